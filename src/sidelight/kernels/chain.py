@@ -1,0 +1,519 @@
+"""Chain recursions of order one and two, over batches of sequences stored flat.
+
+Both orders are one recursion. The state at position t is (b, c): the previous label b (order two) or nothing (order
+one, a single b = 0), and the label c. An arc goes from (a, b) to (b, c), so for each b one step is a small dense
+L x L step from a to c. With B = 1 or L values of b, a state's index is b * L + c as the end of an arc and a * B + b
+as its beginning. `arcs[k, type, b, a, c]` holds the arc scores: k = 0 for the arc into the second position, where no
+a exists yet (its place is taken by a = 0), k = 1 for later ones.
+
+Legend: u unary scores, α forward, β backward, γ state marginals, ξ arc marginals, δ best prefix scores.
+"""
+
+import numpy as np
+
+from .compiling import Floats, Ints, Longs, Stream, kernel
+
+# The scaled recursion is used only where it cannot lose a path: finite scores at a position, and finite arc scores,
+# span at most RANGE, and no reachable state falls below FLOOR. One step shrinks a state by at most exp(-2 RANGE),
+# about 1e-104, so a state passes (0, FLOOR) before it could vanish, and the sequence is done again in log space.
+RANGE = 120.0
+FLOOR = 1e-150
+
+
+@kernel
+def random_unit(state: Stream) -> float:
+    """Next number in [0, 1) of a splitmix64 stream kept in state[0]."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    z = state[0]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = z ^ (z >> np.uint64(31))
+    return np.float64(z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+@kernel
+def sequence_stream(seed: int, index: int) -> Stream:
+    """A stream for one sequence, the same whatever shard it falls into."""
+    state = np.empty(1, np.uint64)
+    state[0] = np.uint64(seed) * np.uint64(0xD1342543DE82EF95) + np.uint64(index) * np.uint64(0x2545F4914F6CDD1D)
+    random_unit(state)
+    return state
+
+
+@kernel
+def best_path(
+    u: Floats,
+    arcs: Floats,
+    types: Ints,
+    start: Floats,
+    end: Floats,
+    delta: Floats,
+    labels: Ints,
+    stream: Stream,
+) -> float:
+    """Viterbi over one sequence: writes `labels`, returns the score.
+
+    u: (n, L), delta: workspace (n, B * L). No back pointers: the way back redoes one maximum per position. With a
+    stream, equal maxima are broken at random on the way back; else the lowest label wins.
+    """
+    n, L = u.shape
+    B = arcs.shape[2]
+    for s in range(B * L):
+        delta[0, s] = -np.inf
+    for c in range(L):
+        delta[0, c] = u[0, c] + start[c]
+    for t in range(1, n):
+        step = arcs[min(t, 2) - 1, types[t]]
+        for b in range(B):
+            row = delta[t, b * L : (b + 1) * L]
+            for c in range(L):
+                row[c] = -np.inf
+            for a in range(L):
+                before = delta[t - 1, a * B + b]
+                if before == -np.inf:
+                    continue
+                arc = step[b, a]
+                for c in range(L):
+                    v = before + arc[c]
+                    row[c] = v if v > row[c] else row[c]
+            for c in range(L):
+                row[c] += u[t, c]
+    best, state, ties = -np.inf, 0, 0
+    for s in range(B * L):
+        v = delta[n - 1, s] + end[s % L]
+        if v > best:
+            best, state, ties = v, s, 1
+        elif v == best and len(stream) > 0 and v > -np.inf:
+            ties += 1
+            if random_unit(stream) * ties < 1.0:
+                state = s
+    labels[n - 1] = state % L
+    for t in range(n - 1, 0, -1):
+        step = arcs[min(t, 2) - 1, types[t]]
+        b, c = state // L, state % L
+        highest, ties = -np.inf, 0
+        for a in range(L):
+            v = delta[t - 1, a * B + b] + step[b, a, c]
+            if v > highest:
+                highest, state, ties = v, a * B + b, 1
+            elif v == highest and len(stream) > 0 and v > -np.inf:
+                ties += 1
+                if random_unit(stream) * ties < 1.0:
+                    state = a * B + b
+        labels[t - 1] = state % L
+    return best
+
+
+@kernel
+def best_paths(
+    lo: int,
+    hi: int,
+    offsets: Longs,
+    u: Floats,
+    arcs: Floats,
+    types: Ints,
+    start: Floats,
+    end: Floats,
+    seed: int,
+    labels: Ints,
+    scores: Floats,
+) -> None:
+    """`best_path` for sequences lo to hi. A seed below 0 breaks ties by the lowest label."""
+    L, B = u.shape[1], arcs.shape[2]
+    longest = 0
+    for i in range(lo, hi):
+        longest = max(longest, offsets[i + 1] - offsets[i])
+    delta = np.empty((longest, B * L))
+    stream = np.empty(0, np.uint64)
+    for i in range(lo, hi):
+        p, q = offsets[i], offsets[i + 1]
+        if seed >= 0:
+            stream = sequence_stream(seed, i)
+        scores[i] = best_path(u[p:q], arcs, types[p:q], start, end, delta, labels[p:q], stream)
+
+
+@kernel
+def k_best_path(
+    u: Floats, arcs: Floats, types: Ints, start: Floats, end: Floats, k: int, labels: Ints, scores: Floats
+) -> None:
+    """The k best outputs of one sequence, best first: labels (k, n), scores (k,); -inf where there are fewer.
+
+    Every state keeps its k best prefixes in order; an arc's end merges the lists of its L beginnings.
+    """
+    n, L = u.shape
+    B = arcs.shape[2]
+    S = B * L
+    value = np.full((n, S, k), -np.inf)
+    back = np.zeros((n, S, k), np.int32)
+    for c in range(L):
+        value[0, c, 0] = u[0, c] + start[c]
+    head = np.empty(S, np.int64)
+    for t in range(1, n):
+        step = arcs[min(t, 2) - 1, types[t]]
+        for b in range(B):
+            for c in range(L):
+                head[:L] = 0
+                for r in range(k):
+                    best, which = -np.inf, -1
+                    for a in range(L):
+                        if head[a] < k:
+                            v = value[t - 1, a * B + b, head[a]] + step[b, a, c]
+                            if v > best:
+                                best, which = v, a
+                    if which < 0:
+                        break
+                    value[t, b * L + c, r] = best + u[t, c]
+                    back[t, b * L + c, r] = (which * B + b) * k + head[which]
+                    head[which] += 1
+    head[:] = 0
+    for r in range(k):
+        best, which = -np.inf, -1
+        for s in range(S):
+            if head[s] < k:
+                v = value[n - 1, s, head[s]] + end[s % L]
+                if v > best:
+                    best, which = v, s
+        scores[r] = best
+        if which < 0:
+            labels[r] = -1
+            continue
+        state, rank = which, head[which]
+        head[which] += 1
+        for t in range(n - 1, -1, -1):
+            labels[r, t] = state % L
+            code = back[t, state, rank]
+            state, rank = code // k, code % k
+
+
+@kernel
+def k_best_paths(
+    lo: int,
+    hi: int,
+    offsets: Longs,
+    u: Floats,
+    arcs: Floats,
+    types: Ints,
+    start: Floats,
+    end: Floats,
+    k: int,
+    labels: Ints,
+    scores: Floats,
+) -> None:
+    """`k_best_path` for sequences lo to hi; labels: (k, tokens), scores: (sequences, k)."""
+    for i in range(lo, hi):
+        p, q = offsets[i], offsets[i + 1]
+        k_best_path(u[p:q], arcs, types[p:q], start, end, k, labels[:, p:q], scores[i])
+
+
+@kernel
+def scores_at(t: int, u: Floats, start: Floats, end: Floats, out: Floats) -> float:
+    """Unary scores of position t with start and end scores folded in; returns the largest."""
+    n, L = u.shape
+    for c in range(L):
+        out[c] = u[t, c]
+    if t == 0:
+        for c in range(L):
+            out[c] += start[c]
+    if t == n - 1:
+        for c in range(L):
+            out[c] += end[c]
+    high = -np.inf
+    for c in range(L):
+        high = out[c] if out[c] > high else high
+    return high
+
+
+@kernel
+def forward(
+    u: Floats,
+    e_arcs: Floats,
+    top: Floats,
+    types: Ints,
+    start: Floats,
+    end: Floats,
+    e: Floats,
+    alpha: Floats,
+    scale: Floats,
+) -> tuple[float, bool]:
+    """Scaled forward pass over one sequence; returns (log-partition, trusted).
+
+    Fills e: (n, L) exponentials of the unary scores less the position's maximum, alpha: (n, B * L), each row summing
+    to one, scale: (n,) what each row was divided by. Not trusted means: use log space.
+    """
+    n, L = u.shape
+    B = e_arcs.shape[2]
+    log_partition = 0.0
+    lost = 0
+    for t in range(n):
+        high = scores_at(t, u, start, end, e[t])
+        if high == -np.inf:
+            return high, False
+        log_partition += high
+        for c in range(L):
+            v = e[t, c]
+            lost += v < high - RANGE and v > -np.inf
+            e[t, c] = np.exp(v - high)
+        row = alpha[t]
+        for s in range(B * L):
+            row[s] = 0.0
+        if t == 0:
+            for c in range(L):
+                row[c] = e[0, c]
+        else:
+            k, y = min(t, 2) - 1, types[t]
+            log_partition += top[k, y]
+            for b in range(B):
+                part = row[b * L : (b + 1) * L]
+                for a in range(L):
+                    before = alpha[t - 1, a * B + b]
+                    arc = e_arcs[k, y, b, a]
+                    for c in range(L):
+                        part[c] += before * arc[c]
+                for c in range(L):
+                    part[c] *= e[t, c]
+        total = 0.0
+        for s in range(B * L):
+            total += row[s]
+        if not FLOOR < total < np.inf:
+            return -np.inf, False
+        scale[t] = total
+        log_partition += np.log(total)
+        inverse = 1.0 / total
+        for s in range(B * L):
+            v = row[s] * inverse
+            row[s] = v
+            lost += v < FLOOR and v > 0.0
+    return log_partition, lost == 0
+
+
+@kernel
+def backward(
+    e_arcs: Floats,
+    types: Ints,
+    e: Floats,
+    alpha: Floats,
+    scale: Floats,
+    beta: Floats,
+    gamma: Floats,
+    weight: Floats,
+    factors: Floats,
+    position: Floats,
+) -> None:
+    """Scaled backward pass: state marginals into gamma (n, L), and the sums over positions of α(a, b) w(b, c).
+
+    `factors[k, type, b, a, c]` times `e_arcs` is the sum of the arc marginals; the product is taken once a batch.
+    If `position` is (n, B, L, L) instead of empty it gets every position's own arc marginals.
+    """
+    n, L = e.shape
+    B = e_arcs.shape[2]
+    beta[:] = 1.0
+    for t in range(n - 1, -1, -1):
+        for c in range(L):
+            gamma[t, c] = 0.0
+        for b in range(B):
+            for c in range(L):
+                gamma[t, c] += alpha[t, b * L + c] * beta[b * L + c]
+        if t == 0:
+            break
+        k, y = min(t, 2) - 1, types[t]
+        inverse = 1.0 / scale[t]
+        for b in range(B):
+            for c in range(L):
+                weight[b * L + c] = e[t, c] * beta[b * L + c] * inverse
+        for b in range(B):
+            w = weight[b * L : (b + 1) * L]
+            for a in range(L):
+                before = alpha[t - 1, a * B + b]
+                arc = e_arcs[k, y, b, a]
+                out = factors[k, y, b, a]
+                total = 0.0
+                for c in range(L):
+                    total += arc[c] * w[c]
+                    out[c] += before * w[c]
+                beta[a * B + b] = total
+                if len(position) > 0:
+                    for c in range(L):
+                        position[t, b, a, c] = before * arc[c] * w[c]
+
+
+@kernel
+def log_forward(u: Floats, arcs: Floats, types: Ints, start: Floats, end: Floats) -> Floats:
+    """Forward pass over one sequence in log space: (n, B * L)."""
+    n, L = u.shape
+    B = arcs.shape[2]
+    alpha = np.full((n, B * L), -np.inf)
+    here = np.empty(L)
+    scores_at(0, u, start, end, here)
+    for c in range(L):
+        alpha[0, c] = here[c]
+    for t in range(1, n):
+        scores_at(t, u, start, end, here)
+        step = arcs[min(t, 2) - 1, types[t]]
+        for b in range(B):
+            for c in range(L):
+                high = -np.inf
+                for a in range(L):
+                    high = max(high, alpha[t - 1, a * B + b] + step[b, a, c])
+                if high == -np.inf:
+                    continue
+                total = 0.0
+                for a in range(L):
+                    total += np.exp(alpha[t - 1, a * B + b] + step[b, a, c] - high)
+                alpha[t, b * L + c] = high + np.log(total) + here[c]
+    return alpha
+
+
+@kernel
+def log_forward_backward(
+    u: Floats,
+    arcs: Floats,
+    types: Ints,
+    start: Floats,
+    end: Floats,
+    gamma: Floats,
+    sums: Floats,
+    position: Floats,
+) -> float:
+    """The same in log space, for scores of any size; adds arc marginals to `sums`, returns the log-partition."""
+    n, L = u.shape
+    B = arcs.shape[2]
+    S = B * L
+    alpha = log_forward(u, arcs, types, start, end)
+    beta = np.full((n, S), -np.inf)
+    here = np.empty(L)
+    high: float = alpha[n - 1].max()
+    if high == -np.inf:
+        return high
+    total = 0.0
+    for s in range(S):
+        total += np.exp(alpha[n - 1, s] - high)
+    log_partition: float = high + np.log(total)
+    beta[n - 1] = 0.0
+    for t in range(n - 1, 0, -1):
+        k, y = min(t, 2) - 1, types[t]
+        step = arcs[k, y]
+        scores_at(t, u, start, end, here)
+        for b in range(B):
+            for a in range(L):
+                high = -np.inf
+                for c in range(L):
+                    high = max(high, step[b, a, c] + here[c] + beta[t, b * L + c])
+                if high == -np.inf:
+                    continue
+                total = 0.0
+                for c in range(L):
+                    v = step[b, a, c] + here[c] + beta[t, b * L + c]
+                    total += np.exp(v - high)
+                    xi = np.exp(alpha[t - 1, a * B + b] + v - log_partition)
+                    sums[k, y, b, a, c] += xi
+                    if len(position) > 0:
+                        position[t, b, a, c] = xi
+                beta[t - 1, a * B + b] = high + np.log(total)
+    for t in range(n):
+        for c in range(L):
+            gamma[t, c] = 0.0
+            for b in range(B):
+                gamma[t, c] += np.exp(alpha[t, b * L + c] + beta[t, b * L + c] - log_partition)
+    return log_partition
+
+
+@kernel
+def forward_backward(
+    lo: int,
+    hi: int,
+    offsets: Longs,
+    u: Floats,
+    arcs: Floats,
+    e_arcs: Floats,
+    top: Floats,
+    fits: bool,
+    types: Ints,
+    start: Floats,
+    end: Floats,
+    log_partition: Floats,
+    gamma: Floats,
+    position: Floats,
+) -> tuple[Floats, Floats]:
+    """Log-partitions and state marginals of sequences lo to hi; returns (sums, factors), both like `arcs`.
+
+    The arc marginals summed over positions are sums + factors * e_arcs.
+    """
+    L, B = u.shape[1], arcs.shape[2]
+    longest = 0
+    for i in range(lo, hi):
+        longest = max(longest, offsets[i + 1] - offsets[i])
+    e = np.empty((longest, L))
+    alpha = np.empty((longest, B * L))
+    scale = np.empty(longest)
+    beta = np.empty(B * L)
+    weight = np.empty(B * L)
+    factors = np.zeros(arcs.shape)
+    sums = np.zeros(arcs.shape)
+    for i in range(lo, hi):
+        p, q = offsets[i], offsets[i + 1]
+        n = q - p
+        at = position[p:q] if len(position) > 0 else position
+        trusted = fits
+        if trusted:
+            log_partition[i], trusted = forward(
+                u[p:q], e_arcs, top, types[p:q], start, end, e[:n], alpha[:n], scale[:n]
+            )
+        if trusted:
+            backward(e_arcs, types[p:q], e[:n], alpha[:n], scale[:n], beta, gamma[p:q], weight, factors, at)
+        else:
+            log_partition[i] = log_forward_backward(u[p:q], arcs, types[p:q], start, end, gamma[p:q], sums, at)
+    return sums, factors
+
+
+@kernel
+def draw(log_weights: Floats, chance: Floats, stream: Stream) -> int:
+    """Index drawn in proportion to exp(log_weights); `chance` is a workspace and may be the weights themselves."""
+    high = log_weights.max()
+    total = 0.0
+    for s in range(len(log_weights)):
+        chance[s] = np.exp(log_weights[s] - high)
+        total += chance[s]
+    left = random_unit(stream) * total
+    last = 0
+    for s in range(len(log_weights)):
+        if chance[s] > 0.0:
+            last = s
+            left -= chance[s]
+            if left < 0.0:
+                break
+    return last
+
+
+@kernel
+def sample_paths(
+    lo: int,
+    hi: int,
+    offsets: Longs,
+    u: Floats,
+    arcs: Floats,
+    types: Ints,
+    start: Floats,
+    end: Floats,
+    draws: int,
+    seed: int,
+    labels: Ints,
+) -> None:
+    """Exact samples of sequences lo to hi by forward filtering and backward sampling; labels: (draws, tokens)."""
+    L, B = u.shape[1], arcs.shape[2]
+    chance = np.empty(B * L)
+    for i in range(lo, hi):
+        p, q = offsets[i], offsets[i + 1]
+        n = q - p
+        stream = sequence_stream(seed, i)
+        alpha = log_forward(u[p:q], arcs, types[p:q], start, end)
+        for d in range(draws):
+            state = draw(alpha[n - 1], chance, stream)
+            labels[d, q - 1] = state % L
+            for t in range(n - 1, 0, -1):
+                step = arcs[min(t, 2) - 1, types[p + t]]
+                b, c = state // L, state % L
+                for a in range(L):
+                    chance[a] = alpha[t - 1, a * B + b] + step[b, a, c]
+                a = draw(chance[:L], chance, stream)
+                state = a * B + b
+                labels[d, p + t - 1] = state % L

@@ -1,0 +1,25 @@
+"""One place that says how kernels are compiled."""
+
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Stream = NDArray[np.uint64]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# Sums may be reordered so that they vectorise; NaN and infinity keep their meaning, since -inf forbids a part.
+_FAST = {"reassoc", "contract", "arcp", "nsz"}
+
+
+def kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile `function` on first use: without the GIL, cached on disk."""
+    compiled: Callable[P, R] = numba.njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)(function)
+    return compiled

@@ -1,0 +1,339 @@
+"""Label chains of order one and two: every token has a label, and neighbouring labels interact.
+
+    s(x, y) = start[y_1] + Σ_t unary[t, y_t] + Σ_t pair[type_t, y_{t-1}, y_t] + Σ_t triple[y_{t-2}, y_{t-1}, y_t] + end[y_n]
+
+The triple scores make the chain one of order two.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError, Infeasible
+from ..kernels.compiling import Floats, Ints, Longs
+from .protocol import Best, Marginals, Ranked
+
+# Entropies keep the arc marginals of this many tokens at a time.
+_ENTROPY_BLOCK = 2000
+
+
+@dataclass(frozen=True)
+class ChainParts:
+    """One number per part of a batch of chains: scores θ, or expected parts μ.
+
+    offsets: (sequences + 1,) int64; unary: (tokens, labels); pair: (types, labels, labels), used at position t through
+    pair_type[t] (int32; its value at the first token of a sequence is not read); start, end: (labels,);
+    triple: (labels, labels, labels) or None. As expected parts, `pair`, `start`, `end` and `triple` are summed over
+    the batch.
+    """
+
+    offsets: Longs
+    unary: Floats
+    pair: Floats
+    pair_type: Ints
+    start: Floats
+    end: Floats
+    triple: Floats | None = None
+
+    @classmethod
+    def of(
+        cls,
+        offsets: NDArray[np.integer],
+        unary: Floats,
+        pair: Floats,
+        *,
+        pair_type: Ints | None = None,
+        start: Floats | None = None,
+        end: Floats | None = None,
+        triple: Floats | None = None,
+    ) -> "ChainParts":
+        """Parts from arrays, checked; what is left out is zero, and `pair` may be one (labels, labels) table."""
+        unary = np.ascontiguousarray(unary, np.float64)
+        tokens, labels = unary.shape
+        pair = np.ascontiguousarray(pair, np.float64).reshape(-1, labels, labels)
+        types = np.zeros(tokens, np.int32) if pair_type is None else np.asarray(pair_type, np.int32)
+        parts = cls(
+            np.asarray(offsets, np.int64),
+            unary,
+            pair,
+            types,
+            np.zeros(labels) if start is None else np.asarray(start, np.float64),
+            np.zeros(labels) if end is None else np.asarray(end, np.float64),
+            None if triple is None else np.ascontiguousarray(triple, np.float64),
+        )
+        parts._check()
+        return parts
+
+    def _check(self) -> None:
+        tokens, labels = self.unary.shape
+        if self.offsets[0] != 0 or self.offsets[-1] != tokens or (np.diff(self.offsets) < 1).any():
+            raise DataError(f"offsets must rise from 0 to the {tokens} tokens by at least one token a sequence")
+        if len(self.pair_type) != tokens or (
+            tokens and not 0 <= self.pair_type.min() <= self.pair_type.max() < len(self.pair)
+        ):
+            raise DataError(f"pair_type needs one of 0..{len(self.pair) - 1} for each of the {tokens} tokens")
+        for name in ("unary", "pair", "start", "end", "triple"):
+            table = getattr(self, name)
+            if table is not None and not (table < np.inf).all():
+                raise DataError(f"{name} scores must be numbers below infinity (-inf forbids a part)")
+
+    @property
+    def labels(self) -> int:
+        """Number of labels."""
+        return int(self.unary.shape[1])
+
+    @property
+    def order(self) -> int:
+        """How many earlier labels a label looks at."""
+        return 1 if self.triple is None else 2
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def sequences(self, first: int, last: int) -> "ChainParts":
+        """The parts of sequences first to last - 1; tables are shared, not copied."""
+        offsets = self.offsets[first : last + 1]
+        tokens = slice(offsets[0], offsets[-1])
+        return replace(self, offsets=offsets - offsets[0], unary=self.unary[tokens], pair_type=self.pair_type[tokens])
+
+    def __add__(self, shift: "ChainParts") -> "ChainParts":
+        """θ + δ, with both on the same batch and pair types."""
+        triple = self.triple if shift.triple is None else shift.triple
+        if self.triple is not None and shift.triple is not None:
+            triple = self.triple + shift.triple
+        return replace(
+            self,
+            unary=self.unary + shift.unary,
+            pair=self.pair + shift.pair,
+            start=self.start + shift.start,
+            end=self.end + shift.end,
+            triple=triple,
+        )
+
+    def divide(self, temperature: float) -> "ChainParts":
+        """θ / T: the scores of p^(1/T)."""
+        if not temperature > 0:
+            raise DataError(f"a temperature must be positive, got {temperature}; use argmax for the limit at zero")
+        return replace(
+            self,
+            unary=self.unary / temperature,
+            pair=self.pair / temperature,
+            start=self.start / temperature,
+            end=self.end / temperature,
+            triple=None if self.triple is None else self.triple / temperature,
+        )
+
+    def restrict(self, allowed: NDArray[np.bool_]) -> "ChainParts":
+        """-inf on every (token, label) that is not allowed; allowed: (tokens, labels)."""
+        return replace(self, unary=np.where(allowed, self.unary, -np.inf))
+
+    def add_loss(self, labels: Ints, weight: float = 1.0) -> "ChainParts":
+        """θ + Δ for the Hamming loss: `weight` on every label that differs from the given one."""
+        unary = self.unary + weight
+        unary[np.arange(len(labels)), labels] -= weight
+        return replace(self, unary=unary)
+
+    def dot(self, other: "ChainParts") -> float:
+        """θ·μ over the whole batch; a forbidden part with no mass counts zero."""
+        total = 0.0
+        for name in ("unary", "pair", "start", "end", "triple"):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if mine is not None and theirs is not None:
+                total += float(_product(mine, theirs).sum())
+        return total
+
+    def arcs(self) -> Floats:
+        """Arc scores in the kernels' layout: (2, types, B, labels, labels), see `kernels.chain`."""
+        if self.triple is None:
+            return np.stack((self.pair, self.pair))[:, :, None]
+        second = np.full((len(self.pair), self.labels, self.labels, self.labels), -np.inf)
+        second[:, :, 0] = self.pair
+        later = self.triple.transpose(1, 0, 2) + self.pair[:, :, None, :]
+        return np.stack((second, later))
+
+
+def _product(scores: Floats, mass: Floats) -> Floats:
+    """scores * mass with -inf * 0 = 0."""
+    with np.errstate(invalid="ignore"):
+        out: Floats = np.where(mass == 0, 0.0, scores * mass)
+    return out
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Label chains. The order follows from the scores; `n_jobs` threads share the sequences of a batch."""
+
+    n_jobs: int = -1
+
+    def argmax(self, scores: ChainParts, *, seed: int | None = None) -> Best:
+        """Viterbi. Raises `Infeasible` for a sequence without an output of finite score."""
+        from ..kernels import chain, parallel
+
+        labels = np.empty(len(scores.unary), np.int32)
+        best = np.empty(len(scores))
+        tables = _kernel_arguments(scores)
+
+        def run(lo: int, hi: int) -> None:
+            chain.best_paths(lo, hi, *tables, -1 if seed is None else seed, labels, best)
+
+        parallel.map_shards(run, scores.offsets, self.n_jobs)
+        _require_feasible(best)
+        return Best(labels, best)
+
+    def kbest(self, scores: ChainParts, k: int) -> Ranked:
+        """k-best Viterbi."""
+        from ..kernels import chain, parallel
+
+        if k < 1:
+            raise DataError(f"k-best needs k >= 1, got {k}")
+        labels = np.empty((k, len(scores.unary)), np.int32)
+        best = np.empty((len(scores), k))
+        tables = _kernel_arguments(scores)
+        parallel.map_shards(
+            lambda lo, hi: chain.k_best_paths(lo, hi, *tables, k, labels, best), scores.offsets, self.n_jobs
+        )
+        _require_feasible(best[:, 0])
+        return Ranked(labels, best)
+
+    def marginals(self, scores: ChainParts) -> Marginals[ChainParts]:
+        """Forward-backward; the pair and triple marginals are summed over the positions of each type."""
+        return self._marginals(scores, np.empty((0, 0, 0, 0)))
+
+    def arc_marginals(self, scores: ChainParts) -> Floats:
+        """Pair marginals of every position, or triple marginals for order two.
+
+        (tokens, labels, labels) with p(y_{t-1} = a, y_t = b) at [t, a, b], or (tokens, labels, labels, labels) with
+        p(y_{t-2} = a, y_{t-1} = b, y_t = c) at [t, a, b, c]. Positions without enough predecessors are zero.
+        """
+        arcs = self._arc_marginals(scores)
+        if scores.order == 1:
+            return arcs[:, 0]
+        arcs[scores.offsets[:-1][np.diff(scores.offsets) > 1] + 1] = 0
+        return arcs.transpose(0, 2, 1, 3)
+
+    def _arc_marginals(self, scores: ChainParts) -> Floats:
+        width = 1 if scores.order == 1 else scores.labels
+        position = np.zeros((len(scores.unary), width, scores.labels, scores.labels))
+        self._marginals(scores, position)
+        return position
+
+    def _marginals(self, scores: ChainParts, position: Floats) -> Marginals[ChainParts]:
+        from ..kernels import chain, parallel
+
+        offsets, unary, arcs, types, start, end = _kernel_arguments(scores)
+        log_partition = np.empty(len(scores))
+        gamma = np.empty_like(unary)
+        e_arcs, top, fits = _exponentials(arcs, chain.RANGE)
+
+        def run(lo: int, hi: int) -> tuple[Floats, Floats]:
+            return chain.forward_backward(
+                lo, hi, offsets, unary, arcs, e_arcs, top, fits, types, start, end, log_partition, gamma, position
+            )  # fmt: skip
+
+        sums = np.zeros_like(arcs)
+        for direct, factors in parallel.map_shards(run, offsets, self.n_jobs):
+            sums += direct + factors * e_arcs
+        _require_feasible(log_partition)
+        return Marginals(log_partition, _expected(scores, gamma, sums))
+
+    def entropy(self, scores: ChainParts) -> Floats:
+        """H = log Z - θ·μ for each sequence, a block of sequences at a time."""
+        out = np.empty(len(scores))
+        first = 0
+        while first < len(scores):
+            last = int(np.searchsorted(scores.offsets, scores.offsets[first] + _ENTROPY_BLOCK, side="right")) - 1
+            last = max(last, first + 1)
+            out[first:last] = self._entropy(scores.sequences(first, last))
+            first = last
+        return out
+
+    def _entropy(self, scores: ChainParts) -> Floats:
+        width = 1 if scores.order == 1 else scores.labels
+        position = np.zeros((len(scores.unary), width, scores.labels, scores.labels))
+        marginals = self._marginals(scores, position)
+        heads, tails = scores.offsets[:-1], scores.offsets[1:] - 1
+        gamma = marginals.parts.unary
+        expected = _product(scores.unary, gamma).sum(axis=1)
+        arcs = scores.arcs()
+        level = np.ones(len(expected), np.int64)
+        level[heads[tails > heads] + 1] = 0
+        expected += _product(arcs[level, scores.pair_type], position).sum(axis=(1, 2, 3))
+        np.add.at(expected, heads, _product(scores.start, gamma[heads]).sum(axis=1))
+        np.add.at(expected, tails, _product(scores.end, gamma[tails]).sum(axis=1))
+        entropy: Floats = marginals.log_partition - np.add.reduceat(expected, heads)
+        return np.maximum(entropy, 0.0)
+
+    def sample(self, scores: ChainParts, draws: int, *, seed: int) -> Ints:
+        """Forward filtering, backward sampling: (draws, tokens)."""
+        from ..kernels import chain, parallel
+
+        _require_feasible(self.argmax(scores).scores)
+        labels = np.empty((draws, len(scores.unary)), np.int32)
+        tables = _kernel_arguments(scores)
+        parallel.map_shards(
+            lambda lo, hi: chain.sample_paths(lo, hi, *tables, draws, seed, labels), scores.offsets, self.n_jobs
+        )
+        return labels
+
+    def score(self, scores: ChainParts, labels: Ints) -> Floats:
+        """θ·y of one output per sequence."""
+        heads, tails = scores.offsets[:-1], scores.offsets[1:] - 1
+        value = scores.unary[np.arange(len(labels)), labels].copy()
+        second = np.ones(len(labels), bool)
+        second[heads] = False
+        at = np.flatnonzero(second)
+        value[at] += scores.pair[scores.pair_type[at], labels[at - 1], labels[at]]
+        if scores.triple is not None:
+            second[heads[tails > heads] + 1] = False
+            at = np.flatnonzero(second)
+            value[at] += scores.triple[labels[at - 2], labels[at - 1], labels[at]]
+        value[heads] += scores.start[labels[heads]]
+        value[tails] += scores.end[labels[tails]]
+        total: Floats = np.add.reduceat(value, heads) if len(heads) else np.empty(0)
+        return total
+
+    def support(self, scores: ChainParts, index: int) -> Iterator[tuple[int, ...]]:
+        """Every output of sequence `index` with a finite score."""
+        one = scores.sequences(index, index + 1)
+        for labels in product(range(scores.labels), repeat=len(one.unary)):
+            if self.score(one, np.array(labels, np.int32))[0] > -np.inf:
+                yield labels
+
+
+def _kernel_arguments(scores: ChainParts) -> tuple[Longs, Floats, Floats, Ints, Floats, Floats]:
+    return scores.offsets, scores.unary, scores.arcs(), scores.pair_type, scores.start, scores.end
+
+
+def _exponentials(arcs: Floats, widest: float) -> tuple[Floats, Floats, bool]:
+    """exp(arcs - top), the largest finite score `top` of each (level, type), and whether all spans are within `widest`."""
+    flat = arcs.reshape(*arcs.shape[:2], -1)
+    top = flat.max(axis=2)
+    top[top == -np.inf] = 0.0
+    low = np.where(flat > -np.inf, flat, np.inf).min(axis=2)
+    return np.exp(arcs - top[:, :, None, None, None]), top, bool((top - low <= widest).all())
+
+
+def _expected(scores: ChainParts, gamma: Floats, sums: Floats) -> ChainParts:
+    """Arc sums in the kernels' layout as expected parts."""
+    heads, tails = scores.offsets[:-1], scores.offsets[1:] - 1
+    both = sums.sum(axis=0)
+    return replace(
+        scores,
+        unary=gamma,
+        pair=both[:, 0] if scores.triple is None else both.sum(axis=2),
+        start=gamma[heads].sum(axis=0),
+        end=gamma[tails].sum(axis=0),
+        triple=None if scores.triple is None else sums[1].sum(axis=0).transpose(1, 0, 2),
+    )
+
+
+def _require_feasible(best: Floats) -> None:
+    bad = np.flatnonzero(~(best > -np.inf))
+    if len(bad):
+        raise Infeasible(
+            f"sequence {bad[0]} has no output of finite score ({len(bad)} such in the batch): "
+            "what is known about its labels forbids every label sequence"
+        )

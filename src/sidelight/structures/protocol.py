@@ -1,0 +1,100 @@
+"""What every structure answers, and the shapes of the answers.
+
+An output is a 0/1 vector y over parts and has the score θ·y. A structure says which vectors are outputs and answers
+two questions about scores θ, `argmax` and `marginals`; the other calls follow from the same recursions. All calls
+take a whole batch.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Generic, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Parts(Protocol):
+    """A number for every part of every input of a batch: scores θ or expected parts μ."""
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """Where each input begins in the flat arrays; one more entry than inputs."""
+        ...
+
+    def __add__(self, other: Self) -> Self:
+        """Shifted scores."""
+        ...
+
+    def divide(self, temperature: float) -> Self:
+        """Scores of the tempered distribution p^(1/T)."""
+        ...
+
+    def dot(self, other: Self) -> float:
+        """Sum over all parts of the batch of the products; 0 times -inf is 0."""
+        ...
+
+
+P = TypeVar("P", bound=Parts)
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best output of every input.
+
+    labels: (tokens,) int32, flat; scores: (sequences,) float64; exact: whether no output can score higher.
+    """
+
+    labels: NDArray[np.int32]
+    scores: NDArray[np.float64]
+    exact: bool = True
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """The k best outputs of every input, best first.
+
+    labels: (k, tokens) int32, -1 where an input has fewer than k outputs; scores: (sequences, k), -inf there.
+    """
+
+    labels: NDArray[np.int32]
+    scores: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Marginals(Generic[P]):
+    """log_partition: (sequences,) float64; parts: the expected parts μ under p(y) ∝ exp(θ·y)."""
+
+    log_partition: NDArray[np.float64]
+    parts: P
+
+
+class Structure(Protocol[P]):
+    """A family of outputs over parts of type `P`."""
+
+    def argmax(self, scores: P, *, seed: int | None = None) -> Best:
+        """The best output of each input; with a seed, ties are broken at random."""
+        ...
+
+    def kbest(self, scores: P, k: int) -> Ranked:
+        """The k best outputs of each input."""
+        ...
+
+    def marginals(self, scores: P) -> Marginals[P]:
+        """Log-partition and expected parts."""
+        ...
+
+    def entropy(self, scores: P) -> NDArray[np.float64]:
+        """Entropy of each input's distribution over outputs, in nats."""
+        ...
+
+    def sample(self, scores: P, draws: int, *, seed: int) -> NDArray[np.int32]:
+        """Independent exact draws: (draws, tokens)."""
+        ...
+
+    def score(self, scores: P, labels: NDArray[np.int32]) -> NDArray[np.float64]:
+        """θ·y of the given outputs: (sequences,)."""
+        ...
+
+    def support(self, scores: P, index: int) -> Iterator[tuple[int, ...]]:
+        """Every output of one (tiny) input that has a finite score: the oracle of the tests."""
+        ...

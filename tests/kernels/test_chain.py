@@ -1,0 +1,31 @@
+"""The compiled chain against its plain NumPy twin, on sequences too long to enumerate."""
+
+import numpy as np
+import pytest
+
+from sidelight.kernels import reference
+from sidelight.structures.chain import Chain
+from tests.structures.test_chain import random_scores
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize(("scale", "forbid"), [(1.0, 0.0), (3.0, 0.1), (300.0, 0.0)])
+def test_matches_the_twin(order, scale, forbid):
+    rng = np.random.default_rng(11)
+    scores = random_scores(rng, [1, 40, 7, 90], labels=6, order=order, types=3, scale=scale, forbid=forbid)
+    best, marginals = Chain().argmax(scores), Chain().marginals(scores)
+    arcs = scores.arcs()
+    summed = np.zeros_like(scores.pair)
+    for i in range(len(scores)):
+        one = scores.sequences(i, i + 1)
+        at = slice(scores.offsets[i], scores.offsets[i + 1])
+        arguments = (one.unary, arcs, one.pair_type, one.start, one.end)
+        labels, score = reference.best_path(*arguments)
+        np.testing.assert_array_equal(best.labels[at], labels)
+        np.testing.assert_allclose(best.scores[i], score)
+        log_partition, gamma, xi = reference.marginals(*arguments)
+        np.testing.assert_allclose(marginals.log_partition[i], log_partition)
+        np.testing.assert_allclose(marginals.parts.unary[at], gamma, atol=1e-10)
+        pairs = xi[:, 0] if order == 1 else xi.sum(axis=2)
+        np.add.at(summed, one.pair_type, pairs)
+    np.testing.assert_allclose(marginals.parts.pair, summed, atol=1e-9)

@@ -1,0 +1,186 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sidelight.errors import DataError, Infeasible
+from sidelight.structures.chain import Chain, ChainParts
+from tests.structure_kit import check_sampling, check_structure, check_ties
+
+
+def random_scores(rng, lengths, labels=3, order=1, types=1, scale=1.0, forbid=0.0):
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    tokens = offsets[-1]
+
+    def table(*shape):
+        values = rng.normal(scale=scale, size=shape)
+        values[rng.random(shape) < forbid] = -np.inf
+        return values
+
+    return ChainParts.of(
+        offsets,
+        table(tokens, labels),
+        table(types, labels, labels),
+        pair_type=rng.integers(types, size=tokens),
+        start=table(labels),
+        end=table(labels),
+        triple=table(labels, labels, labels) if order == 2 else None,
+    )
+
+
+def indicator(scores, index, output):
+    """Parts of one output, by the definition of the score, position by position."""
+    labels, base = scores.labels, scores.offsets[index]
+    parts = {
+        "unary": np.zeros_like(scores.unary),
+        "pair": np.zeros_like(scores.pair),
+        "start": np.zeros(labels),
+        "end": np.zeros(labels),
+    }
+    if scores.triple is not None:
+        parts["triple"] = np.zeros_like(scores.triple)
+    parts["start"][output[0]] += 1
+    parts["end"][output[-1]] += 1
+    for t, c in enumerate(output):
+        parts["unary"][base + t, c] += 1
+        if t >= 1:
+            parts["pair"][scores.pair_type[base + t], output[t - 1], c] += 1
+        if t >= 2 and scores.triple is not None:
+            parts["triple"][output[t - 2], output[t - 1], c] += 1
+    return parts
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("types", [1, 3])
+@pytest.mark.parametrize("case", ["plain", "huge", "forbidden", "one label", "tempered", "loss"])
+def test_against_enumeration(order, types, case):
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        lengths = rng.integers(1, 6, size=4)
+        scores = random_scores(
+            rng,
+            lengths,
+            labels=1 if case == "one label" else 3,
+            order=order,
+            types=types,
+            scale=400.0 if case == "huge" else 1.0,
+            forbid=0.15 if case == "forbidden" else 0.0,
+        )
+        if case == "tempered":
+            scores = scores.divide(0.3)
+        if case == "loss":
+            scores = scores.add_loss(rng.integers(3, size=len(scores.unary)).astype(np.int32), 2.0)
+        check_structure(Chain(), scores, indicator)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_all_but_one_output_forbidden(order):
+    rng = np.random.default_rng(3)
+    scores = random_scores(rng, [4, 1, 5], order=order)
+    only = rng.integers(3, size=10)
+    allowed = np.zeros((10, 3), bool)
+    allowed[np.arange(10), only] = True
+    restricted = scores.restrict(allowed)
+    check_structure(Chain(), restricted, indicator)
+    np.testing.assert_array_equal(Chain().argmax(restricted).labels, only)
+    np.testing.assert_allclose(Chain().entropy(restricted), 0, atol=1e-12)
+
+
+def test_a_path_hidden_behind_tiny_probabilities_is_found():
+    """Two label worlds without a bridge: the world that is e^-4000 less likely is the only one allowed at the end."""
+    length = 200
+    unary = np.zeros((length, 2))
+    unary[:, 1] = -20.0
+    unary[-1, 0] = -np.inf
+    pair = np.array([[0.0, -np.inf], [-np.inf, 0.0]])
+    scores = ChainParts.of(np.array([0, length]), unary, pair)
+    marginals = Chain().marginals(scores)
+    np.testing.assert_allclose(marginals.log_partition, [-20.0 * length])
+    np.testing.assert_allclose(marginals.parts.unary[:, 1], 1.0)
+
+
+def test_slow_decay_does_not_lose_the_better_path():
+    """The forward mass of the winning path is far below the smallest double before its rival decays."""
+    unary = np.zeros((12, 2))
+    unary[0, 1] = -1000.0
+    unary[1:, 0] = -110.0
+    pair = np.array([[0.0, -np.inf], [-np.inf, 0.0]])
+    marginals = Chain().marginals(ChainParts.of(np.array([0, 12]), unary, pair))
+    np.testing.assert_allclose(marginals.log_partition, [-1000.0])
+    np.testing.assert_allclose(marginals.parts.unary[:, 1], 1.0)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_sampling(order):
+    check_sampling(Chain(), random_scores(np.random.default_rng(5), [1, 3], labels=2, order=order))
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_ties(order):
+    triple = np.zeros((2, 2, 2)) if order == 2 else None
+    check_ties(Chain(), ChainParts.of(np.array([0, 3]), np.zeros((3, 2)), np.zeros((2, 2)), triple=triple))
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_arc_marginals_sum_to_the_expected_parts(order):
+    scores = random_scores(np.random.default_rng(9), [1, 2, 5, 3], order=order)
+    arcs, parts = Chain().arc_marginals(scores), Chain().marginals(scores).parts
+    total = arcs.sum(axis=0)
+    np.testing.assert_allclose(total, parts.pair[0] if order == 1 else parts.triple)
+
+
+def test_threads_do_not_change_results():
+    scores = random_scores(np.random.default_rng(1), np.full(400, 20), labels=5)
+    one, many = Chain(n_jobs=1), Chain(n_jobs=3)
+    np.testing.assert_array_equal(one.argmax(scores, seed=4).labels, many.argmax(scores, seed=4).labels)
+    np.testing.assert_allclose(one.marginals(scores).parts.pair, many.marginals(scores).parts.pair, rtol=1e-12)
+    np.testing.assert_array_equal(many.marginals(scores).parts.pair, many.marginals(scores).parts.pair)
+    np.testing.assert_array_equal(one.sample(scores, 2, seed=3), many.sample(scores, 2, seed=3))
+
+
+def test_log_partition_is_the_potential_of_the_marginals():
+    """d log Z / d θ = μ, by central differences on every table."""
+    scores = random_scores(np.random.default_rng(2), [3, 4], order=2, types=2)
+    parts = Chain().marginals(scores).parts
+    for name in ("unary", "pair", "start", "end", "triple"):
+        table = getattr(scores, name)
+        index = tuple(np.random.default_rng(0).integers(table.shape))
+        ends = []
+        for step in (1e-5, -1e-5):
+            moved = table.copy()
+            moved[index] += step
+            ends.append(Chain().marginals(replace(scores, **{name: moved})).log_partition.sum())
+        np.testing.assert_allclose((ends[0] - ends[1]) / 2e-5, getattr(parts, name)[index], rtol=1e-6)
+
+
+def test_entropy_of_tempered_scores_falls_with_the_temperature():
+    scores = random_scores(np.random.default_rng(8), [6, 6])
+    entropies = [Chain().entropy(scores.divide(t)).sum() for t in (10.0, 1.0, 0.1, 0.01)]
+    assert entropies == sorted(entropies, reverse=True)
+    assert entropies[-1] < 1e-3
+
+
+def test_adding_scores_adds_them_part_by_part():
+    rng = np.random.default_rng(4)
+    a, b = random_scores(rng, [3, 2], order=2), random_scores(rng, [3, 2], order=2)
+    y = np.array([0, 1, 2, 2, 0], np.int32)
+    np.testing.assert_allclose(Chain().score(a + b, y), Chain().score(a, y) + Chain().score(b, y))
+    assert (a + replace(b, triple=None)).triple is a.triple
+
+
+def test_bad_scores_are_refused():
+    offsets, unary, pair = np.array([0, 2]), np.zeros((2, 2)), np.zeros((2, 2))
+    with pytest.raises(DataError, match="unary scores must be numbers"):
+        ChainParts.of(offsets, np.full((2, 2), np.nan), pair)
+    with pytest.raises(DataError, match="pair scores must be numbers"):
+        ChainParts.of(offsets, unary, np.full((2, 2), np.inf))
+    with pytest.raises(DataError, match="offsets must rise"):
+        ChainParts.of(np.array([0, 1, 1, 2]), unary, pair)
+    with pytest.raises(DataError, match="pair_type needs one of"):
+        ChainParts.of(offsets, unary, pair, pair_type=np.array([0, 1]))
+    with pytest.raises(DataError, match="temperature must be positive"):
+        ChainParts.of(offsets, unary, pair).divide(0.0)
+    with pytest.raises(DataError, match="k >= 1"):
+        Chain().kbest(ChainParts.of(offsets, unary, pair), 0)
+    with pytest.raises(Infeasible, match="sequence 1 has no output"):
+        Chain().argmax(ChainParts.of(np.array([0, 1, 2]), np.array([[0, 0], [-np.inf, -np.inf]]), pair))
