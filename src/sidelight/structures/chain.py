@@ -113,6 +113,18 @@ class ChainParts:
             triple=triple,
         )
 
+    def __sub__(self, other: "ChainParts") -> "ChainParts":
+        """μ - μ', with both on the same batch, of one order, and finite."""
+        both = self.triple is not None and other.triple is not None
+        return replace(
+            self,
+            unary=self.unary - other.unary,
+            pair=self.pair - other.pair,
+            start=self.start - other.start,
+            end=self.end - other.end,
+            triple=self.triple - other.triple if both else None,  # type: ignore[operator]
+        )
+
     def divide(self, temperature: float) -> "ChainParts":
         """θ / T: the scores of p^(1/T)."""
         if not temperature > 0:

@@ -1,0 +1,1 @@
+"""From tokens to attributes: the column language, templates, feature dicts and arrays."""

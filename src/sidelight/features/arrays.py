@@ -1,0 +1,73 @@
+"""Ready-made features: a dense or scipy sparse array per sequence, one row per token."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import DataError
+from .encoded import Encoded, State
+
+
+@dataclass
+class ArrayEncoder:
+    """Attributes are the arrays' columns."""
+
+    min_count: int = 1
+
+    def fit_transform(self, X: Sequence[Any]) -> Encoded:
+        """Take the number of columns from X and encode it; columns with too few non-zeros are left out."""
+        self.width_ = int(X[0].shape[1])
+        self.kept_ = np.ones(self.width_, bool)
+        encoded = self.transform(X)
+        self.kept_ = np.bincount(encoded.indices, minlength=self.width_) >= self.min_count
+        return encoded if self.kept_.all() else self.transform(X)
+
+    def transform(self, X: Sequence[Any]) -> Encoded:
+        """Encode X."""
+        from scipy import sparse
+
+        lengths, columns, values, rows = [], [], [], []
+        for i, x in enumerate(X):
+            if getattr(x, "ndim", 0) != 2 or x.shape[1] != self.width_:
+                raise DataError(f"sequence {i}: expected an array of {self.width_} columns, got {_shape_of(x)}")
+            if x.shape[0] == 0:
+                raise DataError(f"sequence {i} is empty; leave empty sequences out")
+            block = sparse.csr_array(x, dtype=np.float64)
+            block.eliminate_zeros()
+            if not np.isfinite(block.data).all():
+                row, column = next(zip(*(~np.isfinite(np.asarray(block.todense()))).nonzero(), strict=True))
+                raise DataError(f"sequence {i}, token {row}: feature {column} is not a finite number")
+            keep = self.kept_[block.indices]
+            kept_before = np.concatenate(([0], np.cumsum(keep)))
+            rows.append(np.diff(kept_before[block.indptr]))
+            columns.append(block.indices[keep])
+            values.append(block.data[keep])
+            lengths.append(x.shape[0])
+        offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+        indptr = np.concatenate(([0], *rows)).cumsum().astype(np.int64)
+        flat = np.concatenate(values) if values else np.empty(0)
+        indices = np.concatenate(columns).astype(np.int32) if columns else np.empty(0, np.int32)
+        return Encoded(offsets, indptr, indices, np.empty(0) if (flat == 1.0).all() else flat, self.width_)
+
+    def describe(self, attribute: int) -> str:
+        """The column's number."""
+        return f"feature {attribute}"
+
+    def state(self) -> State:
+        """Which columns are used."""
+        return {"min_count": self.min_count}, {"kept": self.kept_}
+
+    @classmethod
+    def from_state(cls, values: dict[str, Any], arrays: dict[str, Any], n_jobs: int = -1) -> "ArrayEncoder":
+        """The encoder that gave this state."""
+        encoder = cls(values["min_count"])
+        encoder.kept_ = arrays["kept"]
+        encoder.width_ = len(encoder.kept_)
+        return encoder
+
+
+def _shape_of(x: Any) -> str:
+    shape = getattr(x, "shape", None)
+    return f"shape {tuple(shape)}" if shape is not None else repr(type(x).__name__)

@@ -1,0 +1,252 @@
+"""What can be said about a token: expressions over its columns, shared by feature templates and rules.
+
+    word                    the first column as it is
+    word[-1]                the first column one token to the left
+    word.lower().suffix(3)  the last three characters, lower-cased
+    word.isdigit()          true or absent
+    word[-1] & pos          both together (a conjunction)
+
+Every expression prints as it is written, and `parse` reads that text, so files and command lines use the same
+language. An expression maps a token's string to a string, or to None where it has nothing to say; predicates map to
+"yes" or None. Since it depends on one string only, it is worked out once per distinct string, never per token.
+"""
+
+import ast
+import re
+import string
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from ..errors import DataError
+
+YES = "yes"
+_NAMES = ("word", "pos")
+_PUNCTUATION = frozenset(string.punctuation) | frozenset("–—‘’“”«»…·¡¿")
+
+
+def _shape(value: str) -> str:
+    """Letters as x or X, digits as d, the rest kept; runs of more than three are cut to three."""
+    pattern = "".join("X" if c.isupper() else "x" if c.isalpha() else "d" if c.isdigit() else c for c in value)
+    return re.sub(r"(.)\1{3,}", r"\1\1\1", pattern)
+
+
+def _when(test: Callable[[str], bool]) -> Callable[[str], str | None]:
+    return lambda value: YES if test(value) else None
+
+
+# Name of a step -> maker of the function on a value. A new kind of feature is one line here and one method below.
+_STEPS: dict[str, Callable[..., Callable[[str], str | None]]] = {
+    "lower": lambda: str.lower,
+    "shape": lambda: _shape,
+    "prefix": lambda n: lambda value: value[:n] if len(value) >= n else None,
+    "suffix": lambda n: lambda value: value[-n:] if len(value) >= n else None,
+    "isdigit": lambda: _when(str.isdigit),
+    "hasdigit": lambda: _when(lambda value: any(c.isdigit() for c in value)),
+    "isupper": lambda: _when(str.isupper),
+    "istitle": lambda: _when(lambda value: value[:1].isupper()),
+    "isalpha": lambda: _when(str.isalpha),
+    "ispunct": lambda: _when(lambda value: all(c in _PUNCTUATION for c in value)),
+    "matches": lambda pattern: _when(lambda value: re.search(pattern, value) is not None),
+    "isin": lambda *words: _when(frozenset(words).__contains__),
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the token `offset` places away, changed by `steps` from left to right."""
+
+    index: int
+    offset: int = 0
+    steps: tuple[tuple[Any, ...], ...] = ()
+    negated: bool = False
+
+    def __getitem__(self, offset: int) -> "Column":
+        return replace(self, offset=self.offset + offset)
+
+    def _then(self, *step: Any) -> "Column":
+        if self.negated:
+            raise DataError(f"nothing can follow a negation: {self}")
+        return replace(self, steps=(*self.steps, step))
+
+    def lower(self) -> "Column":
+        """Lower case."""
+        return self._then("lower")
+
+    def shape(self) -> "Column":
+        """Pattern of letter cases, digits and marks: "Xxx", "dddd", "X."."""
+        return self._then("shape")
+
+    def prefix(self, length: int) -> "Column":
+        """The first characters; absent for shorter strings."""
+        return self._then("prefix", _positive(length))
+
+    def suffix(self, length: int) -> "Column":
+        """The last characters; absent for shorter strings."""
+        return self._then("suffix", _positive(length))
+
+    def isdigit(self) -> "Column":
+        """All digits."""
+        return self._then("isdigit")
+
+    def hasdigit(self) -> "Column":
+        """At least one digit."""
+        return self._then("hasdigit")
+
+    def isupper(self) -> "Column":
+        """All letters are capitals."""
+        return self._then("isupper")
+
+    def istitle(self) -> "Column":
+        """Begins with a capital."""
+        return self._then("istitle")
+
+    def isalpha(self) -> "Column":
+        """All letters."""
+        return self._then("isalpha")
+
+    def ispunct(self) -> "Column":
+        """All punctuation marks."""
+        return self._then("ispunct")
+
+    def matches(self, pattern: str) -> "Column":
+        """A regular expression is found in the string (anchor it with ^ and $ for the whole string)."""
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise DataError(f"bad regular expression {pattern!r}: {error}") from None
+        return self._then("matches", pattern)
+
+    def isin(self, *words: str | Iterable[str]) -> "Column":
+        """Member of a word list, given as arguments or as one collection."""
+        listed = [w for item in words for w in ([item] if isinstance(item, str) else item)]
+        if not listed:
+            raise DataError("isin needs at least one word")
+        return self._then("isin", *sorted(set(listed)))
+
+    def map(self, function: Callable[[str], Any]) -> "Column":
+        """Any function of the string; None or False means absent. Such a model cannot be saved to a file."""
+        return self._then("map", function)
+
+    def __invert__(self) -> "Column":
+        return replace(self, negated=not self.negated)
+
+    def __and__(self, other: "Column | Template") -> "Template":
+        return Template((self,)) & other
+
+    @cached_property
+    def _functions(self) -> list[Callable[[str], Any]]:
+        return [args[0] if name == "map" else _STEPS[name](*args) for name, *args in self.steps]
+
+    def value(self, token: str) -> str | None:
+        """What the expression says of one string."""
+        value: Any = token
+        for function in self._functions:
+            value = function(value)
+            if value is None or value is False:
+                value = None
+                break
+            value = YES if value is True else value
+        if self.negated:
+            return YES if value is None else None
+        return None if value is None else str(value)
+
+    @property
+    def base(self) -> "Column":
+        """The same expression at offset 0."""
+        return replace(self, offset=0)
+
+    def __repr__(self) -> str:
+        text = _NAMES[self.index] if self.index < len(_NAMES) else f"column({self.index})"
+        text += f"[{self.offset}]" if self.offset else ""
+        for name, *args in self.steps:
+            text += f".{name}({', '.join(map(repr, args))})"
+        return f"~{text}" if self.negated else text
+
+
+@dataclass(frozen=True)
+class Template:
+    """A conjunction of columns: one feature per observed combination of their values. Empty: always the same one."""
+
+    columns: tuple[Column, ...] = ()
+
+    def __and__(self, other: "Column | Template") -> "Template":
+        more = (other,) if isinstance(other, Column) else other.columns
+        return Template(self.columns + more)
+
+    def __getitem__(self, offset: int) -> "Template":
+        return Template(tuple(c[offset] for c in self.columns))
+
+    def __repr__(self) -> str:
+        return " & ".join(map(repr, self.columns)) or "bias"
+
+
+word = Column(0)
+pos = Column(1)
+bias = Template()
+
+
+def column(index: int) -> Column:
+    """The column with this number, from 0; `word` and `pos` are the first two."""
+    if not isinstance(index, int) or index < 0:
+        raise DataError(f"columns are numbered from 0, got {index!r}")
+    return Column(index)
+
+
+def window(expression: Column | Template, first: int, last: int) -> list[Template]:
+    """The expression at every offset from first to last."""
+    return [as_template(expression[offset]) for offset in range(first, last + 1)]
+
+
+def as_template(item: "str | Column | Template") -> Template:
+    """A template from any of the ways to write one."""
+    if isinstance(item, str):
+        item = parse(item)
+    return Template((item,)) if isinstance(item, Column) else item
+
+
+def _positive(length: int) -> int:
+    if not isinstance(length, int) or length < 1:
+        raise DataError(f"a prefix or suffix has at least 1 character, got {length!r}")
+    return length
+
+
+def parse(text: str) -> Column | Template:
+    """Read the text form, for example `word[-1].lower() & pos`."""
+    try:
+        expression: Column | Template = _build(ast.parse(text.strip(), mode="eval").body)
+    except SyntaxError as error:
+        raise DataError(f"cannot read the expression {text!r}: {error.msg} (column {error.offset})") from None
+    except (DataError, TypeError) as error:
+        raise DataError(f"cannot read the expression {text!r}: {error}") from None
+    return expression
+
+
+def _build(node: ast.expr) -> Any:
+    match node:
+        case ast.Name("bias"):
+            return bias
+        case ast.Name(name) if name in _NAMES:
+            return Column(_NAMES.index(name))
+        case ast.Call(ast.Name("column"), [ast.Constant(int() as index)], []):
+            return column(index)
+        case ast.Subscript(inner, offset):
+            return _build(inner)[_literal(offset)]
+        case ast.BinOp(left, ast.BitAnd(), right):
+            return _build(left) & _build(right)
+        case ast.UnaryOp(ast.Invert(), inner):
+            return ~_build(inner)
+        case ast.Call(ast.Attribute(inner, name), arguments, []) if name in _STEPS:
+            return getattr(_build(inner), name)(*map(_literal, arguments))
+        case ast.Attribute(inner, name) if name in _STEPS:
+            return getattr(_build(inner), name)()
+    known = ", ".join((*_NAMES, "column(k)", "bias", *(f".{name}" for name in _STEPS)))
+    raise DataError(f"{ast.unparse(node)!r} is not known here; there are {known}")
+
+
+def _literal(node: ast.expr) -> Any:
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        raise DataError(f"{ast.unparse(node)!r} must be a plain number or string") from None

@@ -1,0 +1,85 @@
+"""Ready-made features: a dict per token, as CRFsuite's users have them.
+
+A string value makes the attribute "name=value", True makes "name", False and None make nothing, and a number makes
+"name" with that value.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from ..errors import DataError
+from .encoded import Encoded, State
+from .templates import sequence_offsets
+
+Token = Mapping[str, Any]
+
+
+@dataclass
+class DictEncoder:
+    """Attributes are the observed names (with their values, where those are strings)."""
+
+    min_count: int = 1
+
+    def fit_transform(self, X: Sequence[Sequence[Token]]) -> Encoded:
+        """Learn the attributes of X and encode it."""
+        counts: dict[str, int] = {}
+        for _, _, name, _ in _features(X):
+            counts[name] = counts.get(name, 0) + 1
+        self.names_ = {n: k for k, n in enumerate(n for n, count in counts.items() if count >= self.min_count)}
+        return self.transform(X)
+
+    def transform(self, X: Sequence[Sequence[Token]]) -> Encoded:
+        """Encode X; names never seen are left out."""
+        offsets = sequence_offsets(X)
+        per_token = np.zeros(int(offsets[-1]) + 1, np.int64)
+        indices, values = [], []
+        for i, t, name, value in _features(X):
+            number = self.names_.get(name)
+            if number is not None:
+                per_token[offsets[i] + t + 1] += 1
+                indices.append(number)
+                values.append(value)
+        flat = np.array(values, np.float64)
+        if (flat == 1.0).all():
+            flat = np.empty(0)
+        return Encoded(offsets, np.cumsum(per_token), np.array(indices, np.int32), flat, len(self.names_))
+
+    def describe(self, attribute: int) -> str:
+        """The attribute's name."""
+        return list(self.names_)[attribute]
+
+    def state(self) -> State:
+        """The names in order."""
+        return {"min_count": self.min_count, "names": list(self.names_)}, {}
+
+    @classmethod
+    def from_state(cls, values: dict[str, Any], arrays: dict[str, Any], n_jobs: int = -1) -> "DictEncoder":
+        """The encoder that gave this state."""
+        encoder = cls(values["min_count"])
+        encoder.names_ = {name: k for k, name in enumerate(values["names"])}
+        return encoder
+
+
+def _features(X: Sequence[Sequence[Token]]) -> Iterator[tuple[int, int, str, float]]:
+    """(sequence, token, attribute, value) of everything that is not absent."""
+    for i, x in enumerate(X):
+        for t, token in enumerate(x):
+            if not isinstance(token, Mapping):
+                raise DataError(f"sequence {i}, token {t}: expected a feature dict as before, got {token!r}")
+            for name, value in token.items():
+                if isinstance(value, str):
+                    yield i, t, f"{name}={value}", 1.0
+                elif value is None or value is False:
+                    continue
+                elif isinstance(value, Real) and math.isfinite(value):
+                    yield i, t, str(name), float(value)
+                else:
+                    raise DataError(
+                        f"sequence {i}, token {t}: feature {name!r} is {value!r}; "
+                        "a value is a string, True, False, None or a finite number"
+                    )

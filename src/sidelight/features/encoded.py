@@ -1,0 +1,59 @@
+"""Encoded inputs: the attributes of every token of a batch, flat."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..kernels.compiling import Floats, Ints, Longs
+
+State = tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A batch of sequences as sparse rows, one per token.
+
+    offsets: (sequences + 1,) int64, where sequences begin; indptr: (tokens + 1,) int64, where rows begin; indices:
+    int32 attribute numbers; values: float64 like indices, or empty if all are one; attributes: how many there are.
+    """
+
+    offsets: Longs
+    indptr: Longs
+    indices: Ints
+    values: Floats
+    attributes: int
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def tokens(self) -> int:
+        """Number of tokens."""
+        return len(self.indptr) - 1
+
+    def sequences(self, first: int, last: int) -> "Encoded":
+        """Sequences first to last - 1. Rows keep pointing into the shared indices."""
+        offsets = self.offsets[first : last + 1]
+        rows = self.indptr[offsets[0] : offsets[-1] + 1]
+        return Encoded(offsets - offsets[0], rows, self.indices, self.values, self.attributes)
+
+
+class Encoder(Protocol):
+    """Turns sequences into `Encoded`; what it learned in `fit_transform` travels as `state`."""
+
+    def fit_transform(self, X: Any) -> Encoded:
+        """Learn the attributes of X and encode it."""
+        ...
+
+    def transform(self, X: Any) -> Encoded:
+        """Encode X; attributes never seen in fit are left out."""
+        ...
+
+    def describe(self, attribute: int) -> str:
+        """An attribute in words."""
+        ...
+
+    def state(self) -> State:
+        """Plain values and arrays that `from_state` of the same class rebuilds the encoder from."""
+        ...

@@ -1,0 +1,287 @@
+"""Templates over token columns, evaluated on integer columns.
+
+Strings become integers once per batch; an expression is worked out once per distinct string; a conjunction is a
+number whose digits are its columns' codes, looked up in a hash table. Nothing is done per token in Python but the
+first step.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from ..errors import DataError
+from ..kernels.compiling import Ints, Longs
+from .columns import Column, Template, as_template, parse
+from .encoded import Encoded, State
+
+
+def sequence_offsets(X: Sequence[Any]) -> Longs:
+    """Where sequences begin; an empty one is an error."""
+    lengths = np.fromiter((len(x) for x in X), np.int64, len(X))
+    if not lengths.all():
+        raise DataError(f"sequence {int(np.argmin(lengths))} is empty; leave empty sequences out")
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+
+
+def split_columns(X: Sequence[Sequence[Any]]) -> list[list[str]]:
+    """The columns of all tokens, one flat list each. A token is a string or a tuple of strings."""
+    first = X[0][0]
+    flat = list(chain.from_iterable(X))
+    if isinstance(first, str):
+        columns = [flat]
+    else:
+        width = len(first)
+        if set(map(type, flat)) - {tuple, list} or set(map(len, flat)) != {width}:
+            _complain(X, lambda token: not isinstance(token, tuple | list) or len(token) != width, f"{width} columns")
+        columns = [list(map(itemgetter(k), flat)) for k in range(width)]
+    for number, values in enumerate(columns):
+        if set(map(type, values)) - {str}:
+            _complain(
+                X,
+                lambda token, k=number: not isinstance(token if isinstance(first, str) else token[k], str),
+                f"a string in column {number}" if len(columns) > 1 else "a string",
+            )
+    return columns
+
+
+def _complain(X: Sequence[Sequence[Any]], wrong: Any, expected: str) -> None:
+    for i, x in enumerate(X):
+        for t, token in enumerate(x):
+            if wrong(token):
+                raise DataError(f"sequence {i}, token {t}: expected {expected} as in the first token, got {token!r}")
+
+
+@dataclass(frozen=True)
+class _Expression:
+    """A column expression without its offset: its values, and its code for every word known from fit."""
+
+    column: Column
+    values: dict[str, int]
+    known: Ints
+
+
+@dataclass
+class TemplateEncoder:
+    """Attributes are the observed combinations of the templates' values.
+
+    Attributes seen fewer than `min_count` times are dropped; values never seen in `fit_transform` are ignored later.
+    """
+
+    templates: Sequence[str | Column | Template]
+    min_count: int = 1
+    n_jobs: int = -1
+    words_: list[dict[str, int]] = field(default_factory=list, init=False, repr=False)
+    width_: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self.templates_ = [as_template(t) for t in self.templates]
+        if not self.templates_:
+            raise DataError("at least one template is needed")
+        offsets = [c.offset for t in self.templates_ for c in t.columns]
+        self.reach_ = max((abs(o) for o in offsets), default=0)
+
+    def fit_transform(self, X: Sequence[Sequence[Any]]) -> Encoded:
+        """Learn values and combinations, and encode X."""
+        from ..kernels import hashing
+
+        if len(X) == 0:
+            raise DataError("no sequences were given")
+        offsets = sequence_offsets(X)
+        columns = split_columns(X)
+        self.width_ = len(columns)
+        self._require_columns()
+        self.words_, coded = [], []
+        for values in columns:
+            words, codes = _factorize(values)
+            self.words_.append(words)
+            coded.append(codes)
+        self._learn_expressions()
+        tables = {e.column: e.known[coded[e.column.index]] for e in self.expressions_.values()}
+        tokens = int(offsets[-1])
+        ids = np.empty((len(self.templates_), tokens), np.int32)
+        slots = np.empty(_capacity(tokens), np.int64)
+        distinct, counts = np.empty(tokens, np.int64), np.empty(tokens, np.int64)
+        frequencies: list[Longs] = []
+        self.keys_: list[Longs] = []
+        for number, template in enumerate(self.templates_):
+            keys = self._keys(template, tables, offsets, 0, len(X))
+            slots.fill(-1)
+            counts.fill(0)
+            n = hashing.number_keys(keys, slots, ids[number], distinct, counts)
+            self.keys_.append(distinct[:n].copy())
+            frequencies.append(counts[:n].copy())
+        return self._number(ids, frequencies, offsets)
+
+    def _number(self, ids: Ints, frequencies: list[Longs], offsets: Longs) -> Encoded:
+        """Number the attributes that are frequent enough, the most frequent first so that they stay in cache."""
+        sizes = [len(f) for f in frequencies]
+        count = np.concatenate(frequencies)
+        order = np.argsort(-count, kind="stable")
+        order = order[count[order] >= self.min_count]
+        numbers = np.full(len(count), -1, np.int32)
+        numbers[order] = np.arange(len(order), dtype=np.int32)
+        edges = np.concatenate(([0], np.cumsum(sizes)))
+        for k in range(len(self.templates_)):
+            mine = numbers[edges[k] : edges[k + 1]]
+            ids[k] = np.where(ids[k] >= 0, mine[ids[k]], -1) if len(mine) else -1
+            self.keys_[k] = np.stack((self.keys_[k], mine.astype(np.int64)))[:, mine >= 0]
+        self._build_tables()
+        return self._encoded(ids, offsets)
+
+    def _build_tables(self) -> None:
+        from ..kernels import hashing
+
+        self.attributes_ = sum(k.shape[1] for k in self.keys_)
+        self.tables_ = []
+        for keys, numbers in self.keys_:
+            slots = np.full(_capacity(len(keys)), -1, np.int64)
+            found = np.empty(len(slots), np.int32)
+            hashing.fill_table(keys, numbers.astype(np.int32), slots, found)
+            self.tables_.append((slots, found))
+
+    def transform(self, X: Sequence[Sequence[Any]]) -> Encoded:
+        """Encode X with what was learned."""
+        from ..kernels import hashing, parallel
+
+        offsets = sequence_offsets(X)
+        if len(X) == 0:
+            return self._encoded(np.empty((1, 0), np.int32), offsets)
+        columns = split_columns(X)
+        if len(columns) != self.width_:
+            raise DataError(f"the model was trained on tokens of {self.width_} columns, these have {len(columns)}")
+        coded = [self._code(k, values) for k, values in enumerate(columns)]
+        tables = {e.column: self._codes_of(e, *coded[e.column.index]) for e in self.expressions_.values()}
+        ids = np.empty((len(self.templates_), int(offsets[-1])), np.int32)
+
+        def run(first: int, last: int) -> None:
+            at = slice(offsets[first], offsets[last])
+            for number, template in enumerate(self.templates_):
+                keys = self._keys(template, tables, offsets, first, last)
+                hashing.look_up(keys, *self.tables_[number], ids[number, at])
+
+        parallel.map_shards(run, offsets, self.n_jobs)
+        return self._encoded(ids, offsets)
+
+    def _require_columns(self) -> None:
+        for template in self.templates_:
+            for c in template.columns:
+                if c.index >= self.width_:
+                    raise DataError(f"template {template} needs column {c.index}, but tokens have {self.width_}")
+
+    def _learn_expressions(self) -> None:
+        self.expressions_: dict[Column, _Expression] = {}
+        for template in self.templates_:
+            for c in template.columns:
+                if c.base not in self.expressions_:
+                    self.expressions_[c.base] = _learn(c.base, self.words_[c.index])
+            room = 2**63
+            for c in template.columns:
+                room //= len(self.expressions_[c.base].values) + 2 * self.reach_
+            if room == 0:
+                raise DataError(f"template {template} has more than 2^63 possible values; join fewer columns")
+
+    def _keys(self, template: Template, tables: dict[Column, Ints], offsets: Longs, first: int, last: int) -> Longs:
+        """Keys of one template at the tokens of sequences first to last - 1."""
+        from ..kernels import hashing
+
+        at = slice(offsets[first], offsets[last])
+        keys = np.empty(at.stop - at.start, np.int64)
+        columns = template.columns
+        codes = np.stack([tables[c.base][at] for c in columns]) if columns else np.empty((0, len(keys)), np.int32)
+        places = np.array([c.offset for c in columns], np.int64)
+        sizes = np.array([len(self.expressions_[c.base].values) for c in columns], np.int64)
+        hashing.template_keys(offsets[first : last + 1], codes, places, sizes, self.reach_, keys)
+        return keys
+
+    def _code(self, number: int, values: list[str]) -> tuple[list[str], Ints, Ints]:
+        """Distinct strings of a column, their numbers as known words (-1 for a new one), and all tokens' codes."""
+        local, codes = _factorize(values)
+        distinct = list(local)
+        known = self.words_[number].get
+        return distinct, np.fromiter((known(w, -1) for w in distinct), np.int32, len(distinct)), codes
+
+    def _codes_of(self, expression: _Expression, distinct: list[str], known: Ints, codes: Ints) -> Ints:
+        table = np.where(known >= 0, expression.known[known], -1).astype(np.int32)
+        column, values = expression.column, expression.values
+        if column.steps or column.negated:  # a new word may still have a known suffix or shape
+            for j in np.flatnonzero(known < 0):
+                value = column.value(distinct[j])
+                table[j] = -1 if value is None else values.get(value, -1)
+        return table[codes]
+
+    def _encoded(self, ids: Ints, offsets: Longs) -> Encoded:
+        rows = np.ascontiguousarray(ids.T)
+        there = rows >= 0
+        indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum(there.sum(axis=1))))
+        return Encoded(offsets, indptr, rows[there], np.empty(0), self.attributes_)
+
+    def describe(self, attribute: int) -> str:
+        """For example "word[-1]=the & pos=NN"."""
+        for template, (keys, numbers) in zip(self.templates_, self.keys_, strict=True):
+            at = np.flatnonzero(numbers == attribute)
+            if len(at):
+                return self._in_words(template, int(keys[at[0]]))
+        raise DataError(f"there is no attribute {attribute}")
+
+    def _in_words(self, template: Template, key: int) -> str:
+        said = []
+        for c in reversed(template.columns):
+            values = list(self.expressions_[c.base].values)
+            key, digit = divmod(key, len(values) + 2 * self.reach_)
+            if digit < len(values):
+                value = values[digit]
+            elif digit < len(values) + self.reach_:
+                value = f"<start-{digit - len(values) + 1}>"
+            else:
+                value = f"<end+{digit - len(values) - self.reach_ + 1}>"
+            said.append(f"{c}={value}")
+        return " & ".join(reversed(said)) or "bias"
+
+    def state(self) -> State:
+        """Templates as text, words of each column, values of each expression, keys of each template."""
+        functions = [str(c) for c in self.expressions_ if any(name == "map" for name, *_ in c.steps)]
+        if functions:
+            raise DataError(f"{functions[0]} holds a Python function and cannot be saved; use isin or matches instead")
+        values = {
+            "templates": [str(t) for t in self.templates_],
+            "min_count": self.min_count,
+            "words": [list(words) for words in self.words_],
+        }
+        return values, {f"keys_{k}": keys for k, keys in enumerate(self.keys_)}
+
+    @classmethod
+    def from_state(cls, values: dict[str, Any], arrays: dict[str, Any], n_jobs: int = -1) -> "TemplateEncoder":
+        """The encoder that gave this state."""
+        encoder = cls([parse(t) for t in values["templates"]], values["min_count"], n_jobs)
+        encoder.words_ = [{word: k for k, word in enumerate(words)} for words in values["words"]]
+        encoder.width_ = len(encoder.words_)
+        encoder._learn_expressions()
+        encoder.keys_ = [arrays[f"keys_{k}"] for k in range(len(encoder.templates_))]
+        encoder._build_tables()
+        return encoder
+
+
+def _factorize(values: list[str]) -> tuple[dict[str, int], Ints]:
+    """Distinct strings in order of appearance, and every string's number."""
+    words = {w: k for k, w in enumerate(dict.fromkeys(values))}
+    return words, np.fromiter(map(words.__getitem__, values), np.int32, len(values))
+
+
+def _learn(column: Column, words: dict[str, int]) -> _Expression:
+    if not column.steps and not column.negated:
+        return _Expression(column, words, np.arange(len(words), dtype=np.int32))
+    values: dict[str, int] = {}
+    known = np.empty(len(words), np.int32)
+    for k, word in enumerate(words):
+        value = column.value(word)
+        known[k] = -1 if value is None else values.setdefault(value, len(values))
+    return _Expression(column, values, known)
+
+
+def _capacity(keys: int) -> int:
+    """Slots for a table at most half full."""
+    return int(2 ** np.ceil(np.log2(max(2 * keys, 2))))

@@ -1,0 +1,94 @@
+"""Feature templates on integer columns: keys of conjunctions, and an open-addressing table from key to number."""
+
+import numpy as np
+
+from .compiling import Ints, Longs, kernel
+
+_EMPTY = -1
+
+
+@kernel
+def slot_of(key: int, mask: int) -> int:
+    """First place to look for a key (Fibonacci hashing)."""
+    h = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+    return int(np.int64((h ^ (h >> np.uint64(32))) & np.uint64(mask)))
+
+
+@kernel
+def template_keys(offsets: Longs, codes: Ints, places: Longs, sizes: Longs, reach: int, keys: Longs) -> None:
+    """Key of one template at every token: the codes of its columns as digits; -1 where one is absent.
+
+    codes: (columns of the template, tokens), -1 for an absent or unknown value; places: its offsets; sizes: number of
+    values of each column. Beyond a sequence's ends the digit says how far: size + distance - 1 before the beginning,
+    size + reach + distance - 1 behind the end, so a digit is below size + 2 reach.
+    """
+    for i in range(len(offsets) - 1):
+        p, q = offsets[i] - offsets[0], offsets[i + 1] - offsets[0]
+        for t in range(p, q):
+            key = np.int64(0)
+            for d in range(len(places)):
+                at = t + places[d]
+                if at < p:
+                    digit = sizes[d] + (p - at) - 1
+                elif at >= q:
+                    digit = sizes[d] + reach + (at - q)
+                else:
+                    digit = np.int64(codes[d, at])
+                if digit < 0:
+                    key = np.int64(-1)
+                    break
+                key = key * (sizes[d] + 2 * reach) + digit
+            keys[t] = key
+
+
+@kernel
+def number_keys(keys: Longs, slots: Longs, ids: Ints, distinct: Longs, counts: Longs) -> int:
+    """Number the distinct keys in order of appearance; returns how many. slots: 2^k keys, all -1."""
+    mask = len(slots) - 1
+    numbers = np.empty(len(slots), np.int32)
+    n = 0
+    for t in range(len(keys)):
+        key = keys[t]
+        ids[t] = -1
+        if key < 0:
+            continue
+        s = slot_of(key, mask)
+        while slots[s] != key and slots[s] != _EMPTY:
+            s = (s + 1) & mask
+        if slots[s] == _EMPTY:
+            slots[s] = key
+            numbers[s] = n
+            distinct[n] = key
+            n += 1
+        ids[t] = numbers[s]
+        counts[numbers[s]] += 1
+    return n
+
+
+@kernel
+def fill_table(keys: Longs, values: Ints, slots: Longs, found: Ints) -> None:
+    """Put distinct keys with their values into an empty table of 2^k slots."""
+    mask = len(slots) - 1
+    for j in range(len(keys)):
+        s = slot_of(keys[j], mask)
+        while slots[s] != _EMPTY:
+            s = (s + 1) & mask
+        slots[s] = keys[j]
+        found[s] = values[j]
+
+
+@kernel
+def look_up(keys: Longs, slots: Longs, found: Ints, ids: Ints) -> None:
+    """Value of every key, -1 where it is not in the table."""
+    mask = len(slots) - 1
+    for t in range(len(keys)):
+        key = keys[t]
+        ids[t] = -1
+        if key < 0:
+            continue
+        s = slot_of(key, mask)
+        while slots[s] != _EMPTY:
+            if slots[s] == key:
+                ids[t] = found[s]
+                break
+            s = (s + 1) & mask

@@ -1,0 +1,123 @@
+"""Sparse linear scores: sums of weights of a token's attributes, and the transposed sums.
+
+The weights of attribute a are w[pointer[a]] to w[pointer[a + 1]], for the labels given there by `label`. Attributes
+with many labels also have a row in a dense table, dense[heavy[a]], which is read instead: one vector operation is
+cheaper than a few scattered ones. An empty `heavy` means that there are no such rows. Rows are token rows in CSR form
+(indptr, indices, values); empty `values` means that all are one.
+"""
+
+import numpy as np
+
+from .compiling import Floats, Ints, Longs, kernel
+
+
+@kernel
+def add_scores(
+    indptr: Longs,
+    indices: Ints,
+    values: Floats,
+    pointer: Longs,
+    label: Ints,
+    w: Floats,
+    heavy: Ints,
+    dense: Floats,
+    unary: Floats,
+) -> None:
+    """unary[t, c] += Σ_a value * w[a, c] for all rows t."""
+    L = unary.shape[1]
+    for t in range(len(indptr) - 1):
+        row = unary[t]
+        for n in range(indptr[t], indptr[t + 1]):
+            a = indices[n]
+            value = values[n] if len(values) > 0 else 1.0
+            h = heavy[a] if len(heavy) > 0 else -1
+            if h >= 0:
+                weights = dense[h]
+                for c in range(L):
+                    row[c] += value * weights[c]
+            else:
+                for k in range(pointer[a], pointer[a + 1]):
+                    row[label[k]] += value * w[k]
+
+
+@kernel
+def add_expectations(
+    indptr: Longs,
+    indices: Ints,
+    values: Floats,
+    pointer: Longs,
+    label: Ints,
+    mass: Floats,
+    heavy: Ints,
+    dense: Floats,
+    out: Floats,
+) -> None:
+    """(dense or out)[a, c] += Σ_t value * mass[t, c]: the transpose of `add_scores`."""
+    L = mass.shape[1]
+    for t in range(len(indptr) - 1):
+        row = mass[t]
+        for n in range(indptr[t], indptr[t + 1]):
+            a = indices[n]
+            value = values[n] if len(values) > 0 else 1.0
+            h = heavy[a] if len(heavy) > 0 else -1
+            if h >= 0:
+                total = dense[h]
+                for c in range(L):
+                    total[c] += value * row[c]
+            else:
+                for k in range(pointer[a], pointer[a + 1]):
+                    out[k] += value * row[label[k]]
+
+
+@kernel
+def spread(pointer: Longs, label: Ints, w: Floats, heavy: Ints, dense: Floats) -> None:
+    """Copy the weights of heavy attributes into their dense rows."""
+    for a in range(len(heavy)):
+        if heavy[a] >= 0:
+            for k in range(pointer[a], pointer[a + 1]):
+                dense[heavy[a], label[k]] = w[k]
+
+
+@kernel
+def collect(pointer: Longs, label: Ints, dense: Floats, heavy: Ints, out: Floats) -> None:
+    """Add dense rows to the weights they stand for: the transpose of `spread`."""
+    for a in range(len(heavy)):
+        if heavy[a] >= 0:
+            for k in range(pointer[a], pointer[a + 1]):
+                out[k] += dense[heavy[a], label[k]]
+
+
+@kernel
+def move_weights(
+    indptr: Longs, indices: Ints, values: Floats, pointer: Longs, label: Ints, mass: Floats, factor: float, w: Floats
+) -> float:
+    """w += factor * Fᵀ mass, and how much ‖w‖² grew by it."""
+    growth = 0.0
+    for t in range(len(indptr) - 1):
+        row = mass[t]
+        for n in range(indptr[t], indptr[t + 1]):
+            a = indices[n]
+            value = factor * values[n] if len(values) > 0 else factor
+            for k in range(pointer[a], pointer[a + 1]):
+                before = w[k]
+                step = value * row[label[k]]
+                growth += step * (2 * before + step)
+                w[k] = before + step
+    return growth
+
+
+@kernel
+def mark_pairs(indptr: Longs, indices: Ints, labels: Ints, allowed: Ints, seen: Ints) -> None:
+    """Set the bit of every (attribute, label) that occurs; seen: (attributes, words of 31 bits).
+
+    labels: (tokens,) the known label, or -1 for those in `allowed`, (tokens, labels) of 0/1, where given.
+    """
+    for t in range(len(indptr) - 1):
+        for n in range(indptr[t], indptr[t + 1]):
+            a = indices[n]
+            if labels[t] >= 0:
+                seen[a, labels[t] // 31] |= np.int32(1) << np.int32(labels[t] % 31)
+            else:
+                for c in range(allowed.shape[1]):
+                    if allowed[t, c]:
+                        seen[a, c // 31] |= np.int32(1) << np.int32(c % 31)

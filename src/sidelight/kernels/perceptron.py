@@ -1,0 +1,135 @@
+"""One pass of the averaged structured perceptron over chains."""
+
+import numpy as np
+
+from .chain import best_path
+from .compiling import Floats, Ints, Longs, kernel
+from .linear import add_scores
+
+
+@kernel
+def bump(w: Floats, late: Floats, k: int, step: float, clock: float) -> None:
+    """Change one weight now, and in the sum that makes the average (w - late / clock at the end)."""
+    w[k] += step
+    late[k] += clock * step
+
+
+@kernel
+def bump_row(
+    indptr: Longs,
+    indices: Ints,
+    values: Floats,
+    t: int,
+    pointer: Longs,
+    label: Ints,
+    gold: int,
+    guess: int,
+    w: Floats,
+    late: Floats,
+    clock: float,
+) -> None:
+    """The weights of token t's attributes: up for the gold label, down for the guessed one."""
+    for n in range(indptr[t], indptr[t + 1]):
+        a = indices[n]
+        value = values[n] if len(values) > 0 else 1.0
+        for k in range(pointer[a], pointer[a + 1]):
+            if label[k] == gold:
+                bump(w, late, k, value, clock)
+            elif label[k] == guess:
+                bump(w, late, k, -value, clock)
+
+
+@kernel
+def bump_tables(
+    y: Ints,
+    step: float,
+    clock: float,
+    places: Ints,
+    w: Floats,
+    late: Floats,
+    arcs: Floats,
+    start: Floats,
+    end: Floats,
+) -> None:
+    """The weights of one output's starts, ends, pairs and triples, and the tables that mirror them.
+
+    places: position in w of each start, end, pair (L * L) and triple (L^3, if order two), one after the other; -1
+    where there is no weight.
+    """
+    L, n = len(start), len(y)
+    second_order = arcs.shape[2] > 1
+    k = places[y[0]]
+    if k >= 0:
+        bump(w, late, k, step, clock)
+        start[y[0]] += step
+    k = places[L + y[n - 1]]
+    if k >= 0:
+        bump(w, late, k, step, clock)
+        end[y[n - 1]] += step
+    for t in range(1, n):
+        b, c = y[t - 1], y[t]
+        k = places[2 * L + b * L + c]
+        if k >= 0:
+            bump(w, late, k, step, clock)
+            if second_order:
+                arcs[0, 0, b, 0, c] += step
+                for a in range(L):
+                    arcs[1, 0, b, a, c] += step
+            else:
+                arcs[0, 0, 0, b, c] += step
+                arcs[1, 0, 0, b, c] += step
+        if second_order and t >= 2:
+            a = y[t - 2]
+            k = places[2 * L + L * L + (a * L + b) * L + c]
+            if k >= 0:
+                bump(w, late, k, step, clock)
+                arcs[1, 0, b, a, c] += step
+
+
+@kernel
+def perceptron_pass(
+    order: Longs,
+    offsets: Longs,
+    indptr: Longs,
+    indices: Ints,
+    values: Floats,
+    pointer: Longs,
+    label: Ints,
+    places: Ints,
+    gold: Ints,
+    margin: float,
+    w: Floats,
+    late: Floats,
+    arcs: Floats,
+    start: Floats,
+    end: Floats,
+    clock: float,
+) -> int:
+    """Visit the sequences in `order`; returns how many tokens were wrong. The clock ticks once a sequence."""
+    L, B = len(start), arcs.shape[2]
+    longest = 0
+    for i in order:
+        longest = max(longest, offsets[i + 1] - offsets[i])
+    unary, delta = np.empty((longest, L)), np.empty((longest, B * L))
+    guess, types = np.empty(longest, np.int32), np.zeros(longest, np.int32)
+    no_rows, no_dense, no_stream = np.empty(0, np.int32), np.empty((0, 0)), np.empty(0, np.uint64)
+    mistakes = 0
+    for i in order:
+        p, q = offsets[i], offsets[i + 1]
+        n = q - p
+        for t in range(n):
+            for c in range(L):
+                unary[t, c] = 0.0 if c == gold[p + t] else margin
+        add_scores(indptr[p : q + 1], indices, values, pointer, label, w, no_rows, no_dense, unary[:n])
+        best_path(unary[:n], arcs, types[:n], start, end, delta, guess[:n], no_stream)
+        wrong = 0
+        for t in range(n):
+            if guess[t] != gold[p + t]:
+                wrong += 1
+                bump_row(indptr, indices, values, p + t, pointer, label, gold[p + t], guess[t], w, late, clock)
+        if wrong > 0:
+            bump_tables(gold[p:q], 1.0, clock, places, w, late, arcs, start, end)
+            bump_tables(guess[:n], -1.0, clock, places, w, late, arcs, start, end)
+        mistakes += wrong
+        clock += 1.0
+    return mistakes

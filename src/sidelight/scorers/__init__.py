@@ -1,0 +1,1 @@
+"""How the parts of an output get their scores from the input and the weights."""

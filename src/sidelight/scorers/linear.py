@@ -1,0 +1,284 @@
+"""Sparse linear scores for chains: θ = F(x)·w.
+
+Weights exist for the (attribute, label) pairs and the label pairs (and triples) that were observed in training, or
+for all of them if asked; those left out stay zero. The weight vector is one flat array:
+
+    attribute weights | label pairs | starts | ends | label triples
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..features.encoded import Encoded
+from ..kernels.compiling import Floats, Ints, Longs
+from ..structures.chain import ChainParts
+from ..supervision import Targets
+
+# An attribute with at least so many labels gets a dense row of weights.
+_HEAVY = 4
+
+
+@dataclass(frozen=True)
+class LinearScorer:
+    """Which weights there are.
+
+    pointer, label: the labels of attribute a are label[pointer[a]:pointer[a + 1]]; pairs, starts, ends, triples: flat
+    positions of the weighted entries in the (labels, labels), (labels,), (labels,) and (labels, labels, labels)
+    tables. order: 1 or 2.
+    """
+
+    labels: int
+    order: int
+    pointer: Longs
+    label: Ints
+    pairs: Longs
+    starts: Longs
+    ends: Longs
+    triples: Longs
+
+    @classmethod
+    def observed(
+        cls,
+        encoded: Encoded,
+        targets: Targets,
+        labels: int,
+        *,
+        order: int = 1,
+        boundaries: bool = True,
+        all_weights: bool = False,
+    ) -> "LinearScorer":
+        """The scorer with a weight for whatever the targets show or allow, or for everything."""
+        if all_weights:
+            pointer = np.arange(encoded.attributes + 1, dtype=np.int64) * labels
+            label = np.tile(np.arange(labels, dtype=np.int32), encoded.attributes)
+        else:
+            pointer, label = _observed_attributes(encoded, targets, labels)
+        tables = _observed_tables(encoded.offsets, targets, labels, order)
+        pair, start, end, triple = (np.ones_like(t) for t in tables) if all_weights else tables
+        nothing = np.empty(0, np.int64)
+        return cls(
+            labels,
+            order,
+            pointer,
+            label,
+            np.flatnonzero(pair),
+            np.flatnonzero(start) if boundaries else nothing,
+            np.flatnonzero(end) if boundaries else nothing,
+            np.flatnonzero(triple) if order == 2 else nothing,
+        )
+
+    @cached_property
+    def _slices(self) -> list[slice]:
+        sizes = [len(self.label), len(self.pairs), len(self.starts), len(self.ends), len(self.triples)]
+        edges = [0, *np.cumsum(sizes).tolist()]
+        return [slice(a, b) for a, b in pairwise(edges)]
+
+    @property
+    def size(self) -> int:
+        """Number of weights."""
+        return int(self._slices[-1].stop)
+
+    def tables(self, w: Floats) -> tuple[Floats, Floats, Floats, Floats | None]:
+        """Pair, start, end and triple tables of a weight vector."""
+        L = self.labels
+        _, pairs, starts, ends, triples = self._slices
+        pair, start, end = np.zeros((1, L, L)), np.zeros(L), np.zeros(L)
+        pair.ravel()[self.pairs] = w[pairs]
+        start[self.starts] = w[starts]
+        end[self.ends] = w[ends]
+        if self.order == 1:
+            return pair, start, end, None
+        triple = np.zeros((L, L, L))
+        triple.ravel()[self.triples] = w[triples]
+        return pair, start, end, triple
+
+    @cached_property
+    def places(self) -> Ints:
+        """Where in the weight vector each start, end, pair and triple stands, in this order, flat; -1 for none."""
+        L = self.labels
+        _, pairs, starts, ends, triples = self._slices
+        out = np.full(2 * L + L * L + (L**3 if self.order == 2 else 0), -1, np.int32)
+        out[self.starts] = np.arange(starts.start, starts.stop)
+        out[L + self.ends] = np.arange(ends.start, ends.stop)
+        out[2 * L + self.pairs] = np.arange(pairs.start, pairs.stop)
+        out[2 * L + L * L + self.triples] = np.arange(triples.start, triples.stop)
+        return out
+
+    def join(self, attributes: Floats, pair: Floats, start: Floats, end: Floats) -> Floats:
+        """The weight vector of attribute weights and (order one) tables: `tables` the other way round."""
+        return np.concatenate((attributes, pair.ravel()[self.pairs], start[self.starts], end[self.ends]))
+
+    def attribute_weights(self, w: Floats) -> Floats:
+        """The part of the weight vector that belongs to attributes (a view)."""
+        return w[self._slices[0]]
+
+    @cached_property
+    def heavy(self) -> Ints:
+        """For every attribute its row in the dense table, or -1: those with several labels have one."""
+        degree = np.diff(self.pointer)
+        rows = np.full(len(degree), -1, np.int32)
+        many = np.flatnonzero(degree >= _HEAVY)
+        rows[many] = np.arange(len(many), dtype=np.int32)
+        return rows
+
+    def prepare(self, w: Floats) -> "Weights":
+        """A weight vector made ready for scoring batches."""
+        from ..kernels import linear
+
+        dense = np.zeros((int(self.heavy.max(initial=-1)) + 1, self.labels))
+        linear.spread(self.pointer, self.label, w, self.heavy, dense)
+        return Weights(self, self.attribute_weights(w), dense, *self.tables(w))
+
+    def scores(self, encoded: Encoded, w: Floats) -> ChainParts:
+        """Scores of every part of a batch."""
+        return self.prepare(w).scores(encoded)
+
+    def expectation(self) -> "Expectation":
+        """An empty sum of expected features."""
+        dense = np.zeros((int(self.heavy.max(initial=-1)) + 1, self.labels))
+        return Expectation(self, np.zeros(self.size), dense)
+
+    def weight_at(self, w: Floats, attribute: int) -> Floats:
+        """Weights of one attribute as a row over labels, zero where there is none."""
+        row = np.zeros(self.labels)
+        at = slice(self.pointer[attribute], self.pointer[attribute + 1])
+        row[self.label[at]] = w[at]
+        return row
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What a model file keeps."""
+        names = ("pointer", "label", "pairs", "starts", "ends", "triples")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights laid out for scoring: flat and dense attribute weights, and the label tables."""
+
+    scorer: LinearScorer
+    flat: Floats
+    dense: Floats
+    pair: Floats
+    start: Floats
+    end: Floats
+    triple: Floats | None
+
+    def scores(self, encoded: Encoded) -> ChainParts:
+        """Scores of every part of a batch."""
+        from ..kernels import linear
+
+        s = self.scorer
+        unary = np.zeros((encoded.tokens, s.labels))
+        linear.add_scores(
+            encoded.indptr, encoded.indices, encoded.values, s.pointer, s.label, self.flat, s.heavy, self.dense, unary
+        )  # fmt: skip
+        types = np.zeros(encoded.tokens, np.int32)
+        return ChainParts(encoded.offsets, unary, self.pair, types, self.start, self.end, self.triple)
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """A running sum Fᵀμ of expected features over batches."""
+
+    scorer: LinearScorer
+    flat: Floats
+    dense: Floats
+
+    def add(self, encoded: Encoded, parts: ChainParts) -> None:
+        """Add the expected features of one batch's (expected) parts."""
+        from ..kernels import linear
+
+        s, out = self.scorer, self.flat
+        attributes, pairs, starts, ends, triples = s._slices
+        linear.add_expectations(
+            encoded.indptr, encoded.indices, encoded.values, s.pointer, s.label, parts.unary, s.heavy, self.dense,
+            out[attributes],
+        )  # fmt: skip
+        out[pairs] += parts.pair.ravel()[s.pairs]
+        out[starts] += parts.start[s.starts]
+        out[ends] += parts.end[s.ends]
+        if parts.triple is not None:
+            out[triples] += parts.triple.ravel()[s.triples]
+
+    def total(self) -> Floats:
+        """The sum as a vector like the weights."""
+        from ..kernels import linear
+
+        out = self.flat.copy()
+        linear.collect(self.scorer.pointer, self.scorer.label, self.dense, self.scorer.heavy, out)
+        return out
+
+
+def indicator(offsets: Longs, labels: Ints, count: int, order: int) -> ChainParts:
+    """One output per sequence as 0/1 parts, tables summed over the batch."""
+    L = count
+    unary = np.zeros((len(labels), L))
+    unary[np.arange(len(labels)), labels] = 1.0
+    pair, start, end, triple = _count_tables(offsets, labels, L, order)
+    types = np.zeros(len(labels), np.int32)
+    return ChainParts(offsets, unary, pair[None], types, start, end, triple if order == 2 else None)
+
+
+def _count_tables(offsets: Longs, labels: Ints, L: int, order: int) -> tuple[Floats, Floats, Floats, Floats]:
+    """How often each label pair, start, end and triple occurs."""
+    heads, tails = offsets[:-1], offsets[1:] - 1
+    codes = labels.astype(np.int64)
+    follows = np.ones(len(labels), bool)
+    follows[heads] = False
+    at = np.flatnonzero(follows)
+    pair = np.bincount(codes[at - 1] * L + codes[at], minlength=L * L).reshape(L, L).astype(float)
+    follows[heads[tails > heads] + 1] = False
+    at = np.flatnonzero(follows)
+    triple = np.zeros((0, 0, 0))
+    if order == 2:
+        cells = (codes[at - 2] * L + codes[at - 1]) * L + codes[at]
+        triple = np.bincount(cells, minlength=L**3).reshape(L, L, L).astype(float)
+    start = np.bincount(codes[heads], minlength=L).astype(float)
+    end = np.bincount(codes[tails], minlength=L).astype(float)
+    return pair, start, end, triple
+
+
+def _observed_tables(
+    offsets: Longs, targets: Targets, L: int, order: int
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which label pairs, starts, ends and triples occur, or are possible where labels are partial."""
+    if targets.allowed is None:
+        pair, start, end, triple = (t > 0 for t in _count_tables(offsets, targets.labels, L, order))
+        return pair, start, end, triple
+    allowed = targets.allowed.astype(np.float64)
+    heads, tails = offsets[:-1], offsets[1:] - 1
+    follows = np.ones(len(allowed), bool)
+    follows[heads] = False
+    at = np.flatnonzero(follows)
+    pair = allowed[at - 1].T @ allowed[at] > 0
+    triple = np.zeros((0, 0, 0), bool)
+    if order == 2:
+        follows[heads[tails > heads] + 1] = False
+        at = np.flatnonzero(follows)
+        both = (allowed[at - 2][:, :, None] * allowed[at - 1][:, None, :]).reshape(len(at), L * L)
+        triple = (both.T @ allowed[at] > 0).reshape(L, L, L)
+    return pair, allowed[heads].sum(axis=0) > 0, allowed[tails].sum(axis=0) > 0, triple
+
+
+def _observed_attributes(encoded: Encoded, targets: Targets, L: int) -> tuple[Longs, Ints]:
+    """For every attribute the labels it occurs with."""
+    from ..kernels import linear
+
+    seen = np.zeros((encoded.attributes, L // 31 + 1), np.int32)
+    allowed = np.empty((0, 0), np.int32) if targets.allowed is None else targets.allowed.astype(np.int32)
+    linear.mark_pairs(encoded.indptr, encoded.indices, targets.labels, allowed, seen)
+    attributes, labels = [], []
+    for k in range(seen.shape[1]):
+        bits = (seen[:, k, None] >> np.arange(31, dtype=np.int32)) & 1
+        rows, columns = np.nonzero(bits)
+        attributes.append(rows)
+        labels.append(columns + 31 * k)
+    rows, columns = np.concatenate(attributes), np.concatenate(labels)
+    order = np.argsort(rows, kind="stable") if len(attributes) > 1 else slice(None)
+    pointer = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.bincount(rows, minlength=encoded.attributes))))
+    return pointer, columns[order].astype(np.int32)

@@ -1,0 +1,1 @@
+"""Optimisers: each one function with a certificate of convergence."""

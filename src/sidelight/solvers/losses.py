@@ -1,0 +1,71 @@
+"""Losses between data and solver: a number and a gradient for a weight vector."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..features.encoded import Encoded
+from ..kernels.compiling import Floats
+from ..kernels.parallel import map_shards
+from ..scorers.linear import LinearScorer, Weights, indicator
+from ..structures.chain import Chain, ChainParts
+from ..supervision import Targets
+
+# Scores of so many tokens stay in cache from one step to the next.
+_BLOCK_TOKENS = 2000
+
+
+@dataclass(frozen=True)
+class LogLoss:
+    """Negative log-likelihood Σ_i log Z(x_i) - log Z(x_i, y_i) and its gradient Fᵀ(μ - target).
+
+    Z(x, y) sums over the outputs that agree with what is known, so for a full label it is the score of that output
+    (Eq. 2.8 of Chang 2011 with its sign mended) and for a partial one the likelihood of all completions.
+    """
+
+    scorer: LinearScorer
+    structure: Chain
+    encoded: Encoded
+    targets: Targets
+
+    def __call__(self, w: Floats) -> tuple[float, Floats]:
+        """Loss and gradient at w."""
+        weights = self.scorer.prepare(w)
+        results = map_shards(lambda a, b: self._shard(weights, a, b), self.encoded.offsets, self.structure.n_jobs)
+        gradient = np.zeros(self.scorer.size)
+        for _, part in results:
+            gradient += part
+        return sum(loss for loss, _ in results), gradient
+
+    def _shard(self, weights: Weights, first: int, last: int) -> tuple[float, Floats]:
+        loss, gradient = 0.0, self.scorer.expectation()
+        single = replace(self.structure, n_jobs=1)
+        for lo, hi in _blocks(self.encoded, first, last):
+            block = self.encoded.sequences(lo, hi)
+            scores = weights.scores(block)
+            predicted = single.marginals(scores)
+            target, target_log = self._target(single, scores, lo, hi)
+            loss += float(predicted.log_partition.sum()) - target_log
+            gradient.add(block, predicted.parts - target)
+        return loss, gradient.total()
+
+    def _target(self, single: Chain, scores: ChainParts, lo: int, hi: int) -> tuple[ChainParts, float]:
+        """Expected parts given what is known, and their log-partition."""
+        at = slice(self.encoded.offsets[lo], self.encoded.offsets[hi])
+        if self.targets.allowed is None:
+            labels = self.targets.labels[at]
+            gold = indicator(scores.offsets, labels, scores.labels, scores.order)
+            return gold, float(single.score(scores, labels).sum())
+        known = single.marginals(scores.restrict(self.targets.allowed[at]))
+        return known.parts, float(known.log_partition.sum())
+
+
+def _blocks(encoded: Encoded, first: int, last: int) -> list[tuple[int, int]]:
+    """Ranges of sequences with about `_BLOCK_TOKENS` tokens each."""
+    out = []
+    while first < last:
+        end = int(np.searchsorted(encoded.offsets, encoded.offsets[first] + _BLOCK_TOKENS, side="right")) - 1
+        end = min(max(end, first + 1), last)
+        out.append((first, end))
+        first = end
+    return out

@@ -1,0 +1,64 @@
+"""The averaged structured perceptron (Algorithm 2 of Chang 2011; averaging of Collins 2002).
+
+    w ← w + F(x, y) - F(x, argmax θ)      and the average of w over all visits is what is kept.
+
+With a margin the argmax is taken over θ + margin * Δ, the Hamming loss.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..features.encoded import Encoded
+from ..kernels.compiling import Floats, Ints
+from ..scorers.linear import LinearScorer
+
+
+@dataclass
+class PerceptronState:
+    """What the next pass goes on from: weights, their time-weighted changes, and visits so far plus one."""
+
+    weights: Floats
+    late: Floats
+    clock: float = 1.0
+    mistakes: list[int] = field(default_factory=list)
+
+    @classmethod
+    def zero(cls, scorer: LinearScorer) -> "PerceptronState":
+        """Before the first visit."""
+        return cls(np.zeros(scorer.size), np.zeros(scorer.size))
+
+    def average(self) -> Floats:
+        """Mean of the weights over all visits."""
+        return self.weights - self.late / self.clock
+
+
+def run(
+    scorer: LinearScorer,
+    encoded: Encoded,
+    gold: Ints,
+    state: PerceptronState,
+    *,
+    passes: int,
+    margin: float,
+    seed: int,
+    on_pass: Callable[[int, int], None] = lambda number, mistakes: None,
+) -> None:
+    """Make passes over the sequences in random order, changing `state`; stops after a pass without mistakes."""
+    from ..kernels import perceptron
+
+    parts = scorer.scores(encoded.sequences(0, 0), state.weights)
+    arcs, start, end = parts.arcs(), parts.start, parts.end
+    rng = np.random.default_rng(seed)
+    for number in range(1, passes + 1):
+        wrong = perceptron.perceptron_pass(
+            rng.permutation(len(encoded)), encoded.offsets, encoded.indptr, encoded.indices, encoded.values,
+            scorer.pointer, scorer.label, scorer.places, gold, margin, state.weights, state.late, arcs, start, end,
+            state.clock,
+        )  # fmt: skip
+        state.clock += len(encoded)
+        state.mistakes.append(wrong)
+        on_pass(number, wrong)
+        if wrong == 0:
+            break
