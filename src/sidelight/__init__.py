@@ -1,3 +1,65 @@
-"""Learn to predict structures from a few labels and whatever else is known about them."""
+"""Learn to predict structures from a few labels and whatever else is known about them.
+
+Everything public is here: `from sidelight import CRF, word, read_columns`. Names are imported when first used, so that
+`import sidelight` is instant.
+"""
+
+from importlib import import_module
+from typing import Any
 
 __version__ = "0.1.0.dev0"
+
+_HOME = {
+    "CRF": "learners.crf",
+    "HMM": "learners.hmm",
+    "StructuredPerceptron": "learners.perceptron",
+    "Chain": "structures.chain",
+    "ChainParts": "structures.chain",
+    "GOOD": "supervision",
+    "BAD": "supervision",
+    "word": "features.columns",
+    "pos": "features.columns",
+    "column": "features.columns",
+    "bias": "features.columns",
+    "window": "features.columns",
+    "parse": "features.columns",
+    "load": "model_file",
+    "generate_references": "data",
+    "read_columns": "data",
+    "read_conllu": "data",
+    "read_jsonlines": "data",
+    "read_text": "data",
+    "tokenize": "data",
+    "write_columns": "data",
+    "write_conllu": "data",
+    "write_jsonlines": "data",
+    "write_text": "data",
+    "token_accuracy": "metrics",
+    "span_scores": "metrics",
+    "label_scores": "metrics",
+    "confusion": "metrics",
+    "SidelightError": "errors",
+    "DataError": "errors",
+    "NotSupported": "errors",
+    "Infeasible": "errors",
+    "ModelFileError": "errors",
+}
+LEARNERS = ("HMM", "CRF", "StructuredPerceptron")
+__all__ = sorted([*_HOME, "LEARNERS", "__version__", "learners_by_name"])
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'sidelight' has no attribute {name!r}")
+    value = getattr(import_module(f".{_HOME[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def learners_by_name() -> dict[str, Any]:
+    """Every learner class by its name."""
+    return {name: __getattr__(name) for name in LEARNERS}

@@ -27,9 +27,9 @@ _PUNCTUATION = frozenset(string.punctuation) | frozenset("–—‘’“”«»
 
 
 def _shape(value: str) -> str:
-    """Letters as x or X, digits as d, the rest kept; runs of more than three are cut to three."""
+    """Letters as x or X, digits as d, the rest kept; runs of more than four are cut to four."""
     pattern = "".join("X" if c.isupper() else "x" if c.isalpha() else "d" if c.isdigit() else c for c in value)
-    return re.sub(r"(.)\1{3,}", r"\1\1\1", pattern)
+    return re.sub(r"(.)\1{4,}", r"\1\1\1\1", pattern)
 
 
 def _when(test: Callable[[str], bool]) -> Callable[[str], str | None]:
@@ -151,6 +151,9 @@ class Column:
         if self.negated:
             return YES if value is None else None
         return None if value is None else str(value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Column, (self.index, self.offset, self.steps, self.negated)
 
     @property
     def base(self) -> "Column":

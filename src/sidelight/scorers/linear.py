@@ -134,9 +134,9 @@ class LinearScorer:
         linear.spread(self.pointer, self.label, w, self.heavy, dense)
         return Weights(self, self.attribute_weights(w), dense, *self.tables(w))
 
-    def scores(self, encoded: Encoded, w: Floats) -> ChainParts:
+    def scores(self, encoded: Encoded, w: Floats, n_jobs: int = 1) -> ChainParts:
         """Scores of every part of a batch."""
-        return self.prepare(w).scores(encoded)
+        return self.prepare(w).scores(encoded, n_jobs)
 
     def expectation(self) -> "Expectation":
         """An empty sum of expected features."""
@@ -168,15 +168,21 @@ class Weights:
     end: Floats
     triple: Floats | None
 
-    def scores(self, encoded: Encoded) -> ChainParts:
+    def scores(self, encoded: Encoded, n_jobs: int = 1) -> ChainParts:
         """Scores of every part of a batch."""
-        from ..kernels import linear
+        from ..kernels import linear, parallel
 
         s = self.scorer
         unary = np.zeros((encoded.tokens, s.labels))
-        linear.add_scores(
-            encoded.indptr, encoded.indices, encoded.values, s.pointer, s.label, self.flat, s.heavy, self.dense, unary
-        )  # fmt: skip
+
+        def run(first: int, last: int) -> None:
+            a, b = encoded.offsets[first], encoded.offsets[last]
+            linear.add_scores(
+                encoded.indptr[a : b + 1], encoded.indices, encoded.values, s.pointer, s.label, self.flat, s.heavy,
+                self.dense, unary[a:b],
+            )  # fmt: skip
+
+        parallel.map_shards(run, encoded.offsets, n_jobs)
         types = np.zeros(encoded.tokens, np.int32)
         return ChainParts(encoded.offsets, unary, self.pair, types, self.start, self.end, self.triple)
 

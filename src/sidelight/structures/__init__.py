@@ -1,0 +1,1 @@
+"""What can be predicted: families of outputs over parts, with the inference they allow."""

@@ -1,6 +1,7 @@
 """Label chains of order one and two: every token has a label, and neighbouring labels interact.
 
-    s(x, y) = start[y_1] + Σ_t unary[t, y_t] + Σ_t pair[type_t, y_{t-1}, y_t] + Σ_t triple[y_{t-2}, y_{t-1}, y_t] + end[y_n]
+    s(x, y) = start[y_1] + Σ_t unary[t, y_t] + Σ_t pair[type_t, y_{t-1}, y_t]
+              + Σ_t triple[y_{t-2}, y_{t-1}, y_t] + end[y_n]
 
 The triple scores make the chain one of order two.
 """
@@ -68,7 +69,7 @@ class ChainParts:
         return parts
 
     def _check(self) -> None:
-        tokens, labels = self.unary.shape
+        tokens = len(self.unary)
         if self.offsets[0] != 0 or self.offsets[-1] != tokens or (np.diff(self.offsets) < 1).any():
             raise DataError(f"offsets must rise from 0 to the {tokens} tokens by at least one token a sequence")
         if len(self.pair_type) != tokens or (
@@ -320,7 +321,7 @@ def _kernel_arguments(scores: ChainParts) -> tuple[Longs, Floats, Floats, Ints, 
 
 
 def _exponentials(arcs: Floats, widest: float) -> tuple[Floats, Floats, bool]:
-    """exp(arcs - top), the largest finite score `top` of each (level, type), and whether all spans are within `widest`."""
+    """exp(arcs - top), the largest finite score `top` of each (level, type), and whether no span exceeds `widest`."""
     flat = arcs.reshape(*arcs.shape[:2], -1)
     top = flat.max(axis=2)
     top[top == -np.inf] = 0.0

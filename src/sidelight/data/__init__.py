@@ -1,0 +1,42 @@
+"""Readers and writers of sequences and labels, and generators of practice data."""
+
+from typing import TYPE_CHECKING, Any
+
+from sidelight.data.columns import read_columns, write_columns
+from sidelight.data.conllu import read_conllu, write_conllu
+from sidelight.data.formats import FORMATS, Format, guess_format
+from sidelight.data.jsonlines import read_jsonlines, write_jsonlines
+from sidelight.data.text import read_text, tokenize, write_text
+
+if TYPE_CHECKING:
+    from sidelight.data.references import generate_references
+
+__all__ = [
+    "FORMATS",
+    "Format",
+    "generate_references",
+    "guess_format",
+    "read_columns",
+    "read_conllu",
+    "read_jsonlines",
+    "read_text",
+    "tokenize",
+    "write_columns",
+    "write_conllu",
+    "write_jsonlines",
+    "write_text",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the generators when they are asked for: they need NumPy, which the readers do not."""
+    if name == "generate_references":
+        from sidelight.data.references import generate_references
+
+        return generate_references
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """List the lazy names too."""
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,171 @@
+"""CoNLL columns: a token a line, its columns side by side, a blank line between sequences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+from sidelight.data.source import (
+    ASCII_SPACE,
+    Inputs,
+    InputsLike,
+    Label,
+    Lines,
+    Outputs,
+    OutputsLike,
+    Source,
+    Target,
+    Token,
+    open_for_writing,
+    read_lines,
+)
+from sidelight.errors import DataError
+
+UNKNOWN = "?"
+ALTERNATIVE = "|"
+_NOT_SPACE = re.compile(f"[^{ASCII_SPACE}]+")
+
+
+def read_columns(
+    source: Source,
+    *,
+    label: int | None = -1,
+    separator: str | None = None,
+    partial: bool = False,
+    comment: str | None = None,
+) -> tuple[Inputs, Outputs]:
+    """Read tokens and labels from columns.
+
+    ``label`` is the label's column (from 0, or from the end if negative), or None when the file has no labels:
+    then every ``y[i]`` is None. Tokens are strings if one other column remains, else tuples. ``separator`` None
+    is any run of spaces and tabs; with ``"\\t"``, tokens may contain spaces. With ``partial``, the label ``?``
+    is unknown (None) and ``A|B`` is one of these (a frozenset). Lines that start with ``comment`` are skipped.
+    """
+    lines = read_lines(source)
+    split = _splitter(separator)
+    X: Inputs = []
+    y: Outputs = []
+    tokens: list[Token] = []
+    labels: list[Label] = []
+    width = 0
+    for number, line in enumerate(lines.lines, start=1):
+        if not line.strip(ASCII_SPACE):
+            if tokens:
+                X.append(tokens)
+                y.append(None if label is None else labels)
+                tokens, labels = [], []
+            continue
+        if comment and line.startswith(comment):
+            continue
+        fields = split(line)
+        if len(fields) != width:
+            width = _check_width(lines, number, len(fields), width, label)
+        if label is not None:
+            name = fields.pop(label)
+            if not name:
+                raise lines.error(number, f"expected a label, found an empty column: {line!r}")
+            labels.append(_partial_label(name, lines, number) if partial else name)
+        tokens.append(fields[0] if len(fields) == 1 else tuple(fields))
+    if tokens:
+        X.append(tokens)
+        y.append(None if label is None else labels)
+    return X, y
+
+
+def write_columns(target: Target, X: InputsLike, y: OutputsLike | None = None, *, separator: str = "\t") -> None:
+    """Write tokens in columns and, if ``y`` is given, the label last; unknown is ``?``, one of these ``A|B``."""
+    if y is not None and len(X) != len(y):
+        raise DataError(f"expected as many label sequences as token sequences ({len(X)}), got {len(y)}")
+    partial = y is not None and any(_is_partial(labels) for labels in y)
+    taken = re.compile(f"[\r\n{ASCII_SPACE if separator == ' ' else ''}]|{re.escape(separator)}")
+    with open_for_writing(target) as file:
+        for index, tokens in enumerate(X):
+            rows = [_columns_of(token, index) for token in tokens]
+            if y is not None:
+                rows = _with_labels(rows, y[index], index, partial)
+            for position, row in enumerate(rows):
+                line = separator.join(row)
+                # The line must be read back as the same columns.
+                if taken.search("".join(row)) or not line.strip(ASCII_SPACE) or (separator == " " and "" in row):
+                    raise _unwritable(row, separator, index, position)
+                file.write(line + "\n")
+            file.write("\n")
+
+
+def _splitter(separator: str | None) -> Callable[[str], list[str]]:
+    if separator is not None:
+        return lambda line: line.split(separator)
+    return lambda line: line.split() if line.isascii() else _NOT_SPACE.findall(line)
+
+
+def _check_width(lines: Lines, number: int, found: int, expected: int, label: int | None) -> int:
+    """Return the number of columns if this is the first line with any and the label's column exists."""
+    content = repr(lines.lines[number - 1])
+    if expected:
+        advice = "mend the line, or give the separator of the columns"
+        raise lines.error(number, f"expected {expected} columns, found {found}: {content}; {advice}")
+    if label is None:
+        return found
+    if found < 2:
+        advice = "give the separator, or label=None if there are no labels"
+        raise lines.error(number, f"expected a token and a label, found {found} column: {content}; {advice}")
+    if not -found <= label < found:
+        raise lines.error(number, f"expected the label in column {label}, found {found} columns: {content}")
+    return found
+
+
+def _partial_label(name: str, lines: Lines, number: int) -> Label:
+    if name == UNKNOWN:
+        return None
+    if ALTERNATIVE not in name:
+        return name
+    names = name.split(ALTERNATIVE)
+    if not all(names):
+        raise lines.error(number, f"expected labels around each {ALTERNATIVE!r}, found {name!r}")
+    return frozenset(names)
+
+
+def _columns_of(token: Token, index: int) -> list[str]:
+    if isinstance(token, str):
+        return [token]
+    if isinstance(token, dict):
+        raise DataError(f"sequence {index}: columns cannot hold tokens that are dicts; write JSON lines")
+    return list(token)
+
+
+def _is_partial(labels: object) -> bool:
+    return not isinstance(labels, Iterable) or not all(isinstance(label, str) for label in labels)
+
+
+def _with_labels(rows: list[list[str]], labels: Any, index: int, partial: bool) -> list[list[str]]:
+    if labels is None:
+        return [[*row, UNKNOWN] for row in rows]
+    if isinstance(labels, str) or not isinstance(labels, Iterable):
+        raise DataError(f"sequence {index}: columns cannot hold {labels!r} as labels; write JSON lines")
+    texts = [_label_text(label, index, partial) for label in labels]
+    if len(texts) != len(rows):
+        raise DataError(f"sequence {index}: expected {len(rows)} labels, one a token, got {len(texts)}")
+    return [[*row, text] for row, text in zip(rows, texts, strict=True)]
+
+
+def _label_text(label: object, index: int, partial: bool) -> str:
+    if isinstance(label, str):
+        if not label:
+            raise DataError(f"sequence {index}: expected a label, got an empty string; use None if it is unknown")
+        if partial and (label == UNKNOWN or ALTERNATIVE in label):
+            raise DataError(f"sequence {index}: beside partial labels, {label!r} would not be read back as one label")
+        return label
+    if label is None:
+        return UNKNOWN
+    if isinstance(label, AbstractSet) and label:
+        return ALTERNATIVE.join(sorted(label))
+    raise DataError(f"sequence {index}: expected a label (a string, None or a set of strings), got {label!r}")
+
+
+def _unwritable(row: list[str], separator: str, index: int, position: int) -> DataError:
+    return DataError(
+        f"sequence {index}, position {position}: columns are separated by {separator!r}, so {row!r} would not be "
+        "read back as it is; use another separator or write JSON lines"
+    )

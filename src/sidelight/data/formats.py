@@ -1,0 +1,77 @@
+"""The file formats by name. A format is a reader and a writer; adding one is a line in `FORMATS`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from sidelight.data.columns import read_columns, write_columns
+from sidelight.data.conllu import read_conllu, write_conllu
+from sidelight.data.jsonlines import read_jsonlines, write_jsonlines
+from sidelight.data.source import STANDARD_STREAM, Inputs, Outputs, read_lines
+from sidelight.data.text import read_text, write_text
+from sidelight.errors import DataError
+
+
+@dataclass(frozen=True)
+class Format:
+    """``read(source, **options) -> (X, y)`` and ``write(target, X, y=None, **options)``."""
+
+    read: Callable[..., tuple[Inputs, Outputs]]
+    write: Callable[..., None]
+    options: frozenset[str] = frozenset()
+    """The keyword options of ``read``."""
+
+
+_COLUMNS = frozenset({"label", "partial", "comment"})
+
+FORMATS: dict[str, Format] = {
+    "columns": Format(read_columns, partial(write_columns, separator=" "), _COLUMNS | {"separator"}),
+    "tsv": Format(partial(read_columns, separator="\t"), partial(write_columns, separator="\t"), _COLUMNS),
+    "conllu": Format(read_conllu, write_conllu, frozenset({"columns", "label"})),
+    "jsonl": Format(read_jsonlines, write_jsonlines),
+    "text": Format(read_text, write_text),
+}
+
+EXTENSIONS = {
+    ".tsv": "tsv",
+    ".conllu": "conllu",
+    ".jsonl": "jsonl",
+    ".json": "jsonl",
+    ".conll": "columns",
+    ".bio": "columns",
+    ".iob": "columns",
+}
+
+_SAMPLE = 20
+
+
+def guess_format(path: Any) -> str:
+    """Return the name of the format of a file, by its extension; a ``.txt`` file is columns or text.
+
+    It is columns if its first 20 lines (blank ones aside) all have as many columns, text if they differ. Where
+    that says nothing (one line, no lines, standard input, another extension) it is a DataError.
+    """
+    if not isinstance(path, str | os.PathLike) or path == STANDARD_STREAM:
+        raise _unclear("this input has no file name")
+    name = os.fspath(path)
+    extension = os.path.splitext(name)[1].lower()
+    if extension in EXTENSIONS:
+        return EXTENSIONS[extension]
+    if extension == ".txt":
+        return _columns_or_text(name)
+    raise _unclear(f"{name}: the extension {extension!r} is not one of {', '.join(EXTENSIONS)}, .txt")
+
+
+def _columns_or_text(name: str) -> str:
+    counts = [count for line in read_lines(name).lines if (count := len(line.split()))][:_SAMPLE]
+    if len(counts) < 2:
+        raise _unclear(f"{name}: {len(counts)} line is too little to tell columns from text")
+    return "columns" if len(set(counts)) == 1 else "text"
+
+
+def _unclear(reason: str) -> DataError:
+    return DataError(f"cannot tell the format: {reason}; say which with --format ({', '.join(FORMATS)})")

@@ -1,0 +1,231 @@
+"""Where data comes from and goes to: files, standard input and output, lines in memory; always UTF-8.
+
+Reading drops a byte order mark and accepts Windows line ends. Writing is atomic: a reader of the file sees the
+old content or all of the new, whatever happens in between.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import secrets
+import stat
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, overload
+
+from sidelight.errors import DataError
+
+if TYPE_CHECKING:
+    from sidelight.supervision import Companion
+
+Token: TypeAlias = str | tuple[str, ...] | dict[str, Any]
+"""One column, several columns, or named features."""
+Label: TypeAlias = str | frozenset[str] | None
+"""Known, one of these, or unknown."""
+Inputs: TypeAlias = list[list[Token]]
+Outputs: TypeAlias = "list[list[Label] | Companion | None]"
+InputsLike: TypeAlias = Sequence[Sequence[str | tuple[str, ...] | dict[str, Any]]]
+OutputsLike: TypeAlias = "Sequence[Sequence[str | AbstractSet[str] | None] | Companion | None]"
+
+PathLike: TypeAlias = str | os.PathLike[str]
+Source: TypeAlias = PathLike | IO[str] | IO[bytes] | Iterable[str]
+Target: TypeAlias = PathLike | IO[Any]
+
+STANDARD_STREAM = "-"
+BYTE_ORDER_MARK = "\ufeff"
+ASCII_SPACE = " \t\r\f\v"
+"""What separates columns and fills blank lines. A no-break space is part of a token."""
+
+
+class Lines(NamedTuple):
+    """The lines of a source without their ends, and the name by which errors call it."""
+
+    name: str
+    lines: list[str]
+
+    def error(self, number: int, message: str) -> DataError:
+        """Return an error (to be raised) about line ``number``, counted from 1."""
+        return DataError(f"{self.name}:{number}: {message}")
+
+
+def read_lines(source: Source) -> Lines:
+    """Read all lines of a path, of standard input (``"-"``), of an open file or of an iterable of lines."""
+    name = source_name(source)
+    if isinstance(source, str | os.PathLike):
+        return Lines(name, _split(_decode(_read_bytes(source, name), name)))
+    if hasattr(source, "read"):
+        return Lines(name, _split(_read_open_file(source, name)))
+    return Lines(name, _given_lines(source, name))
+
+
+def source_name(source: object) -> str:
+    """How errors call a source or target: its path, ``<standard input>``, or ``<lines>`` if it has no name."""
+    if isinstance(source, str | os.PathLike):
+        return "<standard input>" if source == STANDARD_STREAM else os.fspath(source)
+    return str(getattr(source, "name", "<lines>"))
+
+
+def file_error(name: str, error: OSError, task: str) -> DataError:
+    """Return a data error saying why the file can't be read or written."""
+    if isinstance(error, FileNotFoundError):
+        where = "its folder" if task == "write" else "it"
+        return DataError(f"{name}: cannot {task}: {where} does not exist; check the path (from {os.getcwd()})")
+    return DataError(f"{name}: cannot {task}: {error.strerror or error}; check the path and its permissions")
+
+
+def _read_bytes(source: PathLike, name: str) -> bytes:
+    if source == STANDARD_STREAM:
+        if (buffer := getattr(sys.stdin, "buffer", None)) is not None:
+            return bytes(buffer.read())
+        return sys.stdin.read().encode()
+    try:
+        with open(source, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise file_error(name, error, "read") from error
+
+
+def _read_open_file(file: Any, name: str) -> str:
+    try:
+        content = file.read()
+    except UnicodeDecodeError as error:
+        raise _undecodable(error, name) from error
+    return content if isinstance(content, str) else _decode(content, name)
+
+
+def _decode(content: bytes, name: str) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _undecodable(error, name) from error
+
+
+def _undecodable(error: UnicodeDecodeError, name: str) -> DataError:
+    line = error.object.count(b"\n", 0, error.start) + 1
+    encoding = "UTF-16" if error.object[:2] in (b"\xff\xfe", b"\xfe\xff") else "ISO-8859-1"
+    return DataError(
+        f"{name}:{line}: expected UTF-8, got byte 0x{error.object[error.start]:02x} at offset {error.start}; "
+        f"convert the file first, for instance with: iconv -f {encoding} -t UTF-8 (use its real encoding)"
+    )
+
+
+def _split(text: str) -> list[str]:
+    lines = text.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n").split("\n")
+    if not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def _given_lines(source: Iterable[str], name: str) -> list[str]:
+    lines = []
+    for number, line in enumerate(source, start=1):
+        if not isinstance(line, str):
+            raise DataError(f"{name}:{number}: expected a line of text, got {type(line).__name__}")
+        lines.append(line.rstrip("\r\n"))
+    if lines:
+        lines[0] = lines[0].removeprefix(BYTE_ORDER_MARK)
+    return lines
+
+
+@overload
+def open_for_writing(
+    target: Target, *, binary: Literal[False] = False
+) -> contextlib.AbstractContextManager[IO[str]]: ...
+@overload
+def open_for_writing(target: Target, *, binary: Literal[True]) -> contextlib.AbstractContextManager[IO[bytes]]: ...
+def open_for_writing(target: Target, *, binary: bool = False) -> contextlib.AbstractContextManager[IO[Any]]:
+    """Open a path for writing as a whole or not at all; ``"-"`` is standard output.
+
+    The content goes to a temporary file in the same folder, which takes the target's place when the block ends
+    without an exception. After an exception the target is as it was and the temporary file is gone. Devices and
+    pipes are written to directly, and an open file is passed on as it is and left open.
+    """
+    if not isinstance(target, str | os.PathLike):
+        return contextlib.nullcontext(target)
+    if target == STANDARD_STREAM:
+        return _standard_output(binary)
+    path = os.path.realpath(target)  # a symbolic link stays one: what it points to is replaced
+    if os.path.isdir(path):
+        raise DataError(f"{os.fspath(target)}: cannot write: it is a folder; give the name of a file")
+    if os.path.exists(path) and not os.path.isfile(path):
+        return _special_file(path, binary)
+    return _replacing(path, os.fspath(target), binary)
+
+
+@contextlib.contextmanager
+def _standard_output(binary: bool) -> Iterator[IO[Any]]:
+    """Standard output as UTF-8, whatever the locale says."""
+    sys.stdout.flush()
+    buffer = getattr(sys.stdout, "buffer", None)
+    if buffer is None:
+        if binary:
+            raise DataError("standard output takes text only here; write to a file")
+        yield sys.stdout
+    elif binary:
+        yield buffer
+        buffer.flush()
+    else:
+        text = io.TextIOWrapper(buffer, encoding="utf-8", newline="\n", write_through=True)
+        try:
+            yield text
+        finally:
+            text.detach()
+
+
+@contextlib.contextmanager
+def _special_file(path: str, binary: bool) -> Iterator[IO[Any]]:
+    try:
+        file = _wrap(os.open(path, os.O_WRONLY), binary)
+    except OSError as error:
+        raise file_error(path, error, "write") from error
+    with file:
+        yield file
+
+
+@contextlib.contextmanager
+def _replacing(path: str, name: str, binary: bool) -> Iterator[IO[Any]]:
+    temporary = _temporary_name(path)
+    try:
+        descriptor = _create(temporary, path)
+    except OSError as error:
+        raise file_error(name, error, "write") from error
+    try:
+        with _wrap(descriptor, binary) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        if isinstance(error, UnicodeEncodeError):
+            bad = error.object[error.start : error.end]
+            raise DataError(f"{name}: cannot write {bad!r} as UTF-8; remove it from the data") from error
+        # The operating system's errors about an open file (disk full) name no file; others are the caller's.
+        if isinstance(error, OSError) and error.filename in (None, temporary):
+            raise file_error(name, error, "write") from error
+        raise
+
+
+def _temporary_name(path: str) -> str:
+    folder, name = os.path.split(path)
+    return os.path.join(folder, f".{name[:100]}.{secrets.token_hex(6)}.tmp")
+
+
+def _create(temporary: str, path: str) -> int:
+    """Create the temporary file with the permissions of the file it will replace, or else the usual ones."""
+    exists = os.path.exists(path)
+    if exists and not os.access(path, os.W_OK):
+        raise PermissionError(0, "the file is read-only")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(temporary, flags, 0o666)
+    if exists:
+        os.chmod(temporary, stat.S_IMODE(os.stat(path).st_mode))
+    return descriptor
+
+
+def _wrap(descriptor: int, binary: bool) -> IO[Any]:
+    return open(descriptor, "wb") if binary else open(descriptor, "w", encoding="utf-8", newline="\n")

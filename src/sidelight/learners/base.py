@@ -1,0 +1,217 @@
+"""What all learners of label sequences share: encoding, prediction, explanation and files.
+
+A learner adds its parameters, `fit`, and `_chain_scores`, the scores of every part for encoded input.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from os import PathLike
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from ..errors import DataError
+from ..features.encoded import Encoded, Encoder, State
+from ..kernels.compiling import Floats, Ints
+from ..metrics import token_accuracy
+from ..structures.chain import Chain, ChainParts
+from ..supervision import Signal, Targets, check_lengths, encode_targets, label_set, require
+
+
+class Scored(NamedTuple):
+    """An output and its score."""
+
+    labels: list[str]
+    score: float
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """How much one feature speaks for the label and for its rival (contributions to the score)."""
+
+    feature: str
+    weight: float
+    rival_weight: float
+
+    @property
+    def difference(self) -> float:
+        """Above zero: speaks for the label; below: for the rival."""
+        return self.weight - self.rival_weight
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a token got its label rather than the next best one; the strongest evidence first."""
+
+    position: int
+    label: str
+    probability: float
+    rival: str
+    rival_probability: float
+    evidence: tuple[Evidence, ...]
+
+    def __str__(self) -> str:
+        lines = [
+            f"token {self.position}: {self.label} ({self.probability:.1%}) rather than "
+            f"{self.rival} ({self.rival_probability:.1%})"
+        ]
+        lines += [f"  {e.difference:+8.3f}  {e.feature}" for e in self.evidence]
+        return "\n".join(lines)
+
+
+class SequenceLearner(BaseEstimator):  # type: ignore[misc]
+    """Base of the estimators that label sequences with chains."""
+
+    signals: ClassVar[frozenset[Signal]]
+    n_jobs: int
+    encoder_: Encoder
+    classes_: list[str]
+
+    def _chain_scores(self, encoded: Encoded) -> ChainParts:
+        """Scores θ of every part."""
+        raise NotImplementedError
+
+    def _attribute_row(self, attribute: int) -> Floats:
+        """What one attribute of value one adds to the score of each label."""
+        raise NotImplementedError
+
+    def _state(self) -> State:
+        """Fitted values and arrays beside those of the encoder."""
+        raise NotImplementedError
+
+    def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
+        """Take back what `_state` gave."""
+        raise NotImplementedError
+
+    def _read_targets(self, lengths: Sequence[int], y: Any, classes: Sequence[str] | None = None) -> Targets:
+        """Check y against X and against what this learner can use, and encode it; sets `classes_`."""
+        check_lengths(lengths, y)
+        found = label_set(y)
+        targets = encode_targets(y, lengths, found if classes is None else classes)
+        require(self, targets.kinds)
+        self.classes_ = found if classes is None else list(classes)
+        return targets
+
+    @property
+    def _structure(self) -> Chain:
+        return Chain(self.n_jobs)
+
+    def encode(self, X: Any) -> Encoded:
+        """X as flat arrays; `predict` and its relatives take this as well, and need not encode again."""
+        check_is_fitted(self, "classes_")
+        return X if isinstance(X, Encoded) else self.encoder_.transform(X)
+
+    def scores(self, X: Any) -> ChainParts:
+        """The scores of every part of every sequence."""
+        return self._chain_scores(self.encode(X))
+
+    def predict(self, X: Any) -> list[list[str]]:
+        """The best label sequence of each input, by exact Viterbi."""
+        scores = self.scores(X)
+        return self._split(self._structure.argmax(scores).labels, scores)
+
+    def predict_marginals(self, X: Any) -> list[Floats]:
+        """For each input the probability of every label at every token: (tokens, labels), columns as `classes_`."""
+        scores = self.scores(X)
+        unary = self._structure.marginals(scores).parts.unary
+        return [unary[a:b] for a, b in pairwise(scores.offsets)]
+
+    def predict_kbest(self, X: Any, k: int = 5) -> list[list[Scored]]:
+        """For each input its k best label sequences with their scores, best first; fewer where fewer exist."""
+        scores = self.scores(X)
+        ranked = self._structure.kbest(scores, k)
+        by_rank = [self._split(np.maximum(row, 0), scores) for row in ranked.labels]
+        return [
+            [Scored(by_rank[r][i], float(s)) for r, s in enumerate(row) if s > -np.inf]
+            for i, row in enumerate(ranked.scores)
+        ]
+
+    def log_partition(self, X: Any) -> Floats:
+        """log Σ exp(score) over all label sequences of each input; score - this is a sequence's log-probability."""
+        return self._structure.marginals(self.scores(X)).log_partition
+
+    def score(self, X: Any, y: Any) -> float:
+        """Token accuracy."""
+        return token_accuracy(y, self.predict(X))
+
+    def explain(self, x: Any, position: int, *, top: int = 10) -> Explanation:
+        """What speaks for the label of one token of one sequence, against the next most probable label."""
+        encoded = self.encode([x])
+        if not -encoded.tokens <= position < encoded.tokens:
+            raise DataError(f"position {position} is outside the sequence of {encoded.tokens} tokens")
+        t = position % encoded.tokens
+        scores = self._chain_scores(encoded)
+        labels = self._structure.argmax(scores).labels
+        chance = self._structure.marginals(scores).parts.unary[t]
+        label = int(labels[t])
+        others = [c for c in np.argsort(-chance, kind="stable") if c != label]
+        rival = int(others[0]) if others else label
+        evidence = [
+            Evidence(text, float(row[label]), float(row[rival]))
+            for text, row in self._reasons(encoded, scores, labels, t)
+        ]
+        evidence.sort(key=lambda e: -abs(e.difference))
+        name = self.classes_
+        return Explanation(
+            t, name[label], float(chance[label]), name[rival], float(chance[rival]),
+            tuple(e for e in evidence[:top] if e.difference != 0),
+        )  # fmt: skip
+
+    def _reasons(self, encoded: Encoded, scores: ChainParts, labels: Ints, t: int) -> list[tuple[str, Floats]]:
+        """Every contribution to the score at token t, as a row over its label, the other labels being as they are."""
+        rows = []
+        for n in range(encoded.indptr[t], encoded.indptr[t + 1]):
+            value = float(encoded.values[n]) if len(encoded.values) else 1.0
+            attribute = int(encoded.indices[n])
+            rows.append((self.encoder_.describe(attribute), value * self._attribute_row(attribute)))
+        last = len(labels) - 1
+        if t == 0:
+            rows.append(("first label", scores.start))
+        else:
+            rows.append((f"after {self.classes_[labels[t - 1]]}", scores.pair[0, labels[t - 1]]))
+        if t == last:
+            rows.append(("last label", scores.end))
+        else:
+            rows.append((f"before {self.classes_[labels[t + 1]]}", scores.pair[0, :, labels[t + 1]]))
+        if scores.triple is not None:
+            rows += self._triple_reasons(scores.triple, labels, t)
+        return rows
+
+    def _triple_reasons(self, triple: Floats, labels: Ints, t: int) -> list[tuple[str, Floats]]:
+        name, rows = self.classes_, []
+        if t >= 2:
+            a, b = labels[t - 2], labels[t - 1]
+            rows.append((f"after {name[a]} {name[b]}", triple[a, b]))
+        if 1 <= t < len(labels) - 1:
+            a, c = labels[t - 1], labels[t + 1]
+            rows.append((f"between {name[a]} and {name[c]}", triple[a, :, c]))
+        if t < len(labels) - 2:
+            b, c = labels[t + 1], labels[t + 2]
+            rows.append((f"before {name[b]} {name[c]}", triple[:, b, c]))
+        return rows
+
+    def _split(self, labels: Ints, scores: ChainParts) -> list[list[str]]:
+        """Flat label numbers as lists of names."""
+        names = np.array(self.classes_, object)[labels].tolist()
+        edges = scores.offsets.tolist()
+        return [names[a:b] for a, b in pairwise(edges)]
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to one file, atomically."""
+        from ..model_file import save
+
+        check_is_fitted(self, "classes_")
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Read a model of this class; `sidelight.load` reads any."""
+        from ..model_file import load
+
+        learner = load(path)
+        if not isinstance(learner, cls):
+            raise DataError(f"{path} holds a {type(learner).__name__}, not a {cls.__name__}")
+        return learner

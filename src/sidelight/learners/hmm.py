@@ -1,0 +1,121 @@
+"""Hidden Markov models by counting."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from ..errors import DataError
+from ..features.choose import kind_of
+from ..features.columns import Column
+from ..features.encoded import Encoded, State
+from ..features.symbols import SymbolEncoder
+from ..kernels.compiling import Floats
+from ..scorers.hmm import HMMCounts, HMMScorer
+from ..scorers.linear import indicator
+from ..structures.chain import ChainParts
+from ..supervision import Signal, learns_from
+from .base import SequenceLearner
+
+
+@learns_from(Signal.FULL)
+class HMM(SequenceLearner):
+    """Supervised hidden Markov model: relative frequencies of starts, transitions and emissions.
+
+        maximise  Σ_i log P(x_i, y_i)      with `smoothing` added to the counts of each kind
+
+    Parameters
+    ----------
+    emission : the column expression that is emitted, as text or expression; `word` or `word.lower()`, say.
+    unknown : what of an unknown word tells which kind it is; words seen once in training show how each kind is
+        labelled. None puts all unknown words together.
+    start_smoothing, transition_smoothing, emission_smoothing : added to every count; 0 makes the unseen impossible.
+    n_jobs : threads; -1 is every core.
+
+    Attributes
+    ----------
+    classes_ : labels; counts_ : the counts; scorer_ : the log-probabilities.
+    """
+
+    encoder_: SymbolEncoder
+    counts_: HMMCounts
+    scorer_: HMMScorer
+
+    def __init__(
+        self,
+        emission: str | Column = "word",
+        *,
+        unknown: str | Column | None = "word.shape()",
+        start_smoothing: float = 0.1,
+        transition_smoothing: float = 0.1,
+        emission_smoothing: float = 0.1,
+        n_jobs: int = -1,
+    ) -> None:
+        self.emission = emission
+        self.unknown = unknown
+        self.start_smoothing = start_smoothing
+        self.transition_smoothing = transition_smoothing
+        self.emission_smoothing = emission_smoothing
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Count over fully labelled sequences."""
+        for name in ("counts_", "encoder_", "classes_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        return self.partial_fit(X, y)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Add the counts of more sequences; name all labels in `classes` if the first batch lacks some."""
+        for name in ("start_smoothing", "transition_smoothing", "emission_smoothing"):
+            if not 0 <= getattr(self, name) < np.inf:
+                raise DataError(f"{name} must be a finite number of at least 0, got {getattr(self, name)!r}")
+        if kind_of(X) != "columns":
+            raise DataError("HMM emits words: give it tokens (strings or tuples); feature dicts and arrays suit CRF")
+        known = getattr(self, "classes_", classes)
+        targets = self._read_targets([len(x) for x in X], y, known)
+        encoder = getattr(self, "encoder_", None) or SymbolEncoder(self.emission, self.unknown)
+        encoder.extend(X)
+        self.encoder_ = encoder
+        encoded = encoder.transform(X)
+        parts = indicator(encoded.offsets, targets.labels, len(self.classes_), 1)
+        counts = HMMCounts.expected(encoded, parts, len(encoder.words))
+        self.counts_ = self.counts_ + counts if hasattr(self, "counts_") else counts
+        self._estimate()
+        return self
+
+    def _estimate(self) -> None:
+        self.scorer_ = HMMScorer.estimate(
+            self.counts_,
+            self.encoder_,
+            start=self.start_smoothing,
+            transition=self.transition_smoothing,
+            emission=self.emission_smoothing,
+        )
+
+    def _chain_scores(self, encoded: Encoded) -> ChainParts:
+        return self.scorer_.scores(encoded)
+
+    def _attribute_row(self, attribute: int) -> Floats:
+        row: Floats = self.scorer_.emission[attribute]
+        return row
+
+    def top_weights(self, count: int = 20) -> list[tuple[str, str, float]]:
+        """The words that speak most for one label: (word, label, log P(word | label) - log mean over labels)."""
+        table = self.scorer_.emission[: len(self.encoder_.words)]
+        ratio = table - np.log(np.exp(table).mean(axis=1, keepdims=True))
+        seen = np.where(self.counts_.emission > 0, ratio * np.sqrt(self.counts_.emission), -np.inf)
+        strongest = np.argsort(-seen, axis=None, kind="stable")[:count]
+        rows, columns = np.unravel_index(strongest, seen.shape)
+        return [
+            (self.encoder_.describe(int(a)), self.classes_[c], float(ratio[a, c]))
+            for a, c in zip(rows, columns, strict=True)
+            if seen[a, c] > -np.inf
+        ]
+
+    def _state(self) -> State:
+        counts = self.counts_
+        return {}, {"start": counts.start, "transition": counts.transition, "emission": counts.emission}
+
+    def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
+        self.counts_ = HMMCounts(arrays["start"], arrays["transition"], arrays["emission"])
+        self._estimate()

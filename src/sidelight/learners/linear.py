@@ -1,0 +1,72 @@
+"""What CRF and perceptron share: a linear scorer over encoded features."""
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import DataError
+from ..features.choose import choose_encoder
+from ..features.encoded import Encoded, State
+from ..kernels.compiling import Floats
+from ..scorers.linear import LinearScorer
+from ..structures.chain import ChainParts
+from ..supervision import Targets
+from .base import SequenceLearner
+
+
+class LinearLearner(SequenceLearner):
+    """A learner whose model is one weight vector `weights_` for `scorer_`."""
+
+    features: Any
+    min_count: int
+    order: int
+    boundaries: bool
+    all_weights: bool
+    scorer_: LinearScorer
+    weights_: Floats
+
+    def _prepare(self, X: Any, y: Any, classes: Any = None) -> tuple[Encoded, Targets]:
+        """Check the parameters, encode X and y, and lay out the weights."""
+        if self.order not in (1, 2):
+            raise DataError(f"order must be 1 or 2, got {self.order!r}")
+        encoder = choose_encoder(X, self.features, self.min_count, self.n_jobs)
+        targets = self._read_targets([_length(x) for x in X], y, classes)
+        encoded = encoder.fit_transform(X)
+        self.encoder_ = encoder
+        self.scorer_ = LinearScorer.observed(
+            encoded,
+            targets,
+            len(self.classes_),
+            order=self.order,
+            boundaries=self.boundaries,
+            all_weights=self.all_weights,
+        )
+        return encoded, targets
+
+    def _chain_scores(self, encoded: Encoded) -> ChainParts:
+        return self.scorer_.scores(encoded, self.weights_, self.n_jobs)
+
+    def _attribute_row(self, attribute: int) -> Floats:
+        return self.scorer_.weight_at(self.weights_, attribute)
+
+    def top_weights(self, count: int = 20) -> list[tuple[str, str, float]]:
+        """The attribute weights of largest size: (feature, label, weight)."""
+        flat = self.scorer_.attribute_weights(self.weights_)
+        strongest = np.argsort(-np.abs(flat), kind="stable")[:count]
+        owners = np.searchsorted(self.scorer_.pointer, strongest, side="right") - 1
+        return [
+            (self.encoder_.describe(int(a)), self.classes_[self.scorer_.label[k]], float(flat[k]))
+            for a, k in zip(owners, strongest, strict=True)
+        ]
+
+    def _state(self) -> State:
+        return {"order": self.scorer_.order}, {**self.scorer_.arrays(), "weights": self.weights_}
+
+    def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
+        tables = {name: arrays[name] for name in ("pointer", "label", "pairs", "starts", "ends", "triples")}
+        self.scorer_ = LinearScorer(len(self.classes_), values["order"], **tables)
+        self.weights_ = arrays["weights"]
+
+
+def _length(x: Any) -> int:
+    return int(x.shape[0]) if hasattr(x, "shape") else len(x)

@@ -1,0 +1,209 @@
+"""How good predictions are: token accuracy, spans as the conlleval script counts them, labels, confusions.
+
+All scores are fractions from 0 to 1 (conlleval prints percentages), and 0 where a ratio has no denominator.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sidelight.errors import DataError
+
+Labels: TypeAlias = Sequence[str]
+Scheme: TypeAlias = Literal["bio", "runs", "auto"]
+Span: TypeAlias = tuple[str, int, int]
+
+OUTSIDE = "O"
+# BILOU writes L and U for what IOBES writes E and S.
+_TAGS = {"B": "B", "I": "I", "E": "E", "S": "S", "L": "E", "U": "S", "O": OUTSIDE}
+_SPAN_PREFIXES = frozenset("BIESLU")
+
+
+@dataclass(frozen=True)
+class Score:
+    """Precision, recall and F1, from ``correct`` of ``predicted`` where the truth has ``support``."""
+
+    precision: float
+    recall: float
+    f1: float
+    support: int
+    predicted: int
+    correct: int
+
+    @classmethod
+    def from_counts(cls, correct: int, predicted: int, support: int) -> Score:
+        """Compute the ratios; one without a denominator is 0."""
+        precision = correct / predicted if predicted else 0.0
+        recall = correct / support if support else 0.0
+        f1 = 2 * precision * recall / (precision + recall) if correct else 0.0
+        return cls(precision, recall, f1, support, predicted, correct)
+
+
+@dataclass(frozen=True)
+class SpanScores:
+    """Scores of spans: all types together (micro-averaged), each type, and the accuracy over tokens."""
+
+    overall: Score
+    by_type: dict[str, Score]
+    accuracy: float
+    tokens: int
+
+
+def token_accuracy(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> float:
+    """Return the fraction of tokens whose label is right."""
+    _check_aligned(y_true, y_pred)
+    return _accuracy(y_true, y_pred)
+
+
+def spans(labels: Labels, scheme: Scheme = "auto") -> list[Span]:
+    """Return the spans of a sequence as (type, start, end), the end exclusive.
+
+    ``bio`` reads prefixes by the rules of conlleval (Tjong Kim Sang & Buchholz 2000), extended to IOBES and
+    BILOU: a span starts at B, S or U; at I, E or L after O or the end of a span; and wherever the type changes,
+    so that invalid sequences have spans too. Bare prefixes (``B``, ``I``) make spans of type ``""``.
+    ``runs`` takes each run of one label as a span. ``auto`` is ``bio`` if each label is O or has a prefix and a
+    hyphen, else ``runs``. In both, O is outside.
+    """
+    return _spans(labels, *_resolve(scheme, set(labels)))
+
+
+def span_scores(y_true: Sequence[Labels], y_pred: Sequence[Labels], *, scheme: Scheme = "auto") -> SpanScores:
+    """Return the scores of predicted spans, right if type, start and end are; the numbers are conlleval's.
+
+    ``auto`` chooses the scheme by all labels, true and predicted; see `spans`.
+    """
+    _check_aligned(y_true, y_pred)
+    resolved = _resolve(scheme, _distinct(y_true) | _distinct(y_pred))
+    support: Counter[str] = Counter()
+    predicted: Counter[str] = Counter()
+    correct: Counter[str] = Counter()
+    for truth, guess in zip(y_true, y_pred, strict=True):
+        true_spans, guessed_spans = _spans(truth, *resolved), _spans(guess, *resolved)
+        support.update([span[0] for span in true_spans])
+        predicted.update([span[0] for span in guessed_spans])
+        correct.update([span[0] for span in set(true_spans).intersection(guessed_spans)])
+    by_type = {
+        kind: Score.from_counts(correct[kind], predicted[kind], support[kind]) for kind in sorted(support | predicted)
+    }
+    overall = Score.from_counts(correct.total(), predicted.total(), support.total())
+    return SpanScores(overall, by_type, _accuracy(y_true, y_pred), sum(map(len, y_true)))
+
+
+def label_scores(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> dict[str, Score]:
+    """Return the scores of each label over tokens, in the order of the labels' names."""
+    labels, matrix = confusion(y_true, y_pred)
+    correct, predicted, support = matrix.diagonal(), matrix.sum(axis=0), matrix.sum(axis=1)
+    return {
+        label: Score.from_counts(int(correct[i]), int(predicted[i]), int(support[i])) for i, label in enumerate(labels)
+    }
+
+
+def confusion(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the sorted labels and a (labels, labels) matrix: tokens of true label i predicted as label j."""
+    _check_aligned(y_true, y_pred)
+    labels = sorted(_distinct(y_true) | _distinct(y_pred))
+    index = {label: i for i, label in enumerate(labels)}
+    cells = _encode(y_true, index) * len(labels) + _encode(y_pred, index)
+    counts = np.bincount(cells, minlength=len(labels) ** 2).astype(np.int64)
+    return labels, counts.reshape(len(labels), len(labels))
+
+
+def _spans(labels: Labels, scheme: Scheme, parts: dict[str, tuple[str, str]]) -> list[Span]:
+    return _bio_spans(labels, parts) if scheme == "bio" else _runs(labels)
+
+
+def _bio_spans(labels: Labels, parts: dict[str, tuple[str, str]]) -> list[Span]:
+    found: list[Span] = []
+    before, type_before, start = OUTSIDE, "", 0
+    for position, label in enumerate(labels):
+        tag, kind = parts[label]
+        starts = tag != OUTSIDE and (tag in "BS" or before in "OES" or kind != type_before)
+        if before != OUTSIDE and (starts or tag == OUTSIDE):
+            found.append((type_before, start, position))
+        if starts:
+            start = position
+        before, type_before = tag, kind
+    if before != OUTSIDE:
+        found.append((type_before, start, len(labels)))
+    return found
+
+
+def _runs(labels: Labels) -> list[Span]:
+    found: list[Span] = []
+    before, start = OUTSIDE, 0
+    for position, label in enumerate(labels):
+        if label != before:
+            if before != OUTSIDE:
+                found.append((before, start, position))
+            before, start = label, position
+    if before != OUTSIDE:
+        found.append((before, start, len(labels)))
+    return found
+
+
+def _resolve(scheme: Scheme, labels: set[str]) -> tuple[Scheme, dict[str, tuple[str, str]]]:
+    """Settle ``auto`` by the labels and, for ``bio``, cut each of them into (tag, type)."""
+    if scheme not in ("bio", "runs", "auto"):
+        raise DataError(f"expected the scheme 'bio', 'runs' or 'auto', got {scheme!r}")
+    if scheme == "auto":
+        scheme = "bio" if all(map(_is_prefixed, labels)) else "runs"
+    return scheme, {label: _tag_and_type(label) for label in labels} if scheme == "bio" else {}
+
+
+def _is_prefixed(label: str) -> bool:
+    return label == OUTSIDE or (label[:1] in _SPAN_PREFIXES and label[1:2] == "-")
+
+
+def _tag_and_type(label: str) -> tuple[str, str]:
+    prefix, _, kind = label.partition("-")
+    if prefix not in _TAGS:
+        raise DataError(
+            f"expected labels O, or B- I- E- S- L- U- and a type, got {label!r}; use scheme='runs' for plain labels"
+        )
+    return _TAGS[prefix], kind
+
+
+def _check_aligned(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> None:
+    if len(y_true) != len(y_pred):
+        raise DataError(f"expected as many predicted as true sequences ({len(y_true)}), got {len(y_pred)}")
+    tokens = 0
+    for index, (truth, guess) in enumerate(zip(y_true, y_pred, strict=True)):
+        _check_labels(truth, index, "true")
+        _check_labels(guess, index, "predicted")
+        if len(truth) != len(guess):
+            raise DataError(f"sequence {index}: expected {len(truth)} labels, one a token, got {len(guess)}")
+        tokens += len(truth)
+    if not tokens:
+        raise DataError("expected at least one token to score, got none")
+
+
+def _check_labels(labels: object, index: int, whose: str) -> None:
+    if isinstance(labels, str) or not isinstance(labels, Iterable):
+        raise DataError(f"sequence {index}: expected a list of {whose} labels, got {labels!r}; leave it out")
+    if all(issubclass(kind, str) for kind in set(map(type, labels))):
+        return
+    position, label = next((i, label) for i, label in enumerate(labels) if not isinstance(label, str))
+    raise DataError(
+        f"sequence {index}, position {position}: expected a {whose} label (a string), got {label!r}; "
+        "scores need every label"
+    )
+
+
+def _accuracy(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> float:
+    pairs = zip(y_true, y_pred, strict=True)
+    right = sum(sum(map(str.__eq__, truth, guess)) for truth, guess in pairs)
+    return right / sum(map(len, y_true))
+
+
+def _distinct(y: Sequence[Labels]) -> set[str]:
+    return set().union(*y)
+
+
+def _encode(y: Sequence[Labels], index: dict[str, int]) -> NDArray[np.int64]:
+    return np.array([index[label] for labels in y for label in labels], dtype=np.int64)

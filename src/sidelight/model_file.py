@@ -1,0 +1,138 @@
+"""Model files: one zip archive with a JSON header and plain arrays; no pickle, checksummed, written atomically.
+
+`header.json` holds the format's name and version, the learner's class, parameters and labels, and the encoder; every
+array is a `.npy` member read without pickle. The archive's checksums tell a damaged file.
+"""
+
+import io
+import json
+import zipfile
+import zlib
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .data.source import open_for_writing
+from .errors import DataError, ModelFileError
+from .features.arrays import ArrayEncoder
+from .features.columns import Column, Template, parse
+from .features.dicts import DictEncoder
+from .features.symbols import SymbolEncoder
+from .features.templates import TemplateEncoder
+
+FORMAT = "sidelight model"
+VERSION = 1
+_ENCODERS: dict[str, Any] = {cls.__name__: cls for cls in (TemplateEncoder, DictEncoder, ArrayEncoder, SymbolEncoder)}
+# A fixed time stamp, so that equal models give equal files.
+_STAMP = (2000, 1, 1, 0, 0, 0)
+
+
+def save(learner: Any, path: str | PathLike[str]) -> None:
+    """Write a fitted learner to `path`; an existing file is replaced only when the new one is complete."""
+    from . import __version__
+
+    encoder_values, encoder_arrays = learner.encoder_.state()
+    values, arrays = learner._state()
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "sidelight": __version__,
+        "learner": type(learner).__name__,
+        "parameters": {name: _plain(value) for name, value in learner.get_params(deep=False).items()},
+        "classes": learner.classes_,
+        "values": values,
+        "encoder": {"class": type(learner.encoder_).__name__, "values": encoder_values},
+    }
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        _put(archive, "header.json", json.dumps(header, ensure_ascii=False).encode())
+        for folder, group in (("encoder", encoder_arrays), ("learner", arrays)):
+            for name, array in group.items():
+                member = io.BytesIO()
+                np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
+                _put(archive, f"{folder}/{name}.npy", member.getvalue())
+    try:
+        with open_for_writing(path, binary=True) as file:
+            file.write(content.getbuffer())
+    except DataError as error:
+        raise ModelFileError(str(error)) from error
+
+
+def load(path: str | PathLike[str]) -> Any:
+    """Read any fitted learner from a file written by `save`."""
+    from . import learners_by_name
+
+    name = str(path)
+    try:
+        raw = Path(path).read_bytes()
+    except OSError as error:
+        raise ModelFileError(f"cannot read the model file {name}: {error.strerror}") from None
+    header, arrays = _open(name, raw)
+    known = learners_by_name()
+    if header["learner"] not in known:
+        raise ModelFileError(f"{name} holds a {header['learner']}, which this version of sidelight does not have")
+    try:
+        learner = known[header["learner"]](**{k: _rich(v) for k, v in header["parameters"].items()})
+        learner.classes_ = header["classes"]
+        encoder = header["encoder"]
+        learner.encoder_ = _ENCODERS[encoder["class"]].from_state(encoder["values"], arrays["encoder"], learner.n_jobs)
+        learner._restore(header["values"], arrays["learner"])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ModelFileError(f"{name} is not a complete sidelight model: {error!r} is missing or wrong") from error
+    return learner
+
+
+def _put(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    archive.writestr(zipfile.ZipInfo(name, _STAMP), content, zipfile.ZIP_DEFLATED)
+
+
+def _open(name: str, raw: bytes) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Header and arrays, or an error that says what kind of file this is."""
+    if not raw.startswith(b"PK"):
+        raise ModelFileError(f"{name} is not a sidelight model; models are written by `sidelight train` or .save()")
+    arrays: dict[str, dict[str, Any]] = {"encoder": {}, "learner": {}}
+    try:
+        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+            if "header.json" not in archive.namelist():
+                raise ModelFileError(f"{name} is a zip archive but not a sidelight model")
+            header = json.loads(archive.read("header.json"))
+            _check_header(name, header)
+            for member in archive.namelist():
+                folder, _, rest = member.partition("/")
+                if folder in arrays:
+                    content = io.BytesIO(archive.read(member))
+                    arrays[folder][rest.removesuffix(".npy")] = np.lib.format.read_array(content, allow_pickle=False)
+    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError) as error:
+        raise ModelFileError(f"{name} is damaged or cut off ({error}); train again or copy it again") from None
+    return header, arrays
+
+
+def _check_header(name: str, header: Any) -> None:
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise ModelFileError(f"{name} is a zip archive but not a sidelight model")
+    if header.get("version") != VERSION:
+        raise ModelFileError(
+            f"{name} has version {header.get('version')} of the model format, this sidelight reads {VERSION}; "
+            f"it was written by sidelight {header.get('sidelight')}"
+        )
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as JSON: column expressions as marked text."""
+    if isinstance(value, Column | Template):
+        return {"expression": str(value)}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    raise DataError(f"a parameter of type {type(value).__name__} cannot be saved: {value!r}")
+
+
+def _rich(value: Any) -> Any:
+    if isinstance(value, dict) and value.keys() == {"expression"}:
+        return parse(value["expression"])
+    return [_rich(item) for item in value] if isinstance(value, list) else value
