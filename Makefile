@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 JOBS   ?= 2
 
-.PHONY: demo test lint types tests bench clean
+.PHONY: demo test lint types tests bench clean clean-kernels
 
 demo: $(VENV)/.installed
 	$(BIN)/sidelight demo
@@ -43,5 +43,9 @@ $(VENV)/.bench: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	touch $@
 
-clean:
+# Compiled kernels that call an edited kernel of another file would not be compiled again.
+clean-kernels:
+	find src -name '*.nb[ic]' -delete
+
+clean: clean-kernels
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache
