@@ -47,7 +47,7 @@ def save(learner: Any, path: str | PathLike[str]) -> None:
     }
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        _put(archive, "header.json", json.dumps(header, ensure_ascii=False).encode())
+        _put(archive, "header.json", json.dumps(header, ensure_ascii=False).encode(errors="surrogatepass"))
         for folder, group in (("encoder", encoder_arrays), ("learner", arrays)):
             for name, array in group.items():
                 member = io.BytesIO()
@@ -71,8 +71,8 @@ def load(path: str | PathLike[str]) -> Any:
         raise ModelFileError(f"cannot read the model file {name}: {error.strerror}") from None
     header, arrays = _open(name, raw)
     known = learners_by_name()
-    if header["learner"] not in known:
-        raise ModelFileError(f"{name} holds a {header['learner']}, which this version of sidelight does not have")
+    if header.get("learner") not in known:
+        raise ModelFileError(f"{name} holds a {header.get('learner')}, which this version of sidelight does not have")
     try:
         learner = known[header["learner"]](**{k: _rich(v) for k, v in header["parameters"].items()})
         learner.classes_ = header["classes"]

@@ -18,6 +18,8 @@ class ArrayEncoder:
 
     def fit_transform(self, X: Sequence[Any]) -> Encoded:
         """Take the number of columns from X and encode it; columns with too few non-zeros are left out."""
+        if getattr(X[0], "ndim", 0) != 2:
+            raise DataError(f"sequence 0: expected an array of one row per token, got {_shape_of(X[0])}")
         self.width_ = int(X[0].shape[1])
         self.kept_ = np.ones(self.width_, bool)
         encoded = self.transform(X)
@@ -34,7 +36,10 @@ class ArrayEncoder:
                 raise DataError(f"sequence {i}: expected an array of {self.width_} columns, got {_shape_of(x)}")
             if x.shape[0] == 0:
                 raise DataError(f"sequence {i} is empty; leave empty sequences out")
-            block = sparse.csr_array(x, dtype=np.float64)
+            try:
+                block = sparse.csr_array(x, dtype=np.float64, copy=True)
+            except (ValueError, TypeError) as error:
+                raise DataError(f"sequence {i}: expected an array of numbers: {error}") from None
             block.eliminate_zeros()
             if not np.isfinite(block.data).all():
                 row, column = next(zip(*(~np.isfinite(np.asarray(block.todense()))).nonzero(), strict=True))

@@ -47,7 +47,7 @@ _STEPS: dict[str, Callable[..., Callable[[str], str | None]]] = {
     "isupper": lambda: _when(str.isupper),
     "istitle": lambda: _when(lambda value: value[:1].isupper()),
     "isalpha": lambda: _when(str.isalpha),
-    "ispunct": lambda: _when(lambda value: all(c in _PUNCTUATION for c in value)),
+    "ispunct": lambda: _when(lambda value: value != "" and all(c in _PUNCTUATION for c in value)),
     "matches": lambda pattern: _when(lambda value: re.search(pattern, value) is not None),
     "isin": lambda *words: _when(frozenset(words).__contains__),
 }
@@ -62,7 +62,11 @@ class Column:
     steps: tuple[tuple[Any, ...], ...] = ()
     negated: bool = False
 
+    __iter__ = None  # indexing never ends, so without this a loop would not either
+
     def __getitem__(self, offset: int) -> "Column":
+        if not isinstance(offset, int):
+            raise DataError(f"an offset is a whole number of tokens, got {offset!r}")
         return replace(self, offset=self.offset + offset)
 
     def _then(self, *step: Any) -> "Column":
@@ -112,6 +116,8 @@ class Column:
 
     def matches(self, pattern: str) -> "Column":
         """A regular expression is found in the string (anchor it with ^ and $ for the whole string)."""
+        if not isinstance(pattern, str):
+            raise DataError(f"a regular expression is given as a string, got {pattern!r}")
         try:
             re.compile(pattern)
         except re.error as error:
@@ -147,13 +153,18 @@ class Column:
             if value is None or value is False:
                 value = None
                 break
-            value = YES if value is True else value
+            value = YES if value is True else str(value)
         if self.negated:
             return YES if value is None else None
-        return None if value is None else str(value)
+        return None if value is None else value
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Column, (self.index, self.offset, self.steps, self.negated)
+
+    def require_text(self) -> None:
+        """Raise an error if the text form does not say all there is: `map` holds a Python function."""
+        if any(name == "map" for name, *_ in self.steps):
+            raise DataError(f"{self} holds a Python function and cannot be saved; use isin or matches instead")
 
     @property
     def base(self) -> "Column":
@@ -173,6 +184,8 @@ class Template:
     """A conjunction of columns: one feature per observed combination of their values. Empty: always the same one."""
 
     columns: tuple[Column, ...] = ()
+
+    __iter__ = None
 
     def __and__(self, other: "Column | Template") -> "Template":
         more = (other,) if isinstance(other, Column) else other.columns
@@ -221,7 +234,9 @@ def parse(text: str) -> Column | Template:
         expression: Column | Template = _build(ast.parse(text.strip(), mode="eval").body)
     except SyntaxError as error:
         raise DataError(f"cannot read the expression {text!r}: {error.msg} (column {error.offset})") from None
-    except (DataError, TypeError) as error:
+    except (RecursionError, MemoryError):
+        raise DataError(f"cannot read the expression {text[:40]!r}...: it is nested too deeply") from None
+    except (ValueError, TypeError, AttributeError) as error:
         raise DataError(f"cannot read the expression {text!r}: {error}") from None
     return expression
 

@@ -74,9 +74,9 @@ def _features(X: Sequence[Sequence[Token]]) -> Iterator[tuple[int, int, str, flo
             for name, value in token.items():
                 if isinstance(value, str):
                     yield i, t, f"{name}={value}", 1.0
-                elif value is None or value is False:
+                elif value is None or value is False or (isinstance(value, np.bool_) and not value):
                     continue
-                elif isinstance(value, Real) and math.isfinite(value):
+                elif isinstance(value, Real | np.bool_) and math.isfinite(value):
                     yield i, t, str(name), float(value)
                 else:
                     raise DataError(

@@ -111,6 +111,9 @@ class SymbolEncoder:
 
     def state(self) -> State:
         """Expressions as text, words, counts and classes."""
+        for c in (self._emission, self._unknown):
+            if c is not None:
+                c.require_text()
         values = {
             "emission": str(self._emission),
             "unknown": None if self._unknown is None else str(self._unknown),

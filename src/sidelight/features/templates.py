@@ -21,6 +21,9 @@ from .encoded import Encoded, State
 
 def sequence_offsets(X: Sequence[Any]) -> Longs:
     """Where sequences begin; an empty one is an error."""
+    for i, x in enumerate(X):
+        if isinstance(x, str) or not hasattr(x, "__len__"):
+            raise DataError(f"sequence {i}: expected a list of tokens, got {x!r}")
     lengths = np.fromiter((len(x) for x in X), np.int64, len(X))
     if not lengths.all():
         raise DataError(f"sequence {int(np.argmin(lengths))} is empty; leave empty sequences out")
@@ -33,6 +36,8 @@ def split_columns(X: Sequence[Sequence[Any]]) -> list[list[str]]:
     flat = list(chain.from_iterable(X))
     if isinstance(first, str):
         columns = [flat]
+    elif not isinstance(first, tuple | list):
+        raise DataError(f"sequence 0, token 0: expected a string or a tuple of strings, got {first!r}")
     else:
         width = len(first)
         if set(map(type, flat)) - {tuple, list} or set(map(len, flat)) != {width}:
@@ -78,6 +83,8 @@ class TemplateEncoder:
     width_: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
+        if isinstance(self.templates, str | Column | Template):
+            raise DataError(f"features are a list of templates, got only {self.templates!r}; put it into a list")
         self.templates_ = [as_template(t) for t in self.templates]
         if not self.templates_:
             raise DataError("at least one template is needed")
@@ -102,7 +109,7 @@ class TemplateEncoder:
         self._learn_expressions()
         tables = {e.column: e.known[coded[e.column.index]] for e in self.expressions_.values()}
         tokens = int(offsets[-1])
-        ids = np.empty((len(self.templates_), tokens), np.int32)
+        ids = np.empty((tokens, len(self.templates_)), np.int32)
         slots = np.empty(_capacity(tokens), np.int64)
         distinct, counts = np.empty(tokens, np.int64), np.empty(tokens, np.int64)
         frequencies: list[Longs] = []
@@ -111,7 +118,7 @@ class TemplateEncoder:
             keys = self._keys(template, tables, offsets, 0, len(X))
             slots.fill(-1)
             counts.fill(0)
-            n = hashing.number_keys(keys, slots, ids[number], distinct, counts)
+            n = hashing.number_keys(keys, slots, ids[:, number], distinct, counts)
             self.keys_.append(distinct[:n].copy())
             frequencies.append(counts[:n].copy())
         return self._number(ids, frequencies, offsets)
@@ -127,7 +134,7 @@ class TemplateEncoder:
         edges = np.concatenate(([0], np.cumsum(sizes)))
         for k in range(len(self.templates_)):
             mine = numbers[edges[k] : edges[k + 1]]
-            ids[k] = np.where(ids[k] >= 0, mine[ids[k]], -1) if len(mine) else -1
+            ids[:, k] = np.where(ids[:, k] >= 0, mine[ids[:, k]], -1) if len(mine) else -1
             self.keys_[k] = np.stack((self.keys_[k], mine.astype(np.int64)))[:, mine >= 0]
         self._build_tables()
         return self._encoded(ids, offsets)
@@ -149,19 +156,19 @@ class TemplateEncoder:
 
         offsets = sequence_offsets(X)
         if len(X) == 0:
-            return self._encoded(np.empty((1, 0), np.int32), offsets)
+            return self._encoded(np.empty((0, len(self.templates_)), np.int32), offsets)
         columns = split_columns(X)
         if len(columns) != self.width_:
             raise DataError(f"the model was trained on tokens of {self.width_} columns, these have {len(columns)}")
         coded = [self._code(k, values) for k, values in enumerate(columns)]
         tables = {e.column: self._codes_of(e, *coded[e.column.index]) for e in self.expressions_.values()}
-        ids = np.empty((len(self.templates_), int(offsets[-1])), np.int32)
+        ids = np.empty((int(offsets[-1]), len(self.templates_)), np.int32)
 
         def run(first: int, last: int) -> None:
             at = slice(offsets[first], offsets[last])
             for number, template in enumerate(self.templates_):
                 keys = self._keys(template, tables, offsets, first, last)
-                hashing.look_up(keys, *self.tables_[number], ids[number, at])
+                hashing.look_up(keys, *self.tables_[number], ids[at, number])
 
         parallel.map_shards(run, offsets, self.n_jobs)
         return self._encoded(ids, offsets)
@@ -180,7 +187,7 @@ class TemplateEncoder:
                     self.expressions_[c.base] = _learn(c.base, self.words_[c.index])
             room = 2**63
             for c in template.columns:
-                room //= len(self.expressions_[c.base].values) + 2 * self.reach_
+                room //= max(1, len(self.expressions_[c.base].values) + 2 * self.reach_)
             if room == 0:
                 raise DataError(f"template {template} has more than 2^63 possible values; join fewer columns")
 
@@ -214,10 +221,11 @@ class TemplateEncoder:
         return table[codes]
 
     def _encoded(self, ids: Ints, offsets: Longs) -> Encoded:
-        rows = np.ascontiguousarray(ids.T)
-        there = rows >= 0
+        """Numbers (tokens, templates), -1 for none, as sparse rows."""
+        there = ids >= 0
         indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum(there.sum(axis=1))))
-        return Encoded(offsets, indptr, rows[there], np.empty(0), self.attributes_)
+        indices = ids.ravel() if there.all() else ids[there]
+        return Encoded(offsets, indptr, indices, np.empty(0), self.attributes_)
 
     def describe(self, attribute: int) -> str:
         """For example "word[-1]=the & pos=NN"."""
@@ -243,9 +251,8 @@ class TemplateEncoder:
 
     def state(self) -> State:
         """Templates as text, words of each column, values of each expression, keys of each template."""
-        functions = [str(c) for c in self.expressions_ if any(name == "map" for name, *_ in c.steps)]
-        if functions:
-            raise DataError(f"{functions[0]} holds a Python function and cannot be saved; use isin or matches instead")
+        for c in self.expressions_:
+            c.require_text()
         values = {
             "templates": [str(t) for t in self.templates_],
             "min_count": self.min_count,

@@ -12,6 +12,8 @@ Halves = NDArray[np.float32]
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Stream = NDArray[np.uint64]
+Bits = NDArray[np.uint64]
+Flags = NDArray[np.bool_]
 
 P = ParamSpec("P")
 R = TypeVar("R")

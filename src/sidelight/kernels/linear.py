@@ -8,7 +8,7 @@ cheaper than a few scattered ones. An empty `heavy` means that there are no such
 
 import numpy as np
 
-from .compiling import Floats, Ints, Longs, kernel
+from .compiling import Bits, Flags, Floats, Ints, Longs, kernel
 
 
 @kernel
@@ -107,17 +107,33 @@ def move_weights(
 
 
 @kernel
-def mark_pairs(indptr: Longs, indices: Ints, labels: Ints, allowed: Ints, seen: Ints) -> None:
-    """Set the bit of every (attribute, label) that occurs; seen: (attributes, words of 31 bits).
+def mark_pairs(indptr: Longs, indices: Ints, labels: Ints, allowed: Flags, seen: Bits) -> None:
+    """Set the bit of every (attribute, label) that occurs; seen: (attributes, words of 64 bits).
 
-    labels: (tokens,) the known label, or -1 for those in `allowed`, (tokens, labels) of 0/1, where given.
+    labels: (tokens,) the known label, or -1 for those in `allowed`, (tokens, labels), where given.
     """
+    one = np.uint64(1)
     for t in range(len(indptr) - 1):
         for n in range(indptr[t], indptr[t + 1]):
             a = indices[n]
             if labels[t] >= 0:
-                seen[a, labels[t] // 31] |= np.int32(1) << np.int32(labels[t] % 31)
+                seen[a, labels[t] // 64] |= one << np.uint64(labels[t] % 64)
             else:
                 for c in range(allowed.shape[1]):
                     if allowed[t, c]:
-                        seen[a, c // 31] |= np.int32(1) << np.int32(c % 31)
+                        seen[a, c // 64] |= one << np.uint64(c % 64)
+
+
+@kernel
+def list_labels(seen: Bits, L: int, pointer: Longs, label: Ints) -> None:
+    """Turn bits into lists: fills `pointer`, and with a non-empty `label` the labels of each attribute too."""
+    one = np.uint64(1)
+    n = 0
+    for a in range(len(seen)):
+        pointer[a] = n
+        for c in range(L):
+            if seen[a, c // 64] & (one << np.uint64(c % 64)):
+                if len(label) > 0:
+                    label[n] = c
+                n += 1
+    pointer[len(seen)] = n

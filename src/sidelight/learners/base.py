@@ -18,7 +18,7 @@ from ..features.encoded import Encoded, Encoder, State
 from ..kernels.compiling import Floats, Ints
 from ..metrics import token_accuracy
 from ..structures.chain import Chain, ChainParts
-from ..supervision import Signal, Targets, check_lengths, encode_targets, label_set, require
+from ..supervision import Signal, Targets, check_lengths, encode_targets, kind_of, label_set, require
 
 
 class Scored(NamedTuple):
@@ -86,14 +86,15 @@ class SequenceLearner(BaseEstimator):  # type: ignore[misc]
         """Take back what `_state` gave."""
         raise NotImplementedError
 
-    def _read_targets(self, lengths: Sequence[int], y: Any, classes: Sequence[str] | None = None) -> Targets:
-        """Check y against X and against what this learner can use, and encode it; sets `classes_`."""
+    def _read_targets(
+        self, lengths: Sequence[int], y: Any, classes: Sequence[str] | None = None
+    ) -> tuple[list[str], Targets]:
+        """Check y against X and against what this learner can use; the labels, and y encoded."""
         check_lengths(lengths, y)
         found = label_set(y)
-        targets = encode_targets(y, lengths, found if classes is None else classes)
-        require(self, targets.kinds)
-        self.classes_ = found if classes is None else list(classes)
-        return targets
+        require(self, map(kind_of, y))
+        labels = found if classes is None else list(classes)
+        return labels, encode_targets(y, lengths, labels)
 
     @property
     def _structure(self) -> Chain:

@@ -11,7 +11,7 @@ from ..solvers import exponentiated, lbfgs
 from ..solvers.lbfgs import Solution, Step
 from ..solvers.losses import LogLoss
 from ..supervision import Signal, learns_from
-from .linear import LinearLearner
+from .linear import LinearLearner, Prepared
 
 
 @learns_from(Signal.FULL, Signal.PARTIAL)
@@ -88,36 +88,35 @@ class CRF(LinearLearner):
                 raise DataError(f"{name} must be a finite number of at least 0, got {getattr(self, name)!r}")
         if not self.tolerance > 0:
             raise DataError(f"tolerance must be positive, got {self.tolerance!r}")
-        before = (self.classes_, self.encoder_.state(), self.weights_) if self._goes_on() else None
-        encoded, targets = self._prepare(X, y)
-        self.solver_ = self._choose_solver(targets.full)
-        loss = LogLoss(self.scorer_, self._structure, encoded, targets)
-        start = self._start(before)
+        if not self.max_iterations >= 1:
+            raise DataError(f"max_iterations must be at least 1, got {self.max_iterations!r}")
+        prepared = self._prepare(X, y)
+        solver = self._choose_solver(prepared.targets.full)
+        loss = LogLoss(prepared.scorer, self._structure, prepared.encoded, prepared.targets)
+        start = self._start(prepared)
         with progress("CRF", None, self.verbose) as tell:
 
             def on_step(step: Step) -> None:
-                kind = "objective" if step.gap == step.gap or self.solver_ == "lbfgs" else "dual"
+                kind = "objective" if step.gap == step.gap or solver == "lbfgs" else "dual"
                 tell(step.iteration, f"{kind} {step.objective:.2f}  gap {step.gap:.3g}")
 
-            solution = self._solve(loss, start, on_step)
+            solution = self._solve(solver, loss, start, on_step)
+        self._adopt(prepared)
+        self.solver_ = solver
         self.weights_ = solution.weights
         self.trace_ = solution.steps
         self.converged_ = solution.converged
         return self
 
-    def _goes_on(self) -> bool:
-        return self.warm_start and hasattr(self, "weights_")
-
-    def _start(self, before: Any) -> Floats:
+    def _start(self, prepared: Prepared) -> Floats:
         """Zero, or the last weights if they belong to the same features and labels."""
-        start = np.zeros(self.scorer_.size)
-        if before is None:
+        start = np.zeros(prepared.scorer.size)
+        if not self.warm_start or not hasattr(self, "weights_"):
             return start
-        classes, encoder_state, weights = before
-        same = classes == self.classes_ and _equal_states(encoder_state, self.encoder_.state())
-        if not same or len(weights) != len(start):
+        same = prepared.classes == self.classes_ and _equal_states(prepared.encoder.state(), self.encoder_.state())
+        if not same or len(self.weights_) != len(start):
             raise DataError("warm_start needs the features and labels of the last fit; use a new CRF for other data")
-        return np.asarray(weights, np.float64)
+        return np.asarray(self.weights_, np.float64)
 
     def _choose_solver(self, full: bool) -> str:
         obstacles = [
@@ -138,8 +137,8 @@ class CRF(LinearLearner):
             raise DataError(f"solver must be 'auto', 'eg' or 'lbfgs', got {self.solver!r}")
         return self.solver
 
-    def _solve(self, loss: LogLoss, start: Floats, on_step: Any) -> Solution:
-        if self.solver_ == "eg":
+    def _solve(self, solver: str, loss: LogLoss, start: Floats, on_step: Any) -> Solution:
+        if solver == "eg":
             return exponentiated.minimize(
                 loss,
                 start,

@@ -72,12 +72,12 @@ class HMM(SequenceLearner):
         if kind_of(X) != "columns":
             raise DataError("HMM emits words: give it tokens (strings or tuples); feature dicts and arrays suit CRF")
         known = getattr(self, "classes_", classes)
-        targets = self._read_targets([len(x) for x in X], y, known)
+        found, targets = self._read_targets([len(x) for x in X], y, known)
         encoder = getattr(self, "encoder_", None) or SymbolEncoder(self.emission, self.unknown)
         encoder.extend(X)
-        self.encoder_ = encoder
+        self.encoder_, self.classes_ = encoder, found
         encoded = encoder.transform(X)
-        parts = indicator(encoded.offsets, targets.labels, len(self.classes_), 1)
+        parts = indicator(encoded.offsets, targets.labels, len(found), 1)
         counts = HMMCounts.expected(encoded, parts, len(encoder.words))
         self.counts_ = self.counts_ + counts if hasattr(self, "counts_") else counts
         self._estimate()
@@ -103,7 +103,8 @@ class HMM(SequenceLearner):
         """The words that speak most for one label: (word, label, log P(word | label) - log mean over labels)."""
         table = self.scorer_.emission[: len(self.encoder_.words)]
         ratio = table - np.log(np.exp(table).mean(axis=1, keepdims=True))
-        seen = np.where(self.counts_.emission > 0, ratio * np.sqrt(self.counts_.emission), -np.inf)
+        counts = self.counts_.emission
+        seen = np.where(counts > 0, np.where(counts > 0, ratio, 0.0) * np.sqrt(counts), -np.inf)
         strongest = np.argsort(-seen, axis=None, kind="stable")[:count]
         rows, columns = np.unravel_index(strongest, seen.shape)
         return [

@@ -1,17 +1,27 @@
 """What CRF and perceptron share: a linear scorer over encoded features."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import DataError
 from ..features.choose import choose_encoder
-from ..features.encoded import Encoded, State
+from ..features.encoded import Encoded, Encoder, State
 from ..kernels.compiling import Floats
 from ..scorers.linear import LinearScorer
 from ..structures.chain import ChainParts
 from ..supervision import Targets
 from .base import SequenceLearner
+
+
+class Prepared(NamedTuple):
+    """Data made ready for fitting, and what the learner takes over when the fit is done."""
+
+    encoded: Encoded
+    targets: Targets
+    classes: list[str]
+    encoder: Encoder
+    scorer: LinearScorer
 
 
 class LinearLearner(SequenceLearner):
@@ -25,23 +35,26 @@ class LinearLearner(SequenceLearner):
     scorer_: LinearScorer
     weights_: Floats
 
-    def _prepare(self, X: Any, y: Any, classes: Any = None) -> tuple[Encoded, Targets]:
+    def _prepare(self, X: Any, y: Any, classes: Any = None) -> Prepared:
         """Check the parameters, encode X and y, and lay out the weights."""
         if self.order not in (1, 2):
             raise DataError(f"order must be 1 or 2, got {self.order!r}")
         encoder = choose_encoder(X, self.features, self.min_count, self.n_jobs)
-        targets = self._read_targets([_length(x) for x in X], y, classes)
+        found, targets = self._read_targets([_length(i, x) for i, x in enumerate(X)], y, classes)
         encoded = encoder.fit_transform(X)
-        self.encoder_ = encoder
-        self.scorer_ = LinearScorer.observed(
+        scorer = LinearScorer.observed(
             encoded,
             targets,
-            len(self.classes_),
+            len(found),
             order=self.order,
             boundaries=self.boundaries,
             all_weights=self.all_weights,
         )
-        return encoded, targets
+        return Prepared(encoded, targets, found, encoder, scorer)
+
+    def _adopt(self, prepared: Prepared) -> None:
+        """Take over labels, encoder and scorer: late, so that a fit that fails leaves the learner as it was."""
+        self.classes_, self.encoder_, self.scorer_ = prepared.classes, prepared.encoder, prepared.scorer
 
     def _chain_scores(self, encoded: Encoded) -> ChainParts:
         return self.scorer_.scores(encoded, self.weights_, self.n_jobs)
@@ -68,5 +81,9 @@ class LinearLearner(SequenceLearner):
         self.weights_ = arrays["weights"]
 
 
-def _length(x: Any) -> int:
-    return int(x.shape[0]) if hasattr(x, "shape") else len(x)
+def _length(index: int, x: Any) -> int:
+    if hasattr(x, "shape"):
+        return int(x.shape[0])
+    if isinstance(x, str) or not hasattr(x, "__len__"):
+        raise DataError(f"sequence {index}: expected a list of tokens or an array, got {x!r}")
+    return len(x)

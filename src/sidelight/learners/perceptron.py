@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..errors import DataError
+from ..errors import DataError, NotSupported
 from ..features.encoded import Encoded
 from ..progress import progress
 from ..solvers.perceptron import PerceptronState, run
@@ -59,9 +59,10 @@ class StructuredPerceptron(LinearLearner):
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from sequences X and their labels y."""
         self._check()
-        encoded, targets = self._prepare(X, y)
+        prepared = self._prepare(X, y)
+        self._adopt(prepared)
         self._state_ = PerceptronState.zero(self.scorer_)
-        return self._run(encoded, targets, self.epochs)
+        return self._run(prepared.encoded, prepared.targets, self.epochs)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """One more pass, over this batch.
@@ -70,12 +71,16 @@ class StructuredPerceptron(LinearLearner):
         Attributes that come later are ignored.
         """
         self._check()
-        if not hasattr(self, "_state_"):
-            encoded, targets = self._prepare(X, y, classes)
-            self._state_ = PerceptronState.zero(self.scorer_)
-        else:
-            targets = self._read_targets([_length(x) for x in X], y, self.classes_)
+        if hasattr(self, "_state_"):
+            _, targets = self._read_targets([_length(i, x) for i, x in enumerate(X)], y, self.classes_)
             encoded = self.encoder_.transform(X)
+        elif hasattr(self, "weights_"):
+            raise NotSupported("a perceptron read from a file cannot be trained on: it holds the average only; use fit")
+        else:
+            prepared = self._prepare(X, y, classes)
+            encoded, targets = prepared.encoded, prepared.targets
+            self._adopt(prepared)
+            self._state_ = PerceptronState.zero(self.scorer_)
         return self._run(encoded, targets, 1)
 
     def _check(self) -> None:

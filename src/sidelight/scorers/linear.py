@@ -275,16 +275,11 @@ def _observed_attributes(encoded: Encoded, targets: Targets, L: int) -> tuple[Lo
     """For every attribute the labels it occurs with."""
     from ..kernels import linear
 
-    seen = np.zeros((encoded.attributes, L // 31 + 1), np.int32)
-    allowed = np.empty((0, 0), np.int32) if targets.allowed is None else targets.allowed.astype(np.int32)
+    seen = np.zeros((encoded.attributes, (L + 63) // 64), np.uint64)
+    allowed = np.empty((0, 0), bool) if targets.allowed is None else targets.allowed
     linear.mark_pairs(encoded.indptr, encoded.indices, targets.labels, allowed, seen)
-    attributes, labels = [], []
-    for k in range(seen.shape[1]):
-        bits = (seen[:, k, None] >> np.arange(31, dtype=np.int32)) & 1
-        rows, columns = np.nonzero(bits)
-        attributes.append(rows)
-        labels.append(columns + 31 * k)
-    rows, columns = np.concatenate(attributes), np.concatenate(labels)
-    order = np.argsort(rows, kind="stable") if len(attributes) > 1 else slice(None)
-    pointer = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.bincount(rows, minlength=encoded.attributes))))
-    return pointer, columns[order].astype(np.int32)
+    pointer = np.empty(encoded.attributes + 1, np.int64)
+    linear.list_labels(seen, L, pointer, np.empty(0, np.int32))
+    label = np.empty(pointer[-1], np.int32)
+    linear.list_labels(seen, L, pointer, label)
+    return pointer, label
