@@ -381,7 +381,9 @@ def log_forward_backward(
     alpha = log_forward(u, arcs, types, start, end)
     beta = np.full((n, S), -np.inf)
     here = np.empty(L)
-    high: float = alpha[n - 1].max()
+    high = -np.inf
+    for s in range(S):
+        high = max(high, alpha[n - 1, s])
     if high == -np.inf:
         return high
     total = 0.0
@@ -452,23 +454,25 @@ def forward_backward(
     for i in range(lo, hi):
         p, q = offsets[i], offsets[i + 1]
         n = q - p
+        u_here, types_here, gamma_here = u[p:q], types[p:q], gamma[p:q]
+        e_here, alpha_here = e[:n], alpha[:n]
         at = position[p:q] if len(position) > 0 else position
         trusted = fits
         if trusted:
-            log_partition[i], trusted = forward(
-                u[p:q], e_arcs, top, types[p:q], start, end, e[:n], alpha[:n], scale[:n]
-            )
+            log_partition[i], trusted = forward(u_here, e_arcs, top, types_here, start, end, e_here, alpha_here, scale)
         if trusted:
-            backward(e_arcs, types[p:q], e[:n], alpha[:n], scale[:n], beta, gamma[p:q], weight, factors, at)
+            backward(e_arcs, types_here, e_here, alpha_here, scale, beta, gamma_here, weight, factors, at)
         else:
-            log_partition[i] = log_forward_backward(u[p:q], arcs, types[p:q], start, end, gamma[p:q], sums, at)
+            log_partition[i] = log_forward_backward(u_here, arcs, types_here, start, end, gamma_here, sums, at)
     return sums, factors
 
 
 @kernel
 def draw(log_weights: Floats, chance: Floats, stream: Stream) -> int:
     """Index drawn in proportion to exp(log_weights); `chance` is a workspace and may be the weights themselves."""
-    high = log_weights.max()
+    high = -np.inf
+    for s in range(len(log_weights)):
+        high = max(high, log_weights[s])
     total = 0.0
     for s in range(len(log_weights)):
         chance[s] = np.exp(log_weights[s] - high)

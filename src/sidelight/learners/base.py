@@ -109,6 +109,15 @@ class SequenceLearner(BaseEstimator):  # type: ignore[misc]
         """The scores of every part of every sequence."""
         return self._chain_scores(self.encode(X))
 
+    @staticmethod
+    def _require_attributes(encoded: Encoded, count: int) -> None:
+        """Kernels trust attribute numbers, so those of another model must not reach them."""
+        if encoded.attributes != count:
+            raise DataError(
+                f"X was encoded by another model: it has {encoded.attributes} attributes, this model {count}; "
+                "encode it with this one"
+            )
+
     def predict(self, X: Any) -> list[list[str]]:
         """The best label sequence of each input, by exact Viterbi."""
         scores = self.scores(X)
@@ -193,6 +202,11 @@ class SequenceLearner(BaseEstimator):  # type: ignore[misc]
             b, c = labels[t + 1], labels[t + 2]
             rows.append((f"before {name[b]} {name[c]}", triple[:, b, c]))
         return rows
+
+    def _number(self, label: str) -> int:
+        if label not in self.classes_:
+            raise DataError(f"the model has no label {label!r}; it has {', '.join(self.classes_)}")
+        return self.classes_.index(label)
 
     def _split(self, labels: Ints, scores: ChainParts) -> list[list[str]]:
         """Flat label numbers as lists of names."""

@@ -93,18 +93,21 @@ class HMM(SequenceLearner):
         )
 
     def _chain_scores(self, encoded: Encoded) -> ChainParts:
+        self._require_attributes(encoded, len(self.scorer_.emission))
         return self.scorer_.scores(encoded)
 
     def _attribute_row(self, attribute: int) -> Floats:
         row: Floats = self.scorer_.emission[attribute]
         return row
 
-    def top_weights(self, count: int = 20) -> list[tuple[str, str, float]]:
+    def top_weights(self, count: int = 20, label: str | None = None) -> list[tuple[str, str, float]]:
         """The words that speak most for one label: (word, label, log P(word | label) - log mean over labels)."""
         table = self.scorer_.emission[: len(self.encoder_.words)]
         ratio = table - np.log(np.exp(table).mean(axis=1, keepdims=True))
         counts = self.counts_.emission
         seen = np.where(counts > 0, np.where(counts > 0, ratio, 0.0) * np.sqrt(counts), -np.inf)
+        if label is not None:
+            seen[:, np.arange(len(self.classes_)) != self._number(label)] = -np.inf
         strongest = np.argsort(-seen, axis=None, kind="stable")[:count]
         rows, columns = np.unravel_index(strongest, seen.shape)
         return [

@@ -57,15 +57,20 @@ class LinearLearner(SequenceLearner):
         self.classes_, self.encoder_, self.scorer_ = prepared.classes, prepared.encoder, prepared.scorer
 
     def _chain_scores(self, encoded: Encoded) -> ChainParts:
+        self._require_attributes(encoded, len(self.scorer_.pointer) - 1)
         return self.scorer_.scores(encoded, self.weights_, self.n_jobs)
 
     def _attribute_row(self, attribute: int) -> Floats:
         return self.scorer_.weight_at(self.weights_, attribute)
 
-    def top_weights(self, count: int = 20) -> list[tuple[str, str, float]]:
-        """The attribute weights of largest size: (feature, label, weight)."""
+    def top_weights(self, count: int = 20, label: str | None = None) -> list[tuple[str, str, float]]:
+        """The attribute weights of largest size, of one label or of all: (feature, label, weight)."""
         flat = self.scorer_.attribute_weights(self.weights_)
-        strongest = np.argsort(-np.abs(flat), kind="stable")[:count]
+        size = np.abs(flat)
+        if label is not None:
+            size = np.where(self.scorer_.label == self._number(label), size, -1.0)
+        strongest = np.argsort(-size, kind="stable")[:count]
+        strongest = strongest[size[strongest] >= 0]
         owners = np.searchsorted(self.scorer_.pointer, strongest, side="right") - 1
         return [
             (self.encoder_.describe(int(a)), self.classes_[self.scorer_.label[k]], float(flat[k]))
