@@ -35,7 +35,7 @@ Run = Callable[..., Said]
 @pytest.fixture(scope="session")
 def run() -> Run:
     def call(*arguments: object, stdin: str | bytes | None = None) -> Said:
-        result = CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
+        result = CliRunner(env={"COLUMNS": "100"}).invoke(app, [str(a) for a in arguments], input=stdin)
         if result.exception and not isinstance(result.exception, SystemExit):
             raise result.exception
         return Said(result.exit_code, result.stdout, result.stderr)

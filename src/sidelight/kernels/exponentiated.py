@@ -7,14 +7,14 @@ Legend: θ the dual scores of a sequence (its dual distribution is α ∝ exp θ
 import numpy as np
 
 from .chain import RANGE, backward, forward, log_forward_backward
-from .compiling import Floats, Halves, Ints, Longs, kernel
+from .compiling import Floats, Halves, Ints, Longs, inner, kernel
 from .linear import add_scores, move_weights
 
 # An accepted rate grows by this factor for the sequence's next visit.
 FASTER = 1.2
 
 
-@kernel
+@inner
 def move_table(table: Floats, free: Floats, mass: Floats, factor: float) -> float:
     """table += factor * mass where a weight is free; how much the squared norm grew."""
     growth = 0.0
@@ -25,7 +25,7 @@ def move_table(table: Floats, free: Floats, mass: Floats, factor: float) -> floa
     return growth
 
 
-@kernel
+@inner
 def move_all(
     rows: Longs,
     indices: Ints,
@@ -52,14 +52,14 @@ def move_all(
     return growth
 
 
-@kernel
+@inner
 def mix(old: Halves, new: Floats, rate: float, out: Floats) -> None:
     """out = (1 - rate) old + rate new, rounded as it will be stored."""
     for c in range(len(out)):
         out[c] = np.float32((1 - rate) * old[c] + rate * new[c])
 
 
-@kernel
+@inner
 def exponentiate(arcs: Floats, e_arcs: Floats, top: Floats) -> bool:
     """e_arcs = exp(arcs - top) on both levels; whether the scores fit the scaled recursion."""
     L = arcs.shape[-1]

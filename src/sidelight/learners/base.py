@@ -94,6 +94,8 @@ class SequenceLearner(BaseEstimator):  # type: ignore[misc]
         found = label_set(y)
         require(self, map(kind_of, y))
         labels = found if classes is None else list(classes)
+        if len(set(labels)) != len(labels):
+            raise DataError(f"classes must be different labels, got {labels!r}")
         return labels, encode_targets(y, lengths, labels)
 
     @property

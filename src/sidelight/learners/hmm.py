@@ -59,27 +59,28 @@ class HMM(SequenceLearner):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Count over fully labelled sequences."""
-        for name in ("counts_", "encoder_", "classes_"):
-            if hasattr(self, name):
-                delattr(self, name)
-        return self.partial_fit(X, y)
+        return self._add(X, y, None, SymbolEncoder(self.emission, self.unknown), None)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Add the counts of more sequences; name all labels in `classes` if the first batch lacks some."""
+        if not hasattr(self, "counts_"):
+            return self._add(X, y, classes, SymbolEncoder(self.emission, self.unknown), None)
+        return self._add(X, y, self.classes_, self.encoder_, self.counts_)
+
+    def _add(self, X: Any, y: Any, classes: Any, encoder: SymbolEncoder, before: HMMCounts | None) -> Self:
+        """Count X and y on top of what was counted before."""
         for name in ("start_smoothing", "transition_smoothing", "emission_smoothing"):
             if not 0 <= getattr(self, name) < np.inf:
                 raise DataError(f"{name} must be a finite number of at least 0, got {getattr(self, name)!r}")
         if kind_of(X) != "columns":
             raise DataError("HMM emits words: give it tokens (strings or tuples); feature dicts and arrays suit CRF")
-        known = getattr(self, "classes_", classes)
-        found, targets = self._read_targets([len(x) for x in X], y, known)
-        encoder = getattr(self, "encoder_", None) or SymbolEncoder(self.emission, self.unknown)
+        found, targets = self._read_targets([len(x) for x in X], y, classes)
         encoder.extend(X)
-        self.encoder_, self.classes_ = encoder, found
         encoded = encoder.transform(X)
         parts = indicator(encoded.offsets, targets.labels, len(found), 1)
         counts = HMMCounts.expected(encoded, parts, len(encoder.words))
-        self.counts_ = self.counts_ + counts if hasattr(self, "counts_") else counts
+        self.encoder_, self.classes_ = encoder, found
+        self.counts_ = counts if before is None else before + counts
         self._estimate()
         return self
 
