@@ -2,6 +2,7 @@
 
 import sys
 import time
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -111,11 +112,15 @@ def _suspect_one_sequence(sequences: Sequences) -> None:
 
 
 def _train(estimator: Any, sequences: Sequences, held_out: Sequences | None, path: str) -> Any:
+    from sklearn.exceptions import ConvergenceWarning
+
     from sidelight.report.evaluation import evaluate
     from sidelight.report.summary import summarize_training
 
     begin = time.perf_counter()
-    estimator.fit(sequences.X, sequences.y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says it
+        estimator.fit(sequences.X, sequences.y)
     seconds = time.perf_counter() - begin
     estimator.save(path)
     evaluation = None if held_out is None else evaluate(estimator, held_out.X, held_out.y)
