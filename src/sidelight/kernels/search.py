@@ -1,0 +1,355 @@
+"""Automata over chains: counting violations, and best-first search for the best outputs under rules.
+
+Automata of a batch are stacked into padded arrays: kinds (R, tokens), events (R, kinds, L + 1, L), after and degree
+(R, states, events), final (R, states, L), initial (R,), sizes (R,) the numbers of states. A joint state is one integer
+with a digit for every automaton. A node of the search is (position, label, joint state); its estimate is the score so
+far less penalties plus the best completion without rules, which is never too low, so the first complete output taken
+from the heap is the best (A*, section 3.1.2 and Theorem 1 of Chang 2011).
+"""
+
+import numpy as np
+
+from .compiling import Floats, Ints, Longs, kernel
+from .hashing import slot_of
+
+FOUND, EMPTY, LIMIT = 0, 1, 2
+
+
+@kernel
+def count_violations(
+    offsets: Longs,
+    labels: Ints,
+    kinds: Ints,
+    events: Ints,
+    after: Ints,
+    degree: Floats,
+    final: Floats,
+    initial: Ints,
+    out: Floats,
+) -> None:
+    """Degree of violation of every sequence (rows) by every automaton (columns)."""
+    L = events.shape[3]
+    for i in range(len(offsets) - 1):
+        p, q = offsets[i], offsets[i + 1]
+        for r in range(len(initial)):
+            state, total, before = initial[r], 0.0, L
+            for t in range(p, q):
+                e = events[r, kinds[r, t], before, labels[t]]
+                total += degree[r, state, e]
+                state = after[r, state, e]
+                before = labels[t]
+            out[i, r] = total + final[r, state, labels[q - 1]]
+
+
+@kernel
+def completions(u: Floats, pair: Floats, types: Ints, end: Floats, best: Floats) -> None:
+    """best[t, c]: the highest score of what can follow label c at position t, rules aside."""
+    n, L = u.shape
+    for c in range(L):
+        best[n - 1, c] = end[c]
+    for t in range(n - 2, -1, -1):
+        table = pair[types[t + 1]]
+        for a in range(L):
+            high = -np.inf
+            for c in range(L):
+                v = table[a, c] + u[t + 1, c] + best[t + 1, c]
+                high = v if v > high else high
+            best[t, a] = high
+
+
+@kernel
+def push(heap_value: Floats, heap_node: Longs, size: int, value: float, node: int) -> None:
+    """Add to a binary heap with the highest value on top; `size` is the number of entries before."""
+    at = size
+    while at > 0:
+        parent = (at - 1) // 2
+        if heap_value[parent] >= value:
+            break
+        heap_value[at] = heap_value[parent]
+        heap_node[at] = heap_node[parent]
+        at = parent
+    heap_value[at] = value
+    heap_node[at] = node
+
+
+@kernel
+def pop(heap_value: Floats, heap_node: Longs, size: int) -> None:
+    """Remove the top of a heap of `size` entries, by moving the last one into its place."""
+    value, node = heap_value[size - 1], heap_node[size - 1]
+    at, size = 0, size - 1
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            break
+        if child + 1 < size and heap_value[child + 1] > heap_value[child]:
+            child += 1
+        if value >= heap_value[child]:
+            break
+        heap_value[at] = heap_value[child]
+        heap_node[at] = heap_node[child]
+        at = child
+    if size > 0:
+        heap_value[at] = value
+        heap_node[at] = node
+
+
+@kernel
+def doubled(array: Longs) -> Longs:
+    """A copy with twice the room."""
+    out = np.empty(2 * len(array), np.int64)
+    out[: len(array)] = array
+    return out
+
+
+@kernel
+def doubled_floats(array: Floats) -> Floats:
+    """A copy with twice the room."""
+    out = np.empty(2 * len(array))
+    out[: len(array)] = array
+    return out
+
+
+@kernel
+def visits(key: int, slots: Longs, seen: Longs) -> int:
+    """Count one more visit of a key in a hash table; returns how many there were before."""
+    mask = len(slots) - 1
+    s = slot_of(key, mask)
+    while slots[s] != key and slots[s] != -1:
+        s = (s + 1) & mask
+    if slots[s] == -1:
+        slots[s] = key
+        seen[s] = 0
+    seen[s] += 1
+    return int(seen[s] - 1)
+
+
+@kernel
+def grow_table(slots: Longs, seen: Longs) -> tuple[Longs, Longs]:
+    """The same table with twice as many slots."""
+    more, counts = np.full(2 * len(slots), -1, np.int64), np.zeros(2 * len(slots), np.int64)
+    mask = len(more) - 1
+    for j in range(len(slots)):
+        if slots[j] != -1:
+            s = slot_of(slots[j], mask)
+            while more[s] != -1:
+                s = (s + 1) & mask
+            more[s] = slots[j]
+            counts[s] = seen[j]
+    return more, counts
+
+
+@kernel
+def step_all(
+    joint: int,
+    t: int,
+    before: int,
+    label: int,
+    kinds: Ints,
+    events: Ints,
+    after: Ints,
+    degree: Floats,
+    sizes: Longs,
+    penalty: Floats,
+) -> tuple[int, float]:
+    """Joint state after one more label, and the penalty of the step; inf where a hard rule forbids it."""
+    cost, out, base = 0.0, 0, 1
+    for r in range(len(sizes)):
+        state = joint % sizes[r]
+        joint //= sizes[r]
+        e = events[r, kinds[r, t], before, label]
+        d = degree[r, state, e]
+        if d > 0.0:
+            cost += penalty[r] * d
+        out += after[r, state, e] * base
+        base *= sizes[r]
+    return out, cost
+
+
+@kernel
+def final_cost(joint: int, label: int, final: Floats, sizes: Longs, penalty: Floats) -> float:
+    """Penalty at the end of a sequence."""
+    cost = 0.0
+    for r in range(len(sizes)):
+        d = final[r, joint % sizes[r], label]
+        joint //= sizes[r]
+        if d > 0.0:
+            cost += penalty[r] * d
+    return cost
+
+
+@kernel
+def best_first(
+    u: Floats,
+    pair: Floats,
+    types: Ints,
+    start: Floats,
+    end: Floats,
+    kinds: Ints,
+    events: Ints,
+    after: Ints,
+    degree: Floats,
+    final: Floats,
+    initial: Ints,
+    sizes: Longs,
+    penalty: Floats,
+    k: int,
+    limit: int,
+    labels: Ints,
+    scores: Floats,
+) -> tuple[int, int, int, float]:
+    """The k best outputs of one sequence; returns (status, outputs found, nodes expanded, bound on what is left).
+
+    labels: (k, n); scores: (k,). Each (position, label, joint state) is expanded at most k times, which is enough
+    since what follows depends on nothing else.
+    """
+    n, L = u.shape
+    ahead = np.empty((n, L))
+    completions(u, pair, types, end, ahead)
+    room = 1024
+    place, parent, joints, value = (
+        np.empty(room, np.int64),
+        np.empty(room, np.int64),
+        np.empty(room, np.int64),
+        np.empty(room),
+    )
+    heap_value, heap_node = np.empty(room), np.empty(room, np.int64)
+    slots, seen, filled = np.full(1024, -1, np.int64), np.zeros(1024, np.int64), 0
+    nodes, size, expanded, found = 0, 0, 0, 0
+    first: int = 0
+    base: int = 1
+    for r in range(len(sizes)):
+        first += initial[r] * base
+        base *= sizes[r]
+    for c in range(L):
+        if u[0, c] + start[c] + ahead[0, c] == -np.inf:
+            continue
+        joint, cost = step_all(first, 0, L, c, kinds, events, after, degree, sizes, penalty)
+        g = u[0, c] + start[c] - cost
+        if g == -np.inf:
+            continue
+        place[nodes], parent[nodes], joints[nodes], value[nodes] = c, -1, joint, g
+        push(heap_value, heap_node, size, g + ahead[0, c], nodes)
+        size += 1
+        nodes += 1
+    while size > 0 and found < k:
+        if expanded >= limit:
+            return LIMIT, found, expanded, heap_value[0]
+        estimate, node = heap_value[0], heap_node[0]
+        pop(heap_value, heap_node, size)
+        size -= 1
+        if place[node] < 0:  # a complete output
+            scores[found] = estimate
+            back = parent[node]
+            for t in range(n - 1, -1, -1):
+                labels[found, t] = place[back] % L
+                back = parent[back]
+            found += 1
+            continue
+        t, a, joint, g = place[node] // L, place[node] % L, joints[node], value[node]
+        if 2 * (filled + 1) > len(slots):
+            slots, seen = grow_table(slots, seen)
+        times = visits((joint * n + t) * L + a, slots, seen)
+        if times == 0:
+            filled += 1
+        if times >= k:
+            continue
+        expanded += 1
+        if nodes + L + 1 > len(place):
+            place, parent, joints, value = doubled(place), doubled(parent), doubled(joints), doubled_floats(value)
+        if size + L + 1 > len(heap_value):
+            heap_value, heap_node = doubled_floats(heap_value), doubled(heap_node)
+        if t == n - 1:
+            v = g + end[a] - final_cost(joint, a, final, sizes, penalty)
+            if v > -np.inf:
+                place[nodes], parent[nodes] = -1, node
+                push(heap_value, heap_node, size, v, nodes)
+                size += 1
+                nodes += 1
+            continue
+        table = pair[types[t + 1]]
+        for c in range(L):
+            v = g + table[a, c] + u[t + 1, c]
+            if v + ahead[t + 1, c] == -np.inf:
+                continue
+            moved, cost = step_all(joint, t + 1, a, c, kinds, events, after, degree, sizes, penalty)
+            v -= cost
+            if v == -np.inf:
+                continue
+            place[nodes], parent[nodes], joints[nodes], value[nodes] = (t + 1) * L + c, node, moved, v
+            push(heap_value, heap_node, size, v + ahead[t + 1, c], nodes)
+            size += 1
+            nodes += 1
+    return (FOUND if found > 0 else EMPTY), found, expanded, -np.inf
+
+
+@kernel
+def beam_search(
+    u: Floats,
+    pair: Floats,
+    types: Ints,
+    start: Floats,
+    end: Floats,
+    kinds: Ints,
+    events: Ints,
+    after: Ints,
+    degree: Floats,
+    final: Floats,
+    initial: Ints,
+    sizes: Longs,
+    penalty: Floats,
+    k: int,
+    width: int,
+    labels: Ints,
+    scores: Floats,
+) -> int:
+    """As `best_first`, but only the `width` best prefixes of each length are kept; returns nodes expanded.
+
+    Prefixes are ranked by score so far less penalties plus the best completion without rules.
+    """
+    n, L = u.shape
+    ahead = np.empty((n, L))
+    completions(u, pair, types, end, ahead)
+    width = max(width, k)
+    back, last = np.empty((n, width), np.int64), np.empty((n, width), np.int64)
+    joint, value = np.empty(width, np.int64), np.empty(width)
+    fresh_joint, fresh_value = np.empty(width * L, np.int64), np.empty(width * L)
+    estimate = np.empty(width * L)
+    alive, expanded = 1, 0
+    joint[0], value[0] = 0, 0.0
+    base: int = 1
+    for r in range(len(sizes)):
+        joint[0] += initial[r] * base
+        base *= sizes[r]
+    for t in range(n):
+        for j in range(alive):
+            expanded += 1
+            a = L if t == 0 else last[t - 1, j]
+            for c in range(L):
+                v = value[j] + u[t, c]
+                v += start[c] if t == 0 else pair[types[t], a, c]
+                moved, cost = step_all(joint[j], t, a, c, kinds, events, after, degree, sizes, penalty)
+                v -= cost
+                fresh_joint[j * L + c], fresh_value[j * L + c] = moved, v
+                estimate[j * L + c] = -(v + ahead[t, c])
+        order = np.argsort(estimate[: alive * L], kind="mergesort")
+        kept = 0
+        for o in order:
+            if kept == width or estimate[o] == np.inf:
+                break
+            back[t, kept], last[t, kept] = o // L, o % L
+            kept += 1
+        for j in range(kept):
+            joint[j], value[j] = fresh_joint[back[t, j] * L + last[t, j]], fresh_value[back[t, j] * L + last[t, j]]
+        alive = kept
+    for j in range(alive):
+        value[j] += end[last[n - 1, j]] - final_cost(joint[j], last[n - 1, j], final, sizes, penalty)
+    order = np.argsort(-value[:alive], kind="mergesort")
+    for rank in range(min(k, alive)):
+        at = order[rank]
+        if value[at] == -np.inf:
+            break
+        scores[rank] = value[at]
+        for t in range(n - 1, -1, -1):
+            labels[rank, t] = last[t, at]
+            at = back[t, at]
+    return expanded
