@@ -26,10 +26,15 @@ class Stacked:
     final: Floats
     initial: Ints
     sizes: Longs
+    amount: Floats
+    slack: Floats
+    low: Floats
+    high: Floats
 
     def at(self, tokens: slice) -> tuple[Ints, Ints, Ints, Floats, Floats, Ints]:
         """The kernels' arguments for some tokens."""
-        return self.kinds[:, tokens], self.events, self.after, self.degree, self.final, self.initial
+        kinds = np.ascontiguousarray(self.kinds[:, tokens])
+        return kinds, self.events, self.after, self.degree, self.final, self.initial
 
 
 @dataclass(frozen=True)
@@ -150,6 +155,10 @@ def stack(automata: Sequence[Automaton], labels: int) -> Stacked:
         np.zeros((count, states, labels)),
         np.array([m.initial for m in automata], np.int32),
         np.array([len(m.after) for m in automata], np.int64),
+        np.zeros((count, events)),
+        np.zeros((count, states)),
+        np.array([-1.0 if m.two_sided else 0.0 for m in automata]),
+        np.array([1.0 if len(m.amount) else 0.0 for m in automata]),
     )
     for k, m in enumerate(automata):
         out.kinds[k] = m.kind
@@ -157,6 +166,8 @@ def stack(automata: Sequence[Automaton], labels: int) -> Stacked:
         out.after[k, : m.after.shape[0], : m.after.shape[1]] = m.after
         out.degree[k, : m.degree.shape[0], : m.degree.shape[1]] = m.degree
         out.final[k, : len(m.final)] = m.final
+        out.amount[k, : len(m.amount)] = m.amount
+        out.slack[k, : len(m.slack)] = m.slack
     return out
 
 

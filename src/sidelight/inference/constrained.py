@@ -18,7 +18,7 @@ from ..errors import DataError, Infeasible, NotSupported
 from ..kernels.compiling import Flags, Floats, Ints, Longs
 from ..kernels.parallel import thread_count
 from ..structures.chain import Chain, ChainParts
-from .compiled import WeighedRules
+from .compiled import WeighedRules, times
 
 Method = Literal["exact", "beam", "program"]
 _NODE_LIMIT = 200_000
@@ -130,10 +130,13 @@ class _Problem:
         arguments = (
             s.unary, s.pair, s.pair_type, s.start, s.end, *stacked.at(self.tokens), stacked.sizes, penalty, k,
         )  # fmt: skip
+        low, high = times(penalty, stacked.low != 0) * stacked.low, times(penalty, stacked.high)
         if beam:
             nodes = search.beam_search(*arguments, beam, labels, values)
             return _Answer(labels, values, False, nodes, np.inf)
-        status, _, nodes, bound = search.best_first(*arguments, node_limit, labels, values)
+        status, _, nodes, bound = search.best_first(
+            *arguments, stacked.amount, stacked.slack, low, high, node_limit, labels, values
+        )
         return _Answer(labels, values, status != search.LIMIT, nodes, bound)
 
     def program(self, k: int) -> _Answer:

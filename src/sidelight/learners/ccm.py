@@ -74,7 +74,9 @@ class RuleLearner(SequenceLearner):
         _, rest = rules.split
         if rest:
             title = rules.compiled.automata[rest[0]].title
-            raise NotSupported(f"there are no exact marginals under the rule {title!r}; leave it out, or ask the base model")
+            raise NotSupported(
+                f"there are no exact marginals under the rule {title!r}; leave it out, or ask the base model"
+            )
         scores = rules.fold(self.scores(X))
         unary = self._structure.marginals(scores).parts.unary
         return [unary[a:b] for a, b in zip(scores.offsets[:-1], scores.offsets[1:], strict=True)]

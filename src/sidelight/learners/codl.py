@@ -1,6 +1,7 @@
 """Constraint-driven learning: labelled and unlabelled data with rules (Algorithm 8 of Chang 2011).
 
-    (w, ρ) = learn(L);  repeat:  label U by argmax_y w·F(x, y) - Σ ρ_k d_k(x, y);  (w, ρ) = β (w_0, ρ_0) + (1 - β) learn(U)
+    (w_0, ρ_0) = learn(L);  repeat:  label U by argmax_y w·F(x, y) - Σ ρ_k d_k(x, y)
+                                     (w, ρ) = β (w_0, ρ_0) + (1 - β) learn(U)
 
 Without rules it is hard EM. With no labelled data it begins from the rules alone.
 """
@@ -10,16 +11,21 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError
-from ..inference.compiled import CompiledRules, penalties
-from ..inference.constrained import Method, best_outputs
+from ..features.templates import sequence_offsets
+from ..inference.compiled import CompiledRules, WeighedRules, learn_penalties, penalties, times
+from ..inference.constrained import Constrained, Method, best_outputs
 from ..kernels.compiling import Floats, Ints
 from ..progress import progress
 from ..rules.language import Rule
 from ..structures.chain import ChainParts
-from ..supervision import Signal, check_lengths, kind_of, learns_from
+from ..supervision import Signal, check_lengths, encode_targets, kind_of, learns_from, require
 from .ccm import RuleLearner, count_penalties, fit_on
+
+# Penalty of a rule whose penalty is to be learned, before anything was.
+_UNLEARNED = 10.0
 
 
 @dataclass(frozen=True)
@@ -96,3 +102,112 @@ class Codl(RuleLearner):
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from labelled sequences and, where y is None, from unlabelled ones."""
+        self._check()
+        check_lengths([len(x) for x in X], y)
+        require(self, map(kind_of, y))
+        known = [i for i, one in enumerate(y) if kind_of(one) is Signal.FULL]
+        pool = [X[i] for i in range(len(X)) if kind_of(y[i]) is Signal.NOTHING]
+        classes = self._all_labels(y)
+        if not classes:
+            raise DataError("no label is known: give labelled sequences, or rules that name the labels")
+        base, weight, first = None, 0.0, None
+        if known:
+            base = fit_on(self.base, [X[i] for i in known], [y[i] for i in known], classes)
+            weight = self.balance
+            first = self._penalties_of([X[i] for i in known], [y[i] for i in known], classes)
+        driven, second, trace = self._drive(base, first, weight, pool, classes)
+        self.base_, self.driven_, self.classes_, self.trace_ = base, driven, classes, tuple(trace)
+        self.weight_ = weight if driven is not None else 1.0
+        self.penalties_ = second
+        return self
+
+    def _check(self) -> None:
+        self._default()
+        if not 0 <= self.balance <= 1:
+            raise DataError(f"balance lies between 0 and 1, got {self.balance!r}")
+        if self.iterations < 0 or self.k < 1:
+            raise DataError(f"iterations is at least 0 and k at least 1, got {self.iterations!r} and {self.k!r}")
+
+    def _penalties_of(self, X: Any, y: Any, classes: list[str]) -> Floats:
+        codes = encode_targets(y, [len(x) for x in X], classes).labels
+        learned = count_penalties(self._rule_list(), X, codes, classes)
+        return penalties(self._rule_list(), self._default(), learned)
+
+    def _drive(
+        self, base: Any, first: Floats | None, weight: float, pool: list[Any], classes: list[str]
+    ) -> tuple[Any, Floats, list[CodlStep]]:
+        """Rounds of labelling the pool and learning from it: the last model, its penalties, and the trace."""
+        driven, current = None, self._first_penalties(first)
+        trace: list[CodlStep] = []
+        if not pool:
+            return driven, current, trace
+        rules = CompiledRules.compile(self._rule_list(), pool, classes)
+        constant = None if base is None else base.scores(pool)
+        before: Ints | None = None
+        with progress("CoDL", self.iterations, self.verbose) as tell:
+            for iteration in range(1, self.iterations + 1):
+                scores = self._mixed(constant, driven, weight, pool, classes)
+                found = best_outputs(
+                    scores, rules.weigh(current), k=self.k, method=self.method, beam=self.beam, n_jobs=self.n_jobs
+                )
+                objective = float(found.scores[:, 0].sum())
+                if driven is not None and hasattr(driven, "log_prior"):
+                    objective += driven.log_prior()
+                labels = found.labels[0]
+                changed = len(labels) if before is None else int((labels != before).sum())
+                violated = float(rules.violations(labels).sum())
+                trace.append(CodlStep(iteration, objective, violated, changed))
+                tell(iteration, f"objective {objective:.1f}, {changed} labels changed, {violated:.0f} violations")
+                if changed == 0:
+                    break
+                before = labels
+                driven, learned = self._learn(pool, found, scores.offsets.tolist(), rules, classes)
+                mixed = learned if first is None else times(weight, first) + times(1 - weight, learned)
+                current = np.where(np.isinf(self._first_penalties(first)), np.inf, mixed)
+        return driven, current, trace
+
+    def _first_penalties(self, first: Floats | None) -> Floats:
+        """Penalties to begin with; without labelled data those to be learned begin high."""
+        if first is not None:
+            return first
+        return penalties(self._rule_list(), self._default(), np.full(len(self._rule_list()), _UNLEARNED))
+
+    def _mixed(self, constant: Any, driven: Any, weight: float, pool: list[Any], classes: list[str]) -> ChainParts:
+        if driven is None:
+            return constant if constant is not None else self._noise(pool, len(classes))
+        scores: ChainParts = driven.scores(pool)
+        return scores if constant is None else mix_scores(constant, scores, weight)
+
+    def _noise(self, pool: list[Any], labels: int) -> ChainParts:
+        """Scores to begin with where nothing was learned: the rules decide, and chance where they are silent."""
+        offsets = sequence_offsets(pool)
+        rng = np.random.default_rng(self.random_state)
+        return ChainParts.of(offsets, rng.uniform(size=(int(offsets[-1]), labels)), np.zeros((labels, labels)))
+
+    def _learn(
+        self, pool: list[Any], found: Constrained, edges: list[int], rules: CompiledRules, classes: list[str]
+    ) -> tuple[Any, Floats]:
+        """Fit the base learner to the outputs found, and count their violations."""
+        names = np.array(classes, object)
+        X, y = [], []
+        for row in found.labels:
+            words = names[np.maximum(row, 0)].tolist()
+            for x, a, b in zip(pool, edges[:-1], edges[1:], strict=True):
+                if row[a] >= 0:
+                    X.append(x)
+                    y.append(words[a:b])
+        learned = learn_penalties(rules.violations(found.labels[0]).sum(axis=0), len(found.labels[0]))
+        return fit_on(self.base, X, y, classes), penalties(self._rule_list(), self._default(), learned)
+
+    def scores(self, X: Any) -> ChainParts:
+        """β times the scores of the supervised model plus 1 - β times those of the driven one."""
+        check_is_fitted(self, "penalties_")
+        models: list[ChainParts] = [m.scores(X) for m in (self.base_, self.driven_) if m is not None]
+        return models[0] if len(models) == 1 else mix_scores(models[0], models[1], self.weight_)
+
+    def _rules(self, X: Any) -> WeighedRules:
+        rules = super()._rules(X)
+        return rules if self.rules_at_prediction else replace(rules, penalty=np.zeros_like(rules.penalty))

@@ -1,5 +1,6 @@
 """What CRF and perceptron share: a linear scorer over encoded features."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,7 @@ class LinearLearner(SequenceLearner):
     order: int
     boundaries: bool
     all_weights: bool
+    classes: Sequence[str] | None
     random_state: int | None
     scorer_: LinearScorer
     weights_: Floats
@@ -41,7 +43,9 @@ class LinearLearner(SequenceLearner):
         if self.order not in (1, 2):
             raise DataError(f"order must be 1 or 2, got {self.order!r}")
         encoder = choose_encoder(X, self.features, self.min_count, self.n_jobs)
-        found, targets = self._read_targets([_length(i, x) for i, x in enumerate(X)], y, classes)
+        found, targets = self._read_targets(
+            [_length(i, x) for i, x in enumerate(X)], y, self.classes if classes is None else classes
+        )
         encoded = encoder.fit_transform(X)
         scorer = LinearScorer.observed(
             encoded,

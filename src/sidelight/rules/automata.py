@@ -7,7 +7,7 @@ a counter that stops where more does not matter; logic is the product of counter
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -29,6 +29,8 @@ class Automaton:
     kind: (tokens,) int32 kind of position; events: (kinds, labels + 1, labels) int32, the event for (kind, label
     before, label), with `labels` as the label before the first token; after: (states, events) int32 next state;
     degree: (states, events) violation at that step; final: (states, labels) violation at the end, by the last label.
+    A counter also tells what bounds the violations to come: from state s on they are at least Σ amount - slack[s], and
+    if `two_sided` also at least its negative. amount: (events,), slack: (states,); both empty if nothing is known.
     """
 
     rule: Rule
@@ -39,6 +41,9 @@ class Automaton:
     degree: Floats
     final: Floats
     initial: int = 0
+    amount: Floats = field(default_factory=lambda: np.empty(0))
+    slack: Floats = field(default_factory=lambda: np.empty(0))
+    two_sided: bool = False
 
     @property
     def local(self) -> bool:
@@ -92,6 +97,32 @@ def _each_of(rule: Any) -> Each | None:
         case Before():
             fields = [rule.earlier, rule.later]
     return next((found for f in fields if (found := _each_of(f)) is not None), None)
+
+
+def labels_named(rules: Sequence[Rule]) -> set[str]:
+    """All labels that rules mention."""
+    found: set[str] = set()
+
+    def visit(thing: Any) -> None:
+        match thing:
+            case Labels():
+                found.update(thing.names.labels if isinstance(thing.names, Each) else thing.names)
+            case Comparison():
+                for term in thing.count.terms:
+                    visit(term.to)
+                    visit(term.after)
+            case Logic():
+                for part in thing.parts:
+                    visit(part)
+            case MinLength():
+                visit(thing.to)
+            case Before():
+                visit(thing.earlier)
+                visit(thing.later)
+
+    for rule in rules:
+        visit(rule)
+    return found
 
 
 def _expand(rule: Rule, labels: Sequence[str]) -> list[tuple[str, Rule]]:
@@ -201,7 +232,16 @@ def _counter(rule: Rule, title: str, single: Comparison, X: Sequence[Any], label
         charged = np.maximum(states - single.bound, 0.0) - max(-single.bound, 0.0)
         final = final - charged[:, None]
     seen = events.reshape(amount.shape).astype(np.int32)
-    return Automaton(rule, title, table.kind, seen, after.astype(np.int32), over, final.astype(float), start)
+    automaton = Automaton(rule, title, table.kind, seen, after.astype(np.int32), over, final.astype(float), start)
+    if start != 0 or at_end.any():
+        return automaton
+    sign = -1.0 if single.op == ">=" else 1.0
+    return replace(
+        automaton,
+        amount=sign * values.astype(float),
+        slack=sign * (single.bound - states),
+        two_sided=single.op == "==",
+    )
 
 
 def _unbounded(values: Any, X: Sequence[Any]) -> tuple[Any, int]:
