@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError, NotSupported
@@ -22,6 +21,7 @@ from ..rules.language import Reading, Rule
 from ..structures.chain import ChainParts
 from ..supervision import Signal, encode_targets, kind_of, label_set, learns_from
 from .base import Explanation, Scored, SequenceLearner
+from .mixture import fit_on
 
 
 class RuleLearner(SequenceLearner):
@@ -163,10 +163,3 @@ class CCM(RuleLearner):
         """The base model's scores."""
         scores: ChainParts = self.base_.scores(X)
         return scores
-
-
-def fit_on(base: Any, X: Any, y: Any, classes: Sequence[str]) -> Any:
-    """A clone of the base learner fitted so that it knows all of these labels."""
-    learner = clone(base)
-    learner.set_params(classes=list(classes))
-    return learner.fit(X, y)

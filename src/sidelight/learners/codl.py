@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError
 from ..features.templates import sequence_offsets
@@ -21,8 +20,9 @@ from ..kernels.compiling import Floats, Ints
 from ..progress import progress
 from ..rules.language import Rule
 from ..structures.chain import ChainParts
-from ..supervision import Signal, check_lengths, encode_targets, kind_of, learns_from, require
-from .ccm import RuleLearner, count_penalties, fit_on
+from ..supervision import Signal, encode_targets, learns_from
+from .ccm import RuleLearner, count_penalties
+from .mixture import Mixture, fit_on, mix_scores, split_known
 
 # Penalty of a rule whose penalty is to be learned, before anything was.
 _UNLEARNED = 10.0
@@ -38,23 +38,8 @@ class CodlStep:
     changed: int
 
 
-def mix_scores(first: ChainParts, second: ChainParts, weight: float) -> ChainParts:
-    """weight * first + (1 - weight) * second: for linear models the scores of the mixed weights."""
-
-    def mix(a: Floats, b: Floats) -> Floats:
-        return weight * a + (1 - weight) * b
-
-    return replace(
-        first,
-        unary=mix(first.unary, second.unary),
-        pair=mix(first.pair, second.pair),
-        start=mix(first.start, second.start),
-        end=mix(first.end, second.end),
-    )
-
-
 @learns_from(Signal.FULL, Signal.NOTHING)
-class Codl(RuleLearner):
+class Codl(Mixture, RuleLearner):
     """Constraint-driven learning on any base learner.
 
     Parameters
@@ -106,10 +91,7 @@ class Codl(RuleLearner):
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from labelled sequences and, where y is None, from unlabelled ones."""
         self._check()
-        check_lengths([len(x) for x in X], y)
-        require(self, map(kind_of, y))
-        known = [i for i, one in enumerate(y) if kind_of(one) is Signal.FULL]
-        pool = [X[i] for i in range(len(X)) if kind_of(y[i]) is Signal.NOTHING]
+        known, pool = split_known(self, X, y)
         classes = self._all_labels(y)
         if not classes:
             raise DataError("no label is known: give labelled sequences, or rules that name the labels")
@@ -120,7 +102,7 @@ class Codl(RuleLearner):
             first = self._penalties_of([X[i] for i in known], [y[i] for i in known], classes)
         driven, second, trace = self._drive(base, first, weight, pool, classes)
         self.base_, self.driven_, self.classes_, self.trace_ = base, driven, classes, tuple(trace)
-        self.weight_ = weight if driven is not None else 1.0
+        self.weight_ = weight
         self.penalties_ = second
         return self
 
@@ -201,12 +183,6 @@ class Codl(RuleLearner):
                     y.append(words[a:b])
         learned = learn_penalties(rules.violations(found.labels[0]).sum(axis=0), len(found.labels[0]))
         return fit_on(self.base, X, y, classes), penalties(self._rule_list(), self._default(), learned)
-
-    def scores(self, X: Any) -> ChainParts:
-        """β times the scores of the supervised model plus 1 - β times those of the driven one."""
-        check_is_fitted(self, "penalties_")
-        models: list[ChainParts] = [m.scores(X) for m in (self.base_, self.driven_) if m is not None]
-        return models[0] if len(models) == 1 else mix_scores(models[0], models[1], self.weight_)
 
     def _rules(self, X: Any) -> WeighedRules:
         rules = super()._rules(X)

@@ -312,16 +312,23 @@ def _said(name: str, *labels: Any, where: Where | None = None, **named: Any) -> 
     return f"{name}({', '.join(shown)})"
 
 
-def count(label: Any = None, *, where: Where | None = None) -> Count:
-    """Tokens with this label (or one of these labels), where a condition holds."""
-    return Count((Term("token", as_labels(label), where=where),), text=_said("count", label, where=where))
+def count(*labels: Any, where: Where | None = None) -> Count:
+    """Tokens with this label (or one of these; without any, all tokens), where a condition holds."""
+    return Count((Term("token", _some(labels), where=where),), text=_said("count", *labels, where=where))
 
 
-def runs(label: Any = None, *, where: Where | None = None) -> Count:
-    """Maximal stretches of one label, counted where they begin."""
-    to = as_labels(label)
+def runs(*labels: Any, where: Where | None = None) -> Count:
+    """Maximal stretches of one label (of these), counted where they begin."""
+    to = _some(labels)
     terms = (Term("start", to, where=where), Term("pair", to, different=True, where=where))
-    return Count(terms, text=_said("runs", label, where=where))
+    return Count(terms, text=_said("runs", *labels, where=where))
+
+
+def _some(labels: tuple[Any, ...]) -> Labels:
+    """Any label if none is named; `each` and `others(...)` stand alone."""
+    if len(labels) == 1:
+        return as_labels(labels[0])
+    return as_labels(_names(labels)) if labels else Any_
 
 
 def transitions(after: Any = None, to: Any = None, *, where: Where | None = None) -> Count:
@@ -335,9 +342,11 @@ def changes(*, where: Where | None = None) -> Count:
     return Count((Term("pair", Any_, different=True, where=where),), text=_said("changes", where=where))
 
 
-def share(label: Any, *, where: Where | None = None) -> "Share":
-    """The share of tokens that have this label, of all tokens (where a condition holds) in the corpus."""
-    return Share(as_labels(label), where)
+def share(*labels: Any, where: Where | None = None) -> "Share":
+    """The share of tokens that have (one of) these labels, of all tokens (where a condition holds) in the corpus."""
+    if not labels:
+        raise DataError("share needs a label")
+    return Share(_some(labels), where)
 
 
 @dataclass(frozen=True)
@@ -434,11 +443,6 @@ class Place:
 def where(condition: Where) -> Place:
     """`where(word.isin("pp", "pages")).label("pages")`: the label of tokens that satisfy a condition."""
     return Place(condition)
-
-
-def all_of_rules(*rules: Rule) -> Logic:
-    """All of these rules hold, as one rule."""
-    return Logic("all", tuple(map(_rule, rules)))
 
 
 punctuation = word.ispunct()
