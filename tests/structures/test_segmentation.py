@@ -1,4 +1,5 @@
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -37,7 +38,7 @@ def random_scores(rng, lengths, labels=3, longest=3, scale=1.0, forbid=0.0, dist
 def segments(output):
     """(first, last + 1, label) of every segment."""
     cuts = [t for t, code in enumerate(output) if code % 2] + [len(output)]
-    return [(a, b, output[a] // 2) for a, b in zip(cuts, cuts[1:])]
+    return [(a, b, output[a] // 2) for a, b in pairwise(cuts)]
 
 
 def indicator(scores, index, output):
@@ -52,7 +53,7 @@ def indicator(scores, index, output):
         parts["opens"][base + a, c] += 1
         parts["closes"][base + b - 1, c] += 1
         parts["length"][c, b - a - 1] += 1
-    for (_, _, c), (_, _, d) in zip(cut, cut[1:]):
+    for (_, _, c), (_, _, d) in pairwise(cut):
         parts["pair"][c, d] += 1
     return parts
 
@@ -83,7 +84,7 @@ def test_the_scores_of_all_outputs_are_sums_over_their_parts():
     scores = random_scores(np.random.default_rng(0), [4, 3])
     for i in range(2):
         one = scores.sequences(i, i + 1)
-        for output, value in zip(*enumerate_outputs(Segmentation(), scores, i)):
+        for output, value in zip(*enumerate_outputs(Segmentation(), scores, i), strict=True):
             parts = Segmentation().indicator(one, np.array(output, np.int32))
             for name, expected in indicator(one, 0, output).items():
                 np.testing.assert_array_equal(getattr(parts, name), expected)

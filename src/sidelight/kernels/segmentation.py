@@ -44,7 +44,7 @@ def write_segment(labels: Ints, first: int, last: int, c: int) -> None:
 @kernel
 def closing_scores(t: int, c: int, u: Floats, length: Floats, opened: Floats, out: Floats) -> int:
     """out[m - 1] = opened[t - m, c] + Σ u + length score of the segment of m tokens up to boundary t; how many m."""
-    most = min(length.shape[0], t)
+    most: int = min(length.shape[0], t)
     total = 0.0
     for m in range(1, most + 1):
         total += u[t - m, c]
@@ -337,7 +337,8 @@ def forward(
     rest = 0.0
     for c in range(L):
         rest += np.exp(beta[n, c] - top)
-    return top + np.log(rest)
+    log_partition: float = top + np.log(rest)
+    return log_partition
 
 
 @kernel

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError
 from ..kernels.compiling import Floats, Ints, Longs
-from .chain import _product, _require_feasible
+from .chain import product_of, require_feasible
 from .protocol import Best, Marginals, Ranked
 
 _TABLES = ("unary", "opens", "closes", "pair", "length", "start", "end")
@@ -202,7 +202,7 @@ class SegmentParts:
 
     def dot(self, other: "SegmentParts") -> float:
         """θ·μ over the whole batch; a forbidden part with no mass counts zero."""
-        return sum(float(_product(getattr(self, name), getattr(other, name)).sum()) for name in _TABLES)
+        return sum(float(product_of(getattr(self, name), getattr(other, name)).sum()) for name in _TABLES)
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ class Segmentation:
             segmentation.best_segmentations(lo, hi, *tables, -1 if seed is None else seed, outputs, best)
 
         parallel.map_shards(run, scores.offsets, self.n_jobs)
-        _require_feasible(best)
+        require_feasible(best)
         return Best(outputs, best)
 
     def kbest(self, scores: SegmentParts, k: int) -> Ranked:
@@ -240,7 +240,7 @@ class Segmentation:
             segmentation.k_best_segmentations(lo, hi, *tables, k, outputs, best)
 
         parallel.map_shards(run, scores.offsets, self.n_jobs)
-        _require_feasible(best[:, 0])
+        require_feasible(best[:, 0])
         return Ranked(outputs, best)
 
     def marginals(self, scores: SegmentParts) -> Marginals[SegmentParts]:
@@ -264,7 +264,7 @@ class Segmentation:
         for shard_pair, shard_length in parallel.map_shards(run, scores.offsets, self.n_jobs):
             pair += shard_pair
             length += shard_length
-        _require_feasible(log_partition)
+        require_feasible(log_partition)
         start, end = opens[scores.offsets[:-1]].sum(axis=0), closes[scores.offsets[1:] - 1].sum(axis=0)
         parts = SegmentParts(scores.offsets, unary, opens, closes, pair, length.T, start, end)
         return Marginals(log_partition, parts), expected
@@ -278,7 +278,7 @@ class Segmentation:
         """Forward filtering, backward sampling: (draws, tokens)."""
         from ..kernels import parallel, segmentation
 
-        _require_feasible(self.argmax(scores).scores)
+        require_feasible(self.argmax(scores).scores)
         outputs = np.empty((draws, len(scores.unary)), np.int32)
         tables = _kernel_arguments(scores)
         parallel.map_shards(
