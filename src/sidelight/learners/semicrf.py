@@ -1,0 +1,226 @@
+"""Semi-Markov conditional random fields (Sarawagi & Cohen 2004)."""
+
+from dataclasses import replace
+from math import ceil
+from typing import Any, Self
+
+import numpy as np
+
+from ..errors import DataError
+from ..features.encoded import Encoded, State
+from ..features.segments import SegmentEncoded, SegmentEncoder
+from ..kernels.compiling import Floats, Ints, Longs
+from ..progress import progress
+from ..scorers.linear import LinearScorer
+from ..scorers.segments import SegmentScorer
+from ..solvers import lbfgs
+from ..solvers.lbfgs import Step
+from ..solvers.losses import LogLoss
+from ..structures.segmentation import Segmentation, SegmentParts, Segments, labels_of, runs
+from ..supervision import Signal, learns_from
+from .base import StructuredLearner
+from .linear import _length
+
+# Without `max_length`, segments may be so much longer than the longest one of the training data.
+_ROOM = 1.5
+
+
+@learns_from(Signal.FULL)
+class SemiCRF(StructuredLearner[SegmentParts]):
+    """Conditional random field on segmentations: features see whole segments, their ends and their lengths.
+
+        minimise  Σ_i [log Z(x_i) - s(x_i, y_i)] + l1 ‖w‖₁ + l2 ‖w‖²
+
+    Segments are the runs of equal labels, so neighbouring segments have different labels and a segmentation is the same
+    as a label sequence. A segment's score is the sum of its tokens' attribute weights, those of its first and of its last
+    token, and a weight of its length; neighbouring labels have weights as in `CRF`.
+
+    Parameters
+    ----------
+    features : templates for every token, None for a default set; must be None where X holds feature dicts or arrays.
+    begin_features, end_features : templates for the first and for the last token of a segment. None is a default set
+        (for feature dicts and arrays all of the token's attributes), [] switches them off. `["word.ispunct()"]` as
+        `end_features` says whether segments end with punctuation, as in Table 3.4 of Chang 2011.
+    length : whether the lengths of segments have weights, one for each label and bucket of lengths.
+    max_length : most tokens of a segment; None is half as much again as the longest one in training. Training data with
+        longer ones are an error.
+    l1, l2 : penalties, as in `CRF`.
+    tolerance : relative duality gap at which to stop; without an l2 penalty the largest entry of the (sub)gradient,
+        relative to the number of tokens.
+    max_iterations : L-BFGS iterations.
+    min_count : rarer attributes are dropped.
+    boundaries : whether first and last labels have weights.
+    all_weights : weights for all (attribute, label) pairs, not only for those observed.
+    verbose : progress bar on a terminal, log lines elsewhere.
+    n_jobs : threads; -1 is every core.
+
+    Attributes
+    ----------
+    classes_ : labels; weights_ : weights; max_length_ : most tokens of a segment; converged_ : whether the solver
+    reached the tolerance; trace_ : its steps, each with objective, gap and residual.
+    """
+
+    encoder_: SegmentEncoder
+    scorer_: SegmentScorer
+    weights_: Floats
+
+    def __init__(
+        self,
+        features: Any = None,
+        *,
+        begin_features: Any = None,
+        end_features: Any = None,
+        length: bool = True,
+        max_length: int | None = None,
+        l1: float = 0.0,
+        l2: float = 0.1,
+        tolerance: float = 1e-3,
+        max_iterations: int = 500,
+        min_count: int = 1,
+        boundaries: bool = True,
+        all_weights: bool = False,
+        verbose: bool = False,
+        n_jobs: int = -1,
+    ) -> None:
+        self.features = features
+        self.begin_features = begin_features
+        self.end_features = end_features
+        self.length = length
+        self.max_length = max_length
+        self.l1 = l1
+        self.l2 = l2
+        self.tolerance = tolerance
+        self.max_iterations = max_iterations
+        self.min_count = min_count
+        self.boundaries = boundaries
+        self.all_weights = all_weights
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from sequences X and all of their labels y."""
+        self._check_parameters()
+        encoder = SegmentEncoder.choose(
+            X, self.features, self.begin_features, self.end_features, self.min_count, self.n_jobs
+        )
+        classes, targets = self._read_targets([_length(i, x) for i, x in enumerate(X)], y)
+        encoded = encoder.fit_transform(X)
+        outputs = runs(encoded.offsets, targets.labels)
+        scorer = SegmentScorer.observed(
+            encoded,
+            targets,
+            len(classes),
+            longest=self._longest(encoded.offsets, outputs),
+            lengths=self.length,
+            boundaries=self.boundaries,
+            all_weights=self.all_weights,
+        )
+        loss = LogLoss(scorer, self._structure, encoded, replace(targets, labels=outputs))
+        with progress("SemiCRF", None, self.verbose) as tell:
+
+            def on_step(step: Step) -> None:
+                tell(step.iteration, f"objective {step.objective:.2f}  gap {step.gap:.3g}")
+
+            solution = lbfgs.minimize(
+                loss,
+                np.zeros(scorer.size),
+                l1=self.l1,
+                l2=self.l2,
+                tolerance=self.tolerance if self.l2 > 0 else self.tolerance * encoded.tokens,
+                max_iterations=self.max_iterations,
+                on_step=on_step,
+            )
+        self.classes_, self.encoder_, self.scorer_ = classes, encoder, scorer
+        self.weights_, self.trace_, self.converged_ = solution.weights, solution.steps, solution.converged
+        return self
+
+    def _check_parameters(self) -> None:
+        for name in ("l1", "l2"):
+            if not 0 <= getattr(self, name) < np.inf:
+                raise DataError(f"{name} must be a finite number of at least 0, got {getattr(self, name)!r}")
+        if not self.tolerance > 0:
+            raise DataError(f"tolerance must be positive, got {self.tolerance!r}")
+        if not self.max_iterations >= 1:
+            raise DataError(f"max_iterations must be at least 1, got {self.max_iterations!r}")
+        if self.max_length is not None and not self.max_length >= 1:
+            raise DataError(f"max_length must be at least 1 or None, got {self.max_length!r}")
+
+    def _longest(self, offsets: Longs, outputs: Ints) -> int:
+        """Most tokens of a segment; an error where training data have longer ones."""
+        cut = Segments.of(offsets, outputs)
+        if self.max_length is None:
+            return ceil(_ROOM * int(cut.lengths.max()))
+        long = np.flatnonzero(cut.lengths > self.max_length)
+        if len(long):
+            sequence = int(np.searchsorted(offsets, cut.first[long[0]], side="right")) - 1
+            token = int(cut.first[long[0]] - offsets[sequence])
+            raise DataError(
+                f"sequence {sequence}, token {token}: a segment of {cut.lengths[long[0]]} equal labels is longer than "
+                f"max_length = {self.max_length} ({len(long)} such); raise max_length or use None"
+            )
+        return self.max_length
+
+    @property
+    def max_length_(self) -> int:
+        """Most tokens of a segment."""
+        return self.scorer_.longest
+
+    @property
+    def _structure(self) -> Segmentation:
+        return Segmentation(self.n_jobs)
+
+    def _part_scores(self, encoded: Encoded) -> SegmentParts:
+        return self.scorer_.scores(encoded, self.weights_, self.n_jobs)
+
+    def _label_numbers(self, outputs: Ints) -> Ints:
+        return labels_of(outputs)
+
+    def _reasons(self, encoded: Encoded, scores: SegmentParts, outputs: Ints, t: int) -> list[tuple[str, Floats]]:
+        """What speaks for the label of the segment that holds token t, as rows over labels for the whole segment.
+
+        Differences of the rows add up to what relabelling the segment would cost. Where the other label is that of a
+        neighbour the segments would become one, and the boundary counts as nothing.
+        """
+        assert isinstance(encoded, SegmentEncoded)
+        cut = Segments.of(scores.offsets, outputs)
+        s = int(np.searchsorted(cut.first, t, side="right")) - 1
+        first, last = int(cut.first[s]), int(cut.last[s])
+        rows: dict[str, Floats] = {}
+
+        def add(text: str, row: Floats) -> None:
+            rows[text] = rows.get(text, np.zeros(scores.labels)) + np.where(np.isfinite(row), row, 0.0)
+
+        for u in range(first, last + 1):
+            for text, row in self._place_reasons("token", encoded, u):
+                add(text, row)
+        for place, u, title in (("first", first, "begins with"), ("last", last, "ends with")):
+            for text, row in self._place_reasons(place, getattr(encoded, place), u):
+                add(f"{title} {text}", row)
+        add(f"length {last - first + 1}", scores.length[:, last - first])
+        before, after = s - 1, s + 1
+        add("first label", scores.start) if before < 0 else add(
+            f"after {self.classes_[cut.labels[before]]}", scores.pair[cut.labels[before]]
+        )
+        add("last label", scores.end) if after == len(cut.first) else add(
+            f"before {self.classes_[cut.labels[after]]}", scores.pair[:, cut.labels[after]]
+        )
+        return list(rows.items())
+
+    def _place_reasons(self, place: str, encoded: Encoded, t: int) -> list[tuple[str, Floats]]:
+        """What each attribute of one token adds in one place of a segment."""
+        scorer: LinearScorer = getattr(self.scorer_, place)
+        weights = self.scorer_.weights_of(place, self.weights_)
+        encoder = getattr(self.encoder_, place)
+        out = []
+        for n in range(encoded.indptr[t], encoded.indptr[t + 1]):
+            value = float(encoded.values[n]) if len(encoded.values) else 1.0
+            attribute = int(encoded.indices[n])
+            out.append((encoder.describe(attribute), value * scorer.weight_at(weights, attribute)))
+        return out
+
+    def _state(self) -> State:
+        return {}, {**self.scorer_.arrays(), "weights": self.weights_}
+
+    def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
+        self.scorer_ = SegmentScorer.from_arrays(len(self.classes_), arrays)
+        self.weights_ = arrays["weights"]
