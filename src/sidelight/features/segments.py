@@ -1,4 +1,4 @@
-"""Attributes for segments: those of every token in it, of its first and of its last one, each from its own templates."""
+"""Attributes for segments: those of every token, of the first and of the last one, each from its own templates."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,15 +5,14 @@ A boundary t lies before token t, so a sequence of n tokens has boundaries 0 to 
     open    at boundary t a segment of label c opens after one of label a      labels² each
     close   a segment of label c and length m closes at boundary t             labels · max_length each
 
-so a sequence costs n · (max_length · labels + labels²). The score of a segment is added up token by token as its
-length grows, so a forbidden token forbids every segment that covers it, and no prefix sums cancel.
+so a sequence costs n · (max_length · labels + labels²). Scores of first and last labels are part of opens[0] and
+closes[n - 1]; `length` is (longest, labels).
 
-All sums are done in log space. Cells are left out of a sum where they are below exp(-60) of its largest one, which is
-far less than rounding.
-
-Legend: u unary, opens and closes scores of a segment's first and last token, length (M, L) by length - 1 and label;
-α open and β closed prefixes, B backward sums, δ best prefixes. Scores of first and last labels are part of opens[0]
-and closes[n - 1].
+Log-sums over prefixes and suffixes are kept as logarithms. With the prefix sums of the unary scores taken out, the sum
+over the segments that close (or open) at a boundary is one of products of a number per boundary and one per length,
+so exponentials are taken once a boundary, relative to a reference that follows the window. Such a sum is trusted where
+it is at least FLOOR, when whatever vanished from it is far below rounding; else it is done again with a new reference,
+and at last with one exponential each.
 """
 
 import numpy as np
@@ -21,7 +20,11 @@ import numpy as np
 from .chain import draw, random_unit, sequence_stream
 from .compiling import Floats, Ints, Longs, Stream, kernel
 
-LEAST = -60.0
+FLOOR = 1e-150
+# How far a value may exceed the reference: exp(SLACK) leaves room to add up.
+SLACK = 200.0
+# Log-probabilities below this are taken as zero.
+LEAST = -80.0
 
 
 @kernel
@@ -267,78 +270,170 @@ def k_best_segmentations(
 
 
 @kernel
+def exponentials(table: Floats, e_table: Floats, tops: Floats) -> None:
+    """exp(table - tops) with the largest entry of each column as `tops`, or zero where there is none."""
+    R, L = table.shape
+    for c in range(L):
+        tops[c] = -np.inf
+        for r in range(R):
+            tops[c] = max(tops[c], table[r, c])
+        if tops[c] == -np.inf:
+            tops[c] = 0.0
+        for r in range(R):
+            e_table[r, c] = np.exp(table[r, c] - tops[c])
+
+
+@kernel
+def rebase(c: int, lo: int, hi: int, logs: Floats, linear: Floats, reference: Floats) -> None:
+    """Make the largest of logs[lo:hi, c] the reference, and linear = exp(logs - reference) there."""
+    top = -np.inf
+    for x in range(lo, hi):
+        top = max(top, logs[x, c])
+    reference[c] = top
+    for x in range(lo, hi):
+        linear[x, c] = np.exp(logs[x, c] - top) if top > -np.inf else 0.0
+
+
+@kernel
+def enter(x: int, c: int, value: float, lo: int, hi: int, logs: Floats, linear: Floats, reference: Floats) -> None:
+    """A new boundary x of the window lo to hi - 1."""
+    logs[x, c] = value
+    if value > reference[c] + SLACK:
+        rebase(c, lo, hi, logs, linear, reference)
+    else:
+        linear[x, c] = np.exp(value - reference[c]) if value > -np.inf else 0.0
+
+
+@kernel
+def log_window_sum(at: int, c: int, lo: int, hi: int, logs: Floats, length: Floats) -> float:
+    """log Σ exp(logs[x, c] + score of the length |at - x|) over lo <= x < hi, whatever the sizes of the scores."""
+    top = -np.inf
+    for x in range(lo, hi):
+        top = max(top, logs[x, c] + length[abs(at - x) - 1, c])
+    if top == -np.inf:
+        return top
+    total = 0.0
+    for x in range(lo, hi):
+        total += np.exp(logs[x, c] + length[abs(at - x) - 1, c] - top)
+    value: float = top + np.log(total)
+    return value
+
+
+@kernel
+def window_sums(
+    at: int,
+    lo: int,
+    hi: int,
+    logs: Floats,
+    linear: Floats,
+    reference: Floats,
+    length: Floats,
+    e_length: Floats,
+    tops: Floats,
+    sums: Floats,
+    out: Floats,
+) -> None:
+    """`log_window_sum` of every label into `out`, by sums of products.
+
+    sums: (L,) the sums of linear * e_length, below FLOOR where they could not be trusted even with a new reference.
+    """
+    L = len(sums)
+    for c in range(L):
+        sums[c] = 0.0
+    for x in range(lo, hi):
+        values, weights = linear[x], e_length[abs(at - x) - 1]
+        for c in range(L):
+            sums[c] += values[c] * weights[c]
+    for c in range(L):
+        if sums[c] < FLOOR:
+            rebase(c, lo, hi, logs, linear, reference)
+            for x in range(lo, hi):
+                sums[c] += linear[x, c] * e_length[abs(at - x) - 1, c]
+        if sums[c] < FLOOR:
+            out[c] = log_window_sum(at, c, lo, hi, logs, length)
+        else:
+            out[c] = np.log(sums[c]) + reference[c] + tops[c]
+
+
+@kernel
 def forward(
     u: Floats,
     opens: Floats,
     closes: Floats,
     pair: Floats,
+    e_pair: Floats,
+    pair_top: Floats,
     length: Floats,
+    e_length: Floats,
+    length_top: Floats,
+    prefix: Floats,
     alpha: Floats,
     beta: Floats,
-    cells: Floats,
-    high: Floats,
-    total: Floats,
+    logs: Floats,
+    linear: Floats,
+    rows: Floats,
 ) -> float:
     """Log-sums over prefixes, and the log-partition.
 
     alpha: (n, L) those in which a segment opens at t, its first token's score included; beta: (n + 1, L) those in
-    which one closes at t. cells: (M, L), high, total: (L,) are workspaces.
+    which one closes at t; prefix: (n + 1, L) sums of the finite unary scores before t. logs, linear: (n + 1, L) and
+    rows: (4, L) are workspaces; logs holds alpha - prefix, or -inf once a forbidden token lies in between.
     """
     n, L = u.shape
     M = length.shape[0]
+    reference, sums, out, e_beta = rows[0], rows[1], rows[2], rows[3]
+    for c in range(L):
+        reference[c] = -np.inf
+        prefix[0, c] = 0.0
+        beta[0, c] = -np.inf
     for t in range(n + 1):
-        most = min(M, t)
-        for c in range(L):
-            high[c] = -np.inf
-            total[c] = 0.0
-        for m in range(1, most + 1):
-            row = cells[m - 1]
+        lo = max(0, t - M)
+        if t > 0:
             for c in range(L):
-                total[c] += u[t - m, c]
-                v = alpha[t - m, c] + total[c] + length[m - 1, c]
-                row[c] = v
-                high[c] = v if v > high[c] else high[c]
-        for c in range(L):
-            total[c] = 0.0
-        for m in range(most):
-            row = cells[m]
+                finite = u[t - 1, c] > -np.inf
+                prefix[t, c] = prefix[t - 1, c] + (u[t - 1, c] if finite else 0.0)
+                if not finite:
+                    for x in range(lo, t):
+                        logs[x, c] = -np.inf
+                        linear[x, c] = 0.0
+            window_sums(t, lo, t, logs, linear, reference, length, e_length, length_top, sums, out)
             for c in range(L):
-                v = row[c] - high[c]
-                if v > LEAST:
-                    total[c] += np.exp(v)
-        for c in range(L):
-            beta[t, c] = high[c]
-            if high[c] > -np.inf:
-                beta[t, c] += np.log(total[c]) + closes[t - 1, c]
+                beta[t, c] = out[c] + prefix[t, c] + closes[t - 1, c]
         if t == n:
             break
-        if t == 0:
-            for c in range(L):
-                alpha[0, c] = opens[0, c]
-            continue
+        top = -np.inf
         for c in range(L):
-            top = -np.inf
-            for a in range(L):
-                v = beta[t, a] + pair[a, c]
-                top = v if v > top else top
-            alpha[t, c] = top
-            if top > -np.inf:
-                rest = 0.0
-                for a in range(L):
-                    v = beta[t, a] + pair[a, c] - top
-                    if v > LEAST:
-                        rest += np.exp(v)
-                alpha[t, c] += np.log(rest) + opens[t, c]
+            top = max(top, beta[t, c])
+        for c in range(L):
+            e_beta[c] = np.exp(beta[t, c] - top) if top > -np.inf else 0.0
+            sums[c] = 0.0
+        for a in range(L):
+            for c in range(L):
+                sums[c] += e_beta[a] * e_pair[a, c]
+        for c in range(L):
+            if t == 0:
+                alpha[0, c] = opens[0, c]
+            elif sums[c] >= FLOOR:
+                alpha[t, c] = np.log(sums[c]) + top + pair_top[c] + opens[t, c]
+            else:
+                alpha[t, c] = log_sum_pairs(beta[t], pair[:, c]) + opens[t, c]
+            enter(t, c, alpha[t, c] - prefix[t, c], max(0, t + 1 - M), t + 1, logs, linear, reference)
+    return log_sum_pairs(beta[n], np.zeros(L))
+
+
+@kernel
+def log_sum_pairs(one: Floats, other: Floats) -> float:
+    """log Σ exp(one + other)."""
     top = -np.inf
-    for c in range(L):
-        top = beta[n, c] if beta[n, c] > top else top
+    for c in range(len(one)):
+        top = max(top, one[c] + other[c])
     if top == -np.inf:
         return top
-    rest = 0.0
-    for c in range(L):
-        rest += np.exp(beta[n, c] - top)
-    log_partition: float = top + np.log(rest)
-    return log_partition
+    total = 0.0
+    for c in range(len(one)):
+        total += np.exp(one[c] + other[c] - top)
+    value: float = top + np.log(total)
+    return value
 
 
 @kernel
@@ -347,95 +442,157 @@ def backward(
     opens: Floats,
     closes: Floats,
     pair: Floats,
+    e_pair: Floats,
+    pair_top: Floats,
     length: Floats,
+    e_length: Floats,
+    length_top: Floats,
     log_partition: float,
+    prefix: Floats,
     alpha: Floats,
     beta: Floats,
-    back: Floats,
-    cells: Floats,
-    high: Floats,
-    total: Floats,
+    logs: Floats,
+    linear: Floats,
+    rows: Floats,
     on_token: Floats,
     on_open: Floats,
     on_close: Floats,
     on_pair: Floats,
     on_length: Floats,
-) -> float:
-    """Marginals from `forward`'s sums: writes those of tokens, adds those of pairs and lengths; the expected score.
+) -> None:
+    """Marginals from `forward`'s sums.
 
-    back: (n + 1, L) log-sums over what follows a segment that closes at t. A token's marginal is the sum of those of
-    the segments that cover it, added up from the longest, so it needs no differences.
+    logs: what follows a segment that closes at t, the score of its last token and `prefix` included. A token's marginal
+    is the sum of those of the segments that cover it, added up from the longest, so it needs no differences.
     """
     n, L = u.shape
     M = length.shape[0]
-    expected = 0.0
-    for t in range(n):
-        for c in range(L):
-            on_token[t, c] = 0.0
-            on_open[t, c] = 0.0
-            on_close[t, c] = 0.0
+    reference, sums, out, weight = rows[0], rows[1], rows[2], rows[3]
+    on_token[:] = 0.0
+    on_open[:] = 0.0
+    on_close[:] = 0.0
+    on_pair[:] = 0.0
+    on_length[:] = 0.0
     for c in range(L):
-        back[n, c] = 0.0
+        reference[c] = -np.inf
+        enter(n, c, prefix[n, c] + closes[n - 1, c], n, n + 1, logs, linear, reference)
     for t in range(n - 1, -1, -1):
-        most = min(M, n - t)
+        hi = min(n, t + M) + 1
         for c in range(L):
-            high[c] = -np.inf
-            total[c] = 0.0
-        for m in range(1, most + 1):
-            row = cells[m - 1]
+            if u[t, c] == -np.inf:
+                for x in range(t + 1, hi):
+                    logs[x, c] = -np.inf
+                    linear[x, c] = 0.0
+        window_sums(t, t + 1, hi, logs, linear, reference, length, e_length, length_top, sums, out)
+        likely = False
+        for c in range(L):
+            chance = alpha[t, c] - prefix[t, c] + out[c] - log_partition
+            weight[c] = 0.0
+            if chance > LEAST:
+                on_open[t, c] = np.exp(chance)
+                if sums[c] >= FLOOR:
+                    weight[c] = on_open[t, c] / sums[c]
+                    likely = True
+                else:
+                    base = alpha[t, c] - prefix[t, c] - log_partition
+                    spread_by_logs(t, c, hi, base, logs, length, on_token, on_close, on_length)
+            out[c] += opens[t, c] - prefix[t, c] + pair_top[c]
+        if likely:
             for c in range(L):
-                total[c] += u[t + m - 1, c]
-                v = total[c] + length[m - 1, c] + closes[t + m - 1, c] + back[t + m, c]
-                row[c] = v
-                high[c] = v if v > high[c] else high[c]
-        for c in range(L):
-            rest = 0.0
-            if high[c] == -np.inf:
-                total[c] = -np.inf
-                continue
-            chance = alpha[t, c] + high[c] - log_partition
-            weight = np.exp(chance) if chance > LEAST else 0.0
-            if weight > 0.0:
-                for m in range(most - 1, -1, -1):
-                    v = cells[m, c] - high[c]
-                    if v > LEAST:
-                        v = np.exp(v)
-                        rest += v
-                        v *= weight
-                        expected += v * (cells[m, c] - back[t + m + 1, c] + opens[t, c])
-                        on_length[m, c] += v
-                        on_close[t + m, c] += v
-                    on_token[t + m, c] += rest * weight
-                on_open[t, c] = rest * weight
-            else:
-                for m in range(most):
-                    v = cells[m, c] - high[c]
-                    if v > LEAST:
-                        rest += np.exp(v)
-            total[c] = high[c] + np.log(rest) + opens[t, c]
+                sums[c] = 0.0
+            for x in range(hi - 1, t, -1):
+                values, weights = linear[x], e_length[x - t - 1]
+                lengths, tokens, ends = on_length[x - t - 1], on_token[x - 1], on_close[x - 1]
+                for c in range(L):
+                    mass = weight[c] * values[c] * weights[c]
+                    sums[c] += mass
+                    lengths[c] += mass
+                    ends[c] += mass
+                    tokens[c] += sums[c]
         if t == 0:
             break
+        open_pairs(t, out, pair, e_pair, pair_top, log_partition, beta[t], weight, sums, on_pair)
         for a in range(L):
-            top = -np.inf
+            value = sums[a] + prefix[t, a] + closes[t - 1, a]
+            enter(t, a, value, t, min(n, t - 1 + M) + 1, logs, linear, reference)
+
+
+@kernel
+def spread_by_logs(
+    t: int,
+    c: int,
+    hi: int,
+    base: float,
+    logs: Floats,
+    length: Floats,
+    on_token: Floats,
+    on_close: Floats,
+    on_length: Floats,
+) -> None:
+    """Marginals of the segments of label c that open at t, one exponential each."""
+    covered = 0.0
+    for x in range(hi - 1, t, -1):
+        mass = np.exp(base + logs[x, c] + length[x - t - 1, c])
+        covered += mass
+        on_length[x - t - 1, c] += mass
+        on_close[x - 1, c] += mass
+        on_token[x - 1, c] += covered
+
+
+@kernel
+def open_pairs(
+    t: int,
+    following: Floats,
+    pair: Floats,
+    e_pair: Floats,
+    pair_top: Floats,
+    log_partition: float,
+    closed: Floats,
+    e_following: Floats,
+    out: Floats,
+    on_pair: Floats,
+) -> None:
+    """out[a] = log Σ_c exp(pair[a, c] + what follows label c), and the marginals of the pairs that meet at t.
+
+    following: (L,) with pair_top added already; e_following is a workspace.
+    """
+    L = len(out)
+    top = -np.inf
+    for c in range(L):
+        top = max(top, following[c])
+    for c in range(L):
+        e_following[c] = np.exp(following[c] - top) if top > -np.inf else 0.0
+    for a in range(L):
+        total = 0.0
+        for c in range(L):
+            total += e_pair[a, c] * e_following[c]
+        if total >= FLOOR:
+            out[a] = np.log(total) + top
+            chance = closed[a] + out[a] - log_partition
+            if chance > LEAST:
+                factor = np.exp(chance) / total
+                for c in range(L):
+                    on_pair[a, c] += factor * e_pair[a, c] * e_following[c]
+            continue
+        for c in range(L):
+            following[c] -= pair_top[c]
+        out[a] = log_sum_pairs(pair[a], following)
+        if closed[a] + out[a] - log_partition > LEAST:
             for c in range(L):
-                v = pair[a, c] + total[c]
-                top = v if v > top else top
-            back[t, a] = top
-            if top == -np.inf:
-                continue
-            chance = beta[t, a] + top - log_partition
-            weight = np.exp(chance) if chance > LEAST else 0.0
-            rest = 0.0
-            for c in range(L):
-                v = pair[a, c] + total[c] - top
-                if v > LEAST:
-                    v = np.exp(v)
-                    rest += v
-                    if weight > 0.0:
-                        expected += v * weight * pair[a, c]
-                        on_pair[a, c] += v * weight
-            back[t, a] += np.log(rest)
-    return expected
+                on_pair[a, c] += np.exp(closed[a] + pair[a, c] + following[c] - log_partition)
+        for c in range(L):
+            following[c] += pair_top[c]
+
+
+@kernel
+def weighted_sum(scores: Floats, mass: Floats) -> float:
+    """Σ scores * mass over two tables, where no mass counts zero whatever the score."""
+    total = 0.0
+    for r in range(scores.shape[0]):
+        for c in range(scores.shape[1]):
+            if mass[r, c] > 0.0:
+                total += scores[r, c] * mass[r, c]
+    return total
 
 
 @kernel
@@ -456,20 +613,37 @@ def forward_backward(
 ) -> tuple[Floats, Floats]:
     """Log-partitions, expected scores and marginals of sequences lo to hi; returns the sums of pairs and lengths."""
     L, M = u.shape[1], length.shape[0]
-    longest = longest_of(lo, hi, offsets)
-    alpha, beta, back = np.empty((longest + 1, L)), np.empty((longest + 1, L)), np.empty((longest + 1, L))
-    cells, high, total = np.empty((M, L)), np.empty(L), np.empty(L)
-    on_pair, on_length = np.zeros((L, L)), np.zeros((M, L))
+    space = np.empty((5, longest_of(lo, hi, offsets) + 1, L))
+    prefix, alpha, beta, logs, linear = space[0], space[1], space[2], space[3], space[4]
+    rows, pair_top, length_top = np.empty((4, L)), np.empty(L), np.empty(L)
+    e_pair, e_length = np.empty((L, L)), np.empty((M, L))
+    exponentials(pair, e_pair, pair_top)
+    exponentials(length, e_length, length_top)
+    on_pair, on_length = np.empty((L, L)), np.empty((M, L))
+    pairs, lengths = np.zeros((L, L)), np.zeros((M, L))
     for i in range(lo, hi):
         p, q = offsets[i], offsets[i + 1]
-        z = forward(u[p:q], opens[p:q], closes[p:q], pair, length, alpha, beta, cells, high, total)
+        z = forward(
+            u[p:q], opens[p:q], closes[p:q], pair, e_pair, pair_top, length, e_length, length_top,
+            prefix, alpha, beta, logs, linear, rows,
+        )  # fmt: skip
         log_partition[i] = z
-        if z > -np.inf:
-            expected[i] = backward(
-                u[p:q], opens[p:q], closes[p:q], pair, length, z, alpha, beta, back, cells, high, total,
-                on_token[p:q], on_open[p:q], on_close[p:q], on_pair, on_length,
-            )  # fmt: skip
-    return on_pair, on_length
+        if z == -np.inf:
+            continue
+        backward(
+            u[p:q], opens[p:q], closes[p:q], pair, e_pair, pair_top, length, e_length, length_top, z,
+            prefix, alpha, beta, logs, linear, rows, on_token[p:q], on_open[p:q], on_close[p:q], on_pair, on_length,
+        )  # fmt: skip
+        expected[i] = weighted_sum(u[p:q], on_token[p:q])
+        expected[i] += weighted_sum(opens[p:q], on_open[p:q]) + weighted_sum(closes[p:q], on_close[p:q])
+        expected[i] += weighted_sum(pair, on_pair) + weighted_sum(length, on_length)
+        for r in range(L):
+            for c in range(L):
+                pairs[r, c] += on_pair[r, c]
+        for r in range(min(M, q - p)):
+            for c in range(L):
+                lengths[r, c] += on_length[r, c]
+    return pairs, lengths
 
 
 @kernel
@@ -488,15 +662,21 @@ def sample_segmentations(
 ) -> None:
     """Exact samples of sequences lo to hi by forward filtering and backward sampling; labels: (draws, tokens)."""
     L, M = u.shape[1], length.shape[0]
-    longest = longest_of(lo, hi, offsets)
-    alpha, beta = np.empty((longest + 1, L)), np.empty((longest + 1, L))
-    cells, high, total = np.empty((M, L)), np.empty(L), np.empty(L)
+    space = np.empty((5, longest_of(lo, hi, offsets) + 1, L))
+    prefix, alpha, beta, logs, linear = space[0], space[1], space[2], space[3], space[4]
+    rows, pair_top, length_top = np.empty((4, L)), np.empty(L), np.empty(L)
+    e_pair, e_length = np.empty((L, L)), np.empty((M, L))
+    exponentials(pair, e_pair, pair_top)
+    exponentials(length, e_length, length_top)
     chance = np.empty(max(M, L))
     for i in range(lo, hi):
         p, q = offsets[i], offsets[i + 1]
         n = q - p
         stream = sequence_stream(seed, i)
-        forward(u[p:q], opens[p:q], closes[p:q], pair, length, alpha, beta, cells, high, total)
+        forward(
+            u[p:q], opens[p:q], closes[p:q], pair, e_pair, pair_top, length, e_length, length_top,
+            prefix, alpha, beta, logs, linear, rows,
+        )  # fmt: skip
         for d in range(draws):
             t = n
             c = draw(beta[n], chance, stream)

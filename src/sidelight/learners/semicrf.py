@@ -31,9 +31,9 @@ class SemiCRF(StructuredLearner[SegmentParts]):
 
         minimise  Σ_i [log Z(x_i) - s(x_i, y_i)] + l1 ‖w‖₁ + l2 ‖w‖²
 
-    Segments are the runs of equal labels, so neighbouring segments have different labels and a segmentation is the same
-    as a label sequence. A segment's score is the sum of its tokens' attribute weights, those of its first and of its last
-    token, and a weight of its length; neighbouring labels have weights as in `CRF`.
+    Segments are the runs of equal labels, so neighbours have different labels and a segmentation is the same as a
+    label sequence. A segment's score is the sum of its tokens' attribute weights, of those of its first and of its
+    last token, and of a weight of its length; neighbouring labels have weights as in `CRF`.
 
     Parameters
     ----------
