@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import DataError
 from .arrays import ArrayEncoder
 from .choose import Features, choose_encoder, kind_of
-from .columns import Column, Template, as_template, word
+from .columns import Column, Template, window, word
 from .dicts import DictEncoder
 from .encoded import Encoded, Encoder, State
 from .templates import TemplateEncoder
@@ -131,10 +131,12 @@ def _nothing(like: Encoded) -> Encoded:
 
 
 def default_begin_templates() -> list[Template]:
-    """What tells where a segment begins: the token, and how the one before it looks."""
-    return [as_template(t) for t in (word.lower(), word.shape(), word[-1].lower(), word[-1].ispunct())]
+    """What tells that a segment begins here: words and shapes of the two tokens on either side of the boundary."""
+    shape = word.shape()
+    return [*window(word.lower(), -2, 1), *window(shape, -2, 1), shape[-1] & shape, shape[-2] & shape[-1] & shape]
 
 
 def default_end_templates() -> list[Template]:
-    """What tells where a segment ends: the token, whether it is punctuation, and the token after it."""
-    return [as_template(t) for t in (word.ispunct(), word.lower(), word[1].lower(), word[1].shape())]
+    """What tells that a segment ends here, likewise."""
+    shape = word.shape()
+    return [*window(word.lower(), -1, 2), *window(shape, -1, 2), shape & shape[1], shape & shape[1] & shape[2]]

@@ -41,7 +41,8 @@ class SemiCRF(StructuredLearner[SegmentParts]):
     begin_features, end_features : templates for the first and for the last token of a segment. None is a default set
         (for feature dicts and arrays all of the token's attributes), [] switches them off. `["word.ispunct()"]` as
         `end_features` says whether segments end with punctuation, as in Table 3.4 of Chang 2011.
-    length : whether the lengths of segments have weights, one for each label and bucket of lengths.
+    length : whether the lengths of segments have weights, one for each label and bucket of lengths. Without them every
+        step inside of a segment has a weight of its label, as in `CRF`.
     max_length : most tokens of a segment; None is half as much again as the longest one in training. Training data with
         longer ones are an error.
     l1, l2 : penalties, as in `CRF`.
@@ -73,7 +74,7 @@ class SemiCRF(StructuredLearner[SegmentParts]):
         length: bool = True,
         max_length: int | None = None,
         l1: float = 0.0,
-        l2: float = 0.1,
+        l2: float = 0.03,
         tolerance: float = 1e-3,
         max_iterations: int = 500,
         min_count: int = 1,

@@ -4,9 +4,10 @@ The weight vector is one flat array:
 
     every token's attributes, label pairs, starts, ends | first token's attributes | last token's attributes | lengths
 
-The first three are weights of `LinearScorer`s, whose pairs are those of neighbouring segments. Attributes have weights
-for the labels that they were observed with, wherever in a segment: so a weight of a last token's attribute can also say
-that segments do not end there. Lengths have weights for every label and bucket.
+The first three are weights of `LinearScorer`s. A pair of different labels is that of neighbouring segments. Lengths
+have weights for every label and bucket; without them a pair of equal labels counts every step inside of a segment, so
+that scores without segment features are those of a chain. Attributes have weights for the labels that they were seen
+with, wherever in a segment: so a weight of a last token's attribute can also say that segments do not end there.
 """
 
 from dataclasses import dataclass, replace
@@ -29,15 +30,15 @@ from .linear import LinearScorer, observed_attributes
 
 _PLACES = ("token", "first", "last")
 _ARRAYS = ("pointer", "label", "pairs", "starts", "ends", "triples")
-# Lengths up to this one have buckets of their own; later buckets grow by a quarter.
-_SINGLE = 6
+# Each bucket of lengths ends so much later than the one before, so that lengths up to 8 have buckets of their own.
+_GROWTH = 1.25
 
 
 def length_buckets(longest: int) -> Longs:
     """The bucket of each length from 1 to `longest`."""
-    edges = list(range(1, _SINGLE + 1))
+    edges = [1]
     while edges[-1] < longest:
-        edges.append(max(edges[-1] + 1, int(edges[-1] * 1.25)))
+        edges.append(max(edges[-1] + 1, int(edges[-1] * _GROWTH)))
     return np.searchsorted(edges, np.arange(1, longest + 1)).astype(np.int64)
 
 
@@ -46,14 +47,13 @@ class SegmentScorer:
     """Which weights there are.
 
     token, first, last: weights of attributes, with the label tables in `token`; buckets: (longest,) int64, the length
-    weights of each length, or -1 throughout where lengths have none; repeats: whether neighbours may have equal labels.
+    weights of each length, or -1 throughout where lengths have none.
     """
 
     token: LinearScorer
     first: LinearScorer
     last: LinearScorer
     buckets: Longs
-    repeats: bool = False
 
     @classmethod
     def observed(
@@ -69,7 +69,8 @@ class SegmentScorer:
     ) -> "SegmentScorer":
         """The scorer with weights for what the labels show, runs of equal labels being the segments."""
         token = LinearScorer.observed(encoded, targets, labels, boundaries=boundaries, all_weights=all_weights)
-        token = replace(token, pairs=token.pairs[token.pairs // labels != token.pairs % labels])
+        if lengths:
+            token = replace(token, pairs=token.pairs[token.pairs // labels != token.pairs % labels])
         first, last = (_attributes_only(rows, targets, labels, all_weights) for rows in (encoded.first, encoded.last))
         return cls(token, first, last, length_buckets(longest) if lengths else np.full(longest, -1, np.int64))
 
@@ -99,7 +100,7 @@ class SegmentScorer:
         return w[self._slices[(*_PLACES, "length").index(place)]]
 
     def length_table(self, w: Floats) -> Floats:
-        """Length scores (labels, longest)."""
+        """Scores of the lengths' own weights: (labels, longest)."""
         if self.buckets[0] < 0:
             return np.zeros((self.labels, self.longest))
         table: Floats = self.weights_of("length", w).reshape(self.labels, -1)[:, self.buckets]
@@ -108,10 +109,7 @@ class SegmentScorer:
     def prepare(self, w: Floats) -> "SegmentWeights":
         """A weight vector made ready for scoring batches."""
         token, first, last = (getattr(self, place).prepare(self.weights_of(place, w)) for place in _PLACES)
-        pair = token.pair[0].copy()
-        if not self.repeats:
-            np.fill_diagonal(pair, -np.inf)
-        return SegmentWeights(token, first, last, pair, self.length_table(w))
+        return SegmentWeights(token, first, last, self.length_table(w))
 
     def scores(self, encoded: Encoded, w: Floats, n_jobs: int = 1) -> SegmentParts:
         """Scores of every part of a batch."""
@@ -119,10 +117,8 @@ class SegmentScorer:
 
     def expectation(self) -> "SegmentExpectation":
         """An empty sum of expected features."""
-        lengths = np.zeros((self.labels, self.longest))
-        return SegmentExpectation(
-            self, self.token.expectation(), self.first.expectation(), self.last.expectation(), lengths
-        )
+        token, first, last = (getattr(self, place).expectation() for place in _PLACES)
+        return SegmentExpectation(self, token, first, last, np.zeros((self.labels, self.longest)))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What a model file keeps."""
@@ -147,7 +143,6 @@ class SegmentWeights:
     token: linear.Weights
     first: linear.Weights
     last: linear.Weights
-    pair: Floats
     length: Floats
 
     def scores(self, encoded: Encoded, n_jobs: int = 1) -> SegmentParts:
@@ -155,11 +150,13 @@ class SegmentWeights:
         rows = _segments(encoded)
         token = self.token.scores(rows, n_jobs)
         opens, closes = self.first.scores(rows.first, n_jobs).unary, self.last.scores(rows.last, n_jobs).unary
-        length = self.length
+        length, pair = self.length, token.pair[0].copy()
         if len(length) == 1:  # all tokens are one segment, however many there are
             more = int(np.diff(encoded.offsets).max(initial=1)) - length.shape[1]
             length = np.pad(length, ((0, 0), (0, max(0, more))), mode="edge")
-        return SegmentParts(encoded.offsets, token.unary, opens, closes, self.pair, length, token.start, token.end)
+        length = length + np.diagonal(pair)[:, None] * np.arange(length.shape[1])
+        np.fill_diagonal(pair, -np.inf)
+        return SegmentParts(encoded.offsets, token.unary, opens, closes, pair, length, token.start, token.end)
 
 
 @dataclass(frozen=True)
@@ -176,9 +173,11 @@ class SegmentExpectation:
         """Add the expected features of one batch's (expected) parts."""
         rows = _segments(encoded)
         types = np.zeros(len(parts.unary), np.int32)
+        pair = parts.pair.copy()
+        np.fill_diagonal(pair, parts.length @ np.arange(parts.longest))
 
         def chain(unary: Floats) -> ChainParts:
-            return ChainParts(parts.offsets, unary, parts.pair[None], types, parts.start, parts.end)
+            return ChainParts(parts.offsets, unary, pair[None], types, parts.start, parts.end)
 
         self.token.add(rows, chain(parts.unary))
         self.first.add(rows.first, chain(parts.opens))
