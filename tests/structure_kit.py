@@ -52,11 +52,15 @@ def check_kbest(structure: Any, scores: Any, listed: list[Any], k: int) -> None:
     ranked = structure.kbest(scores, k)
     for i, (outputs, values) in enumerate(listed):
         tokens = slice(scores.offsets[i], scores.offsets[i + 1])
-        found = [tuple(int(c) for c in row[tokens]) for row, s in zip(ranked.labels, ranked.scores[i]) if s > -np.inf]
+        found = [
+            tuple(int(c) for c in row[tokens])
+            for row, s in zip(ranked.labels, ranked.scores[i], strict=True)
+            if s > -np.inf
+        ]
         count = min(k, len(outputs))
         assert len(found) == len(set(found)) == count
         np.testing.assert_allclose(ranked.scores[i][:count], np.sort(values)[::-1][:count], rtol=1e-9, atol=1e-9)
-        by_output = dict(zip(outputs, values))
+        by_output = dict(zip(outputs, values, strict=True))
         np.testing.assert_allclose([by_output[y] for y in found], ranked.scores[i][:count], rtol=1e-9, atol=1e-9)
 
 
@@ -66,7 +70,7 @@ def check_marginals(structure: Any, scores: Any, listed: list[Any], indicator: I
     for i, (outputs, values) in enumerate(listed):
         log_z = logsumexp(values)
         np.testing.assert_allclose(marginals.log_partition[i], log_z, rtol=1e-9, atol=1e-9)
-        for y, p in zip(outputs, np.exp(values - log_z)):
+        for y, p in zip(outputs, np.exp(values - log_z), strict=True):
             for name, part in indicator(scores, i, y).items():
                 expected[name] = expected.get(name, 0) + p * part
     for name, value in expected.items():
@@ -87,10 +91,10 @@ def check_sampling(structure: Any, scores: Any, *, draws: int = 20_000) -> None:
     np.testing.assert_array_equal(labels, structure.sample(scores, draws, seed=7))
     for i in range(len(scores)):
         outputs, values = enumerate_outputs(structure, scores, i)
-        chance = dict(zip(outputs, np.exp(values - logsumexp(values))))
+        chance = dict(zip(outputs, np.exp(values - logsumexp(values)), strict=True))
         rows = labels[:, scores.offsets[i] : scores.offsets[i + 1]]
         seen, counts = np.unique(rows, axis=0, return_counts=True)
-        for y, count in zip(seen, counts):
+        for y, count in zip(seen, counts, strict=True):
             p = chance[tuple(int(c) for c in y)]
             assert abs(count / draws - p) < 5 * np.sqrt(p * (1 - p) / draws) + 1e-3
 

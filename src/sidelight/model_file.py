@@ -7,7 +7,6 @@ array is a `.npy` member read without pickle. The archive's checksums tell a dam
 import io
 import json
 import zipfile
-import zlib
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -50,7 +49,8 @@ def save(learner: Any, path: str | PathLike[str]) -> None:
     }
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        _put(archive, "header.json", json.dumps(header, ensure_ascii=False).encode(errors="surrogatepass"))
+        text = json.dumps(header, ensure_ascii=False, default=_plain)
+        _put(archive, "header.json", text.encode(errors="surrogatepass"))
         for folder, group in (("encoder", encoder_arrays), ("learner", arrays)):
             for name, array in group.items():
                 member = io.BytesIO()
@@ -107,7 +107,9 @@ def _open(name: str, raw: bytes) -> tuple[dict[str, Any], dict[str, dict[str, An
                 if folder in arrays:
                     content = io.BytesIO(archive.read(member))
                     arrays[folder][rest.removesuffix(".npy")] = np.lib.format.read_array(content, allow_pickle=False)
-    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError) as error:
+    except ModelFileError:
+        raise
+    except Exception as error:  # zipfile meets damage with errors of a dozen kinds
         raise ModelFileError(f"{name} is damaged or cut off ({error}); train again or copy it again") from None
     return header, arrays
 

@@ -28,8 +28,13 @@ def progress(title: str, total: int | None, verbose: bool) -> Iterator[Callable[
             yield lambda done, message: bar.update(task, completed=done, note=message)
     else:
         if not log.hasHandlers():
-            handler = logging.StreamHandler()
-            handler.setFormatter(logging.Formatter("%(message)s"))
-            log.addHandler(handler)
+            log.addHandler(_CurrentStderr())
         log.setLevel(min(log.level or logging.INFO, logging.INFO))
         yield lambda done, message: log.info("%s %d%s: %s", title, done, "" if total is None else f"/{total}", message)
+
+
+class _CurrentStderr(logging.Handler):
+    """Writes to whatever standard error is at the time."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        print(record.getMessage(), file=sys.stderr)

@@ -11,7 +11,7 @@ Legend: u unary scores, α forward, β backward, γ state marginals, ξ arc marg
 
 import numpy as np
 
-from .compiling import Floats, Ints, Longs, Stream, kernel
+from .compiling import Floats, Ints, Longs, Stream, inner, kernel
 
 # The scaled recursion is used only where it cannot lose a path: finite scores at a position, and finite arc scores,
 # span at most RANGE, and no reachable state falls below FLOOR. One step shrinks a state by at most exp(-2 RANGE),
@@ -20,7 +20,7 @@ RANGE = 120.0
 FLOOR = 1e-150
 
 
-@kernel
+@inner
 def random_unit(state: Stream) -> float:
     """Next number in [0, 1) of a splitmix64 stream kept in state[0]."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -31,7 +31,7 @@ def random_unit(state: Stream) -> float:
     return np.float64(z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@kernel
+@inner
 def sequence_stream(seed: int, index: int) -> Stream:
     """A stream for one sequence, the same whatever shard it falls into."""
     state = np.empty(1, np.uint64)
@@ -40,7 +40,7 @@ def sequence_stream(seed: int, index: int) -> Stream:
     return state
 
 
-@kernel
+@inner
 def best_path(
     u: Floats,
     arcs: Floats,
@@ -132,7 +132,7 @@ def best_paths(
         scores[i] = best_path(u[p:q], arcs, types[p:q], start, end, delta, labels[p:q], stream)
 
 
-@kernel
+@inner
 def k_best_path(
     u: Floats, arcs: Floats, types: Ints, start: Floats, end: Floats, k: int, labels: Ints, scores: Floats
 ) -> None:
@@ -205,7 +205,7 @@ def k_best_paths(
         k_best_path(u[p:q], arcs, types[p:q], start, end, k, labels[:, p:q], scores[i])
 
 
-@kernel
+@inner
 def scores_at(t: int, u: Floats, start: Floats, end: Floats, out: Floats) -> float:
     """Unary scores of position t with start and end scores folded in; returns the largest."""
     n, L = u.shape
@@ -223,7 +223,7 @@ def scores_at(t: int, u: Floats, start: Floats, end: Floats, out: Floats) -> flo
     return high
 
 
-@kernel
+@inner
 def forward(
     u: Floats,
     e_arcs: Floats,
@@ -286,7 +286,7 @@ def forward(
     return log_partition, lost == 0
 
 
-@kernel
+@inner
 def backward(
     e_arcs: Floats,
     types: Ints,
@@ -336,7 +336,7 @@ def backward(
                         position[t, b, a, c] = before * arc[c] * w[c]
 
 
-@kernel
+@inner
 def log_forward(u: Floats, arcs: Floats, types: Ints, start: Floats, end: Floats) -> Floats:
     """Forward pass over one sequence in log space: (n, B * L)."""
     n, L = u.shape
@@ -363,7 +363,7 @@ def log_forward(u: Floats, arcs: Floats, types: Ints, start: Floats, end: Floats
     return alpha
 
 
-@kernel
+@inner
 def log_forward_backward(
     u: Floats,
     arcs: Floats,
@@ -381,7 +381,9 @@ def log_forward_backward(
     alpha = log_forward(u, arcs, types, start, end)
     beta = np.full((n, S), -np.inf)
     here = np.empty(L)
-    high: float = alpha[n - 1].max()
+    high = -np.inf
+    for s in range(S):
+        high = max(high, alpha[n - 1, s])
     if high == -np.inf:
         return high
     total = 0.0
@@ -452,23 +454,25 @@ def forward_backward(
     for i in range(lo, hi):
         p, q = offsets[i], offsets[i + 1]
         n = q - p
+        u_here, types_here, gamma_here = u[p:q], types[p:q], gamma[p:q]
+        e_here, alpha_here = e[:n], alpha[:n]
         at = position[p:q] if len(position) > 0 else position
         trusted = fits
         if trusted:
-            log_partition[i], trusted = forward(
-                u[p:q], e_arcs, top, types[p:q], start, end, e[:n], alpha[:n], scale[:n]
-            )
+            log_partition[i], trusted = forward(u_here, e_arcs, top, types_here, start, end, e_here, alpha_here, scale)
         if trusted:
-            backward(e_arcs, types[p:q], e[:n], alpha[:n], scale[:n], beta, gamma[p:q], weight, factors, at)
+            backward(e_arcs, types_here, e_here, alpha_here, scale, beta, gamma_here, weight, factors, at)
         else:
-            log_partition[i] = log_forward_backward(u[p:q], arcs, types[p:q], start, end, gamma[p:q], sums, at)
+            log_partition[i] = log_forward_backward(u_here, arcs, types_here, start, end, gamma_here, sums, at)
     return sums, factors
 
 
-@kernel
+@inner
 def draw(log_weights: Floats, chance: Floats, stream: Stream) -> int:
     """Index drawn in proportion to exp(log_weights); `chance` is a workspace and may be the weights themselves."""
-    high = log_weights.max()
+    high = -np.inf
+    for s in range(len(log_weights)):
+        high = max(high, log_weights[s])
     total = 0.0
     for s in range(len(log_weights)):
         chance[s] = np.exp(log_weights[s] - high)

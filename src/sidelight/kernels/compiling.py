@@ -1,7 +1,7 @@
 """One place that says how kernels are compiled."""
 
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numba
 import numpy as np
@@ -20,9 +20,17 @@ R = TypeVar("R")
 
 # Sums may be reordered so that they vectorise; NaN and infinity keep their meaning, since -inf forbids a part.
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
+_OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": _FAST}
+_UNWRAPPED: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` on first use: without the GIL, cached on disk."""
-    compiled: Callable[P, R] = numba.njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)(function)
+    compiled: Callable[P, R] = numba.njit(**_OPTIONS)(function)
+    return compiled
+
+
+def inner(function: Callable[P, R]) -> Callable[P, R]:
+    """The same for a function that only kernels call: it compiles faster, but Python cannot call it."""
+    compiled: Callable[P, R] = numba.njit(**_OPTIONS, **_UNWRAPPED)(function)
     return compiled

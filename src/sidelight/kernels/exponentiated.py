@@ -7,14 +7,14 @@ Legend: θ the dual scores of a sequence (its dual distribution is α ∝ exp θ
 import numpy as np
 
 from .chain import RANGE, backward, forward, log_forward_backward
-from .compiling import Floats, Halves, Ints, Longs, kernel
+from .compiling import Floats, Halves, Ints, Longs, inner, kernel
 from .linear import add_scores, move_weights
 
 # An accepted rate grows by this factor for the sequence's next visit.
 FASTER = 1.2
 
 
-@kernel
+@inner
 def move_table(table: Floats, free: Floats, mass: Floats, factor: float) -> float:
     """table += factor * mass where a weight is free; how much the squared norm grew."""
     growth = 0.0
@@ -25,7 +25,7 @@ def move_table(table: Floats, free: Floats, mass: Floats, factor: float) -> floa
     return growth
 
 
-@kernel
+@inner
 def move_all(
     rows: Longs,
     indices: Ints,
@@ -52,14 +52,14 @@ def move_all(
     return growth
 
 
-@kernel
+@inner
 def mix(old: Halves, new: Floats, rate: float, out: Floats) -> None:
     """out = (1 - rate) old + rate new, rounded as it will be stored."""
     for c in range(len(out)):
         out[c] = np.float32((1 - rate) * old[c] + rate * new[c])
 
 
-@kernel
+@inner
 def exponentiate(arcs: Floats, e_arcs: Floats, top: Floats) -> bool:
     """e_arcs = exp(arcs - top) on both levels; whether the scores fit the scaled recursion."""
     L = arcs.shape[-1]
@@ -126,10 +126,11 @@ def dual_pass(
         p, q = offsets[i], offsets[i + 1]
         n = q - p
         rows = indptr[p : q + 1]
+        u_here, e_here, alpha_here, gamma_here, target_here = u[:n], e[:n], alpha[:n], gamma[:n], target[:n]
         for t in range(n):
             for c in range(L):
                 target[t, c] = 0.0
-        add_scores(rows, indices, values, pointer, label, w, no_rows, no_dense, target[:n])
+        add_scores(rows, indices, values, pointer, label, w, no_rows, no_dense, target_here)
         for c in range(L):
             target[0, c] += start[c]
             target[n - 1, c] += end[c]
@@ -146,13 +147,11 @@ def dual_pass(
             log_partition = 0.0
             trusted = exponentiate(arcs, e_arcs, top)
             if trusted:
-                log_partition, trusted = forward(
-                    u[:n], e_arcs, top, types[:n], zeros, zeros, e[:n], alpha[:n], scale[:n]
-                )
+                log_partition, trusted = forward(u_here, e_arcs, top, types, zeros, zeros, e_here, alpha_here, scale)
             if trusted:
-                backward(e_arcs, types[:n], e[:n], alpha[:n], scale[:n], beta, gamma[:n], weight, factors, nowhere)
+                backward(e_arcs, types, e_here, alpha_here, scale, beta, gamma_here, weight, factors, nowhere)
             else:
-                log_partition = log_forward_backward(u[:n], arcs, types[:n], zeros, zeros, gamma[:n], sums, nowhere)
+                log_partition = log_forward_backward(u_here, arcs, types, zeros, zeros, gamma_here, sums, nowhere)
             h = log_partition
             for t in range(n):
                 for c in range(L):
@@ -167,28 +166,31 @@ def dual_pass(
                     pair_mean[k] = np.float32(total)
                     h -= pair_mean[k] * flat[k]
                     pair_mass[k] = mu_pair[i, k] - pair_mean[k]
-            growth = move_all(
-                rows, indices, values, pointer, label, w, pair, start, end, free_pair, free_start, free_end,
-                e[:n], pair_mass, 1.0 / strength,
-            )  # fmt: skip
-            rise = h - entropy[i] - 0.5 * strength * growth
-            if first_pass or rise >= -1e-9 * (1.0 + abs(h)):
-                gain += rise
-                entropy[i] = h
-                for t in range(n):
-                    for c in range(L):
-                        theta[p + t, c] = u[t, c]
-                        mu[p + t, c] = gamma[t, c]
-                for k in range(L * L):
-                    theta_pair[i, k] = flat[k]
-                    mu_pair[i, k] = pair_mean[k]
-                if not first_pass:
-                    rate[i] = min(1.0, FASTER * eta)
-                break
-            move_all(
-                rows, indices, values, pointer, label, w, pair, start, end, free_pair, free_start, free_end,
-                e[:n], pair_mass, -1.0 / strength,
-            )  # fmt: skip
-            eta *= 0.5
-            rate[i] = eta
+            accepted, rise = False, 0.0
+            for direction in (1.0, -1.0):  # there, and back again unless the dual rose
+                growth = move_all(
+                    rows, indices, values, pointer, label, w, pair, start, end, free_pair, free_start, free_end,
+                    e_here, pair_mass, direction / strength,
+                )  # fmt: skip
+                if direction > 0:
+                    rise = h - entropy[i] - 0.5 * strength * growth
+                    accepted = first_pass or rise >= -1e-9 * (1.0 + abs(h))
+                    if accepted:
+                        break
+            if not accepted:
+                eta *= 0.5
+                rate[i] = eta
+                continue
+            gain += rise
+            entropy[i] = h
+            for t in range(n):
+                for c in range(L):
+                    theta[p + t, c] = u[t, c]
+                    mu[p + t, c] = gamma[t, c]
+            for k in range(L * L):
+                theta_pair[i, k] = flat[k]
+                mu_pair[i, k] = pair_mean[k]
+            if not first_pass:
+                rate[i] = min(1.0, FASTER * eta)
+            break
     return gain

@@ -3,18 +3,18 @@
 import numpy as np
 
 from .chain import best_path
-from .compiling import Floats, Ints, Longs, kernel
+from .compiling import Floats, Ints, Longs, inner, kernel
 from .linear import add_scores
 
 
-@kernel
+@inner
 def bump(w: Floats, late: Floats, k: int, step: float, clock: float) -> None:
     """Change one weight now, and in the sum that makes the average (w - late / clock at the end)."""
     w[k] += step
     late[k] += clock * step
 
 
-@kernel
+@inner
 def bump_row(
     indptr: Longs,
     indices: Ints,
@@ -39,7 +39,7 @@ def bump_row(
                 bump(w, late, k, -value, clock)
 
 
-@kernel
+@inner
 def bump_tables(
     y: Ints,
     step: float,

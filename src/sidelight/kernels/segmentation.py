@@ -18,7 +18,7 @@ and at last with one exponential each.
 import numpy as np
 
 from .chain import draw, random_unit, sequence_stream
-from .compiling import Floats, Ints, Longs, Stream, kernel
+from .compiling import Floats, Ints, Longs, Stream, inner, kernel
 
 FLOOR = 1e-150
 # How far a value may exceed the reference: exp(SLACK) leaves room to add up.
@@ -27,7 +27,7 @@ SLACK = 200.0
 LEAST = -80.0
 
 
-@kernel
+@inner
 def longest_of(lo: int, hi: int, offsets: Longs) -> int:
     """Most tokens of a sequence from lo to hi."""
     longest = 0
@@ -36,7 +36,7 @@ def longest_of(lo: int, hi: int, offsets: Longs) -> int:
     return longest
 
 
-@kernel
+@inner
 def write_segment(labels: Ints, first: int, last: int, c: int) -> None:
     """Tokens first to last - 1 as one segment: 2 * label, plus one where it begins."""
     for t in range(first, last):
@@ -44,7 +44,7 @@ def write_segment(labels: Ints, first: int, last: int, c: int) -> None:
     labels[first] += 1
 
 
-@kernel
+@inner
 def closing_scores(t: int, c: int, u: Floats, length: Floats, opened: Floats, out: Floats) -> int:
     """out[m - 1] = opened[t - m, c] + Σ u + length score of the segment of m tokens up to boundary t; how many m."""
     most: int = min(length.shape[0], t)
@@ -55,7 +55,7 @@ def closing_scores(t: int, c: int, u: Floats, length: Floats, opened: Floats, ou
     return most
 
 
-@kernel
+@inner
 def pick(values: Floats, count: int, stream: Stream) -> int:
     """Place of the largest of the first `count` values: the first one, or with a stream one of them at random."""
     best, place, ties = -np.inf, 0, 0
@@ -70,7 +70,7 @@ def pick(values: Floats, count: int, stream: Stream) -> int:
     return place
 
 
-@kernel
+@inner
 def best_segments(
     u: Floats,
     opens: Floats,
@@ -165,7 +165,7 @@ def best_segmentations(
         )
 
 
-@kernel
+@inner
 def k_best_segments(
     u: Floats,
     opens: Floats,
@@ -269,7 +269,7 @@ def k_best_segmentations(
         k_best_segments(u[p:q], opens[p:q], closes[p:q], pair, length, k, labels[:, p:q], scores[i])
 
 
-@kernel
+@inner
 def exponentials(table: Floats, e_table: Floats, tops: Floats) -> None:
     """exp(table - tops) with the largest entry of each column as `tops`, or zero where there is none."""
     R, L = table.shape
@@ -283,7 +283,7 @@ def exponentials(table: Floats, e_table: Floats, tops: Floats) -> None:
             e_table[r, c] = np.exp(table[r, c] - tops[c])
 
 
-@kernel
+@inner
 def rebase(c: int, lo: int, hi: int, logs: Floats, linear: Floats, reference: Floats) -> None:
     """Make the largest of logs[lo:hi, c] the reference, and linear = exp(logs - reference) there."""
     top = -np.inf
@@ -294,7 +294,7 @@ def rebase(c: int, lo: int, hi: int, logs: Floats, linear: Floats, reference: Fl
         linear[x, c] = np.exp(logs[x, c] - top) if top > -np.inf else 0.0
 
 
-@kernel
+@inner
 def enter(x: int, c: int, value: float, lo: int, hi: int, logs: Floats, linear: Floats, reference: Floats) -> None:
     """A new boundary x of the window lo to hi - 1."""
     logs[x, c] = value
@@ -304,7 +304,7 @@ def enter(x: int, c: int, value: float, lo: int, hi: int, logs: Floats, linear: 
         linear[x, c] = np.exp(value - reference[c]) if value > -np.inf else 0.0
 
 
-@kernel
+@inner
 def log_window_sum(at: int, c: int, lo: int, hi: int, logs: Floats, length: Floats) -> float:
     """log Σ exp(logs[x, c] + score of the length |at - x|) over lo <= x < hi, whatever the sizes of the scores."""
     top = -np.inf
@@ -319,7 +319,7 @@ def log_window_sum(at: int, c: int, lo: int, hi: int, logs: Floats, length: Floa
     return value
 
 
-@kernel
+@inner
 def window_sums(
     at: int,
     lo: int,
@@ -355,7 +355,7 @@ def window_sums(
             out[c] = np.log(sums[c]) + reference[c] + tops[c]
 
 
-@kernel
+@inner
 def forward(
     u: Floats,
     opens: Floats,
@@ -421,7 +421,7 @@ def forward(
     return log_sum_pairs(beta[n], np.zeros(L))
 
 
-@kernel
+@inner
 def log_sum_pairs(one: Floats, other: Floats) -> float:
     """log Σ exp(one + other)."""
     top = -np.inf
@@ -436,7 +436,7 @@ def log_sum_pairs(one: Floats, other: Floats) -> float:
     return value
 
 
-@kernel
+@inner
 def backward(
     u: Floats,
     opens: Floats,
@@ -517,7 +517,7 @@ def backward(
             enter(t, a, value, t, min(n, t - 1 + M) + 1, logs, linear, reference)
 
 
-@kernel
+@inner
 def spread_by_logs(
     t: int,
     c: int,
@@ -539,7 +539,7 @@ def spread_by_logs(
         on_token[x - 1, c] += covered
 
 
-@kernel
+@inner
 def open_pairs(
     t: int,
     following: Floats,
@@ -584,7 +584,7 @@ def open_pairs(
             following[c] += pair_top[c]
 
 
-@kernel
+@inner
 def weighted_sum(scores: Floats, mass: Floats) -> float:
     """Σ scores * mass over two tables, where no mass counts zero whatever the score."""
     total = 0.0

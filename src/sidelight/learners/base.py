@@ -113,6 +113,8 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
         found = label_set(y)
         require(self, map(kind_of, y))
         labels = found if classes is None else list(classes)
+        if len(set(labels)) != len(labels):
+            raise DataError(f"classes must be different labels, got {labels!r}")
         return labels, encode_targets(y, lengths, labels)
 
     def encode(self, X: Any) -> Encoded:
@@ -123,6 +125,15 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
     def scores(self, X: Any) -> P:
         """The scores of every part of every sequence."""
         return self._part_scores(self.encode(X))
+
+    @staticmethod
+    def _require_attributes(encoded: Encoded, count: int) -> None:
+        """Kernels trust attribute numbers, so those of another model must not reach them."""
+        if encoded.attributes != count:
+            raise DataError(
+                f"X was encoded by another model: it has {encoded.attributes} attributes, this model {count}; "
+                "encode it with this one"
+            )
 
     def predict(self, X: Any) -> list[list[str]]:
         """The best label sequence of each input, by exact inference."""
@@ -179,6 +190,11 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
     def _reasons(self, encoded: Encoded, scores: P, outputs: Ints, t: int) -> list[tuple[str, Floats]]:
         """Every contribution to the score at token t, as a row over its label, the other labels being as they are."""
         raise NotImplementedError
+
+    def _number(self, label: str) -> int:
+        if label not in self.classes_:
+            raise DataError(f"the model has no label {label!r}; it has {', '.join(self.classes_)}")
+        return self.classes_.index(label)
 
     def _split(self, outputs: Ints, scores: P) -> list[list[str]]:
         """Flat outputs as lists of names."""

@@ -1,10 +1,13 @@
 """Linear-chain conditional random fields."""
 
+import warnings
 from typing import Any, Literal, Self
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from ..errors import DataError, NotSupported
+from ..features.encoded import State
 from ..kernels.compiling import Floats
 from ..progress import progress
 from ..scorers.linear import LinearScorer
@@ -13,6 +16,11 @@ from ..solvers.lbfgs import Solution, Step
 from ..solvers.losses import LogLoss
 from ..supervision import Signal, learns_from
 from .linear import LinearLearner, Prepared
+
+# Visiting one sequence at a time pays where there are many, and where the penalty is not negligible: beyond this
+# length, or below this l2, "auto" takes L-BFGS.
+_LONG = 2000
+_WEAK = 0.01
 
 
 @learns_from(Signal.FULL, Signal.PARTIAL)
@@ -30,7 +38,8 @@ class CRF(LinearLearner):
         holds feature dicts or arrays.
     l1, l2 : penalties.
     solver : "eg", exponentiated gradient on the dual, is the fast one, for l1 = 0, l2 > 0, order 1 and full labels;
-        "lbfgs" does everything; "auto" takes the first where it applies. Both stop by the same certificate.
+        "lbfgs" does everything; "auto" takes the first where it applies, unless l2 < 0.01 or a sequence is longer
+        than 2,000 tokens. Both stop by the same certificate, and warn if they do not reach it.
     tolerance : relative duality gap at which to stop; without an l2 penalty, and for partial labels, which make the
         loss non-convex, the largest entry of the (sub)gradient, relative to the number of tokens.
     max_iterations : passes or L-BFGS iterations.
@@ -63,7 +72,7 @@ class CRF(LinearLearner):
         boundaries: bool = True,
         all_weights: bool = False,
         warm_start: bool = False,
-        random_state: int = 0,
+        random_state: int | None = 0,
         verbose: bool = False,
         n_jobs: int = -1,
     ) -> None:
@@ -92,14 +101,13 @@ class CRF(LinearLearner):
         if not self.max_iterations >= 1:
             raise DataError(f"max_iterations must be at least 1, got {self.max_iterations!r}")
         prepared = self._prepare(X, y)
-        solver = self._choose_solver(prepared.targets.full)
+        solver = self._choose_solver(prepared.targets.full, int(np.diff(prepared.encoded.offsets).max()))
         loss = LogLoss(prepared.scorer, self._structure, prepared.encoded, prepared.targets)
         start = self._start(prepared)
         with progress("CRF", None, self.verbose) as tell:
 
             def on_step(step: Step) -> None:
-                kind = "objective" if step.gap == step.gap or solver == "lbfgs" else "dual"
-                tell(step.iteration, f"{kind} {step.objective:.2f}  gap {step.gap:.3g}")
+                tell(step.iteration, str(step))
 
             solution = self._solve(solver, loss, start, on_step)
         self._adopt(prepared)
@@ -107,6 +115,13 @@ class CRF(LinearLearner):
         self.weights_ = solution.weights
         self.trace_ = solution.steps
         self.converged_ = solution.converged
+        if not solution.converged:
+            warnings.warn(
+                f"CRF stopped before its tolerance, at {solution.last} after {solution.last.iteration} iterations; "
+                "raise max_iterations or l2, or try the other solver",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         return self
 
     def _start(self, prepared: Prepared) -> Floats:
@@ -119,7 +134,7 @@ class CRF(LinearLearner):
             raise DataError("warm_start needs the features and labels of the last fit; use a new CRF for other data")
         return np.asarray(self.weights_, np.float64)
 
-    def _choose_solver(self, full: bool) -> str:
+    def _choose_solver(self, full: bool, longest: int) -> str:
         obstacles = [
             reason
             for reason, holds in (
@@ -131,7 +146,7 @@ class CRF(LinearLearner):
             if not holds
         ]
         if self.solver == "auto":
-            return "lbfgs" if obstacles else "eg"
+            return "lbfgs" if obstacles or longest > _LONG or self.l2 < _WEAK else "eg"
         if self.solver == "eg" and obstacles:
             raise NotSupported(f"solver 'eg' needs {' and '.join(obstacles)}; use solver='lbfgs'")
         if self.solver not in ("eg", "lbfgs"):
@@ -146,7 +161,7 @@ class CRF(LinearLearner):
                 l2=self.l2,
                 tolerance=self.tolerance,
                 max_iterations=self.max_iterations,
-                seed=self.random_state,
+                seed=self._seed(),
                 on_step=on_step,
             )
         convex = loss.targets.full
@@ -161,6 +176,19 @@ class CRF(LinearLearner):
             convex=convex,
             on_step=on_step,
         )
+
+    def _state(self) -> State:
+        values, arrays = super()._state()
+        last = self.trace_[-1]
+        numbers = [None if np.isnan(v) else v for v in (last.objective, last.gap, last.residual)]
+        step = [last.iteration, *numbers]
+        return {**values, "solver": self.solver_, "converged": self.converged_, "last_step": step}, arrays
+
+    def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
+        super()._restore(values, arrays)
+        self.solver_, self.converged_ = values["solver"], values["converged"]
+        iteration, *numbers = values["last_step"]
+        self.trace_ = (Step(iteration, *(float("nan") if v is None else v for v in numbers)),)
 
 
 def _equal_states(one: Any, other: Any) -> bool:

@@ -58,27 +58,28 @@ class HMM(SequenceLearner):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Count over fully labelled sequences."""
-        for name in ("counts_", "encoder_", "classes_"):
-            if hasattr(self, name):
-                delattr(self, name)
-        return self.partial_fit(X, y)
+        return self._add(X, y, None, SymbolEncoder(self.emission, self.unknown), None)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Add the counts of more sequences; name all labels in `classes` if the first batch lacks some."""
+        if not hasattr(self, "counts_"):
+            return self._add(X, y, classes, SymbolEncoder(self.emission, self.unknown), None)
+        return self._add(X, y, self.classes_, self.encoder_, self.counts_)
+
+    def _add(self, X: Any, y: Any, classes: Any, encoder: SymbolEncoder, before: HMMCounts | None) -> Self:
+        """Count X and y on top of what was counted before."""
         for name in ("start_smoothing", "transition_smoothing", "emission_smoothing"):
             if not 0 <= getattr(self, name) < np.inf:
                 raise DataError(f"{name} must be a finite number of at least 0, got {getattr(self, name)!r}")
         if kind_of(X) != "columns":
             raise DataError("HMM emits words: give it tokens (strings or tuples); feature dicts and arrays suit CRF")
-        known = getattr(self, "classes_", classes)
-        found, targets = self._read_targets([len(x) for x in X], y, known)
-        encoder = getattr(self, "encoder_", None) or SymbolEncoder(self.emission, self.unknown)
+        found, targets = self._read_targets([len(x) for x in X], y, classes)
         encoder.extend(X)
-        self.encoder_, self.classes_ = encoder, found
         encoded = encoder.transform(X)
         parts = indicator(encoded.offsets, targets.labels, len(found), 1)
         counts = HMMCounts.expected(encoded, parts, len(encoder.words))
-        self.counts_ = self.counts_ + counts if hasattr(self, "counts_") else counts
+        self.encoder_, self.classes_ = encoder, found
+        self.counts_ = counts if before is None else before + counts
         self._estimate()
         return self
 
@@ -92,18 +93,21 @@ class HMM(SequenceLearner):
         )
 
     def _chain_scores(self, encoded: Encoded) -> ChainParts:
+        self._require_attributes(encoded, len(self.scorer_.emission))
         return self.scorer_.scores(encoded)
 
     def _attribute_row(self, attribute: int) -> Floats:
         row: Floats = self.scorer_.emission[attribute]
         return row
 
-    def top_weights(self, count: int = 20) -> list[tuple[str, str, float]]:
+    def top_weights(self, count: int = 20, label: str | None = None) -> list[tuple[str, str, float]]:
         """The words that speak most for one label: (word, label, log P(word | label) - log mean over labels)."""
         table = self.scorer_.emission[: len(self.encoder_.words)]
         ratio = table - np.log(np.exp(table).mean(axis=1, keepdims=True))
         counts = self.counts_.emission
         seen = np.where(counts > 0, np.where(counts > 0, ratio, 0.0) * np.sqrt(counts), -np.inf)
+        if label is not None:
+            seen[:, np.arange(len(self.classes_)) != self._number(label)] = -np.inf
         strongest = np.argsort(-seen, axis=None, kind="stable")[:count]
         rows, columns = np.unravel_index(strongest, seen.shape)
         return [

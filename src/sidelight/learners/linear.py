@@ -32,6 +32,7 @@ class LinearLearner(SequenceLearner):
     order: int
     boundaries: bool
     all_weights: bool
+    random_state: int | None
     scorer_: LinearScorer
     weights_: Floats
 
@@ -56,16 +57,26 @@ class LinearLearner(SequenceLearner):
         """Take over labels, encoder and scorer: late, so that a fit that fails leaves the learner as it was."""
         self.classes_, self.encoder_, self.scorer_ = prepared.classes, prepared.encoder, prepared.scorer
 
+    def _seed(self, *more: int) -> int:
+        """A seed from `random_state` (and more numbers); None gives another one each time."""
+        base = [] if self.random_state is None else [self.random_state, *more]
+        return int(np.random.SeedSequence(base or None).generate_state(1)[0])
+
     def _chain_scores(self, encoded: Encoded) -> ChainParts:
+        self._require_attributes(encoded, len(self.scorer_.pointer) - 1)
         return self.scorer_.scores(encoded, self.weights_, self.n_jobs)
 
     def _attribute_row(self, attribute: int) -> Floats:
         return self.scorer_.weight_at(self.weights_, attribute)
 
-    def top_weights(self, count: int = 20) -> list[tuple[str, str, float]]:
-        """The attribute weights of largest size: (feature, label, weight)."""
+    def top_weights(self, count: int = 20, label: str | None = None) -> list[tuple[str, str, float]]:
+        """The attribute weights of largest size, of one label or of all: (feature, label, weight)."""
         flat = self.scorer_.attribute_weights(self.weights_)
-        strongest = np.argsort(-np.abs(flat), kind="stable")[:count]
+        size = np.abs(flat)
+        if label is not None:
+            size = np.where(self.scorer_.label == self._number(label), size, -1.0)
+        strongest = np.argsort(-size, kind="stable")[:count]
+        strongest = strongest[size[strongest] >= 0]
         owners = np.searchsorted(self.scorer_.pointer, strongest, side="right") - 1
         return [
             (self.encoder_.describe(int(a)), self.classes_[self.scorer_.label[k]], float(flat[k]))

@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..errors import DataError, NotSupported
-from ..features.encoded import Encoded
+from ..features.encoded import Encoded, State
 from ..progress import progress
 from ..solvers.perceptron import PerceptronState, run
 from ..supervision import Signal, Targets, learns_from
@@ -41,7 +41,7 @@ class StructuredPerceptron(LinearLearner):
         order: int = 1,
         boundaries: bool = True,
         all_weights: bool = False,
-        random_state: int = 0,
+        random_state: int | None = 0,
         verbose: bool = False,
         n_jobs: int = -1,
     ) -> None:
@@ -90,7 +90,7 @@ class StructuredPerceptron(LinearLearner):
             raise DataError(f"margin must be a finite number of at least 0, got {self.margin!r}")
 
     def _run(self, encoded: Encoded, targets: Targets, passes: int) -> Self:
-        seed = self.random_state + len(self._state_.mistakes)
+        seed = self._seed(len(self._state_.mistakes))
         with progress("perceptron", passes, self.verbose) as tell:
             run(
                 self.scorer_,
@@ -105,3 +105,11 @@ class StructuredPerceptron(LinearLearner):
         self.weights_ = self._state_.average()
         self.mistakes_ = tuple(self._state_.mistakes)
         return self
+
+    def _state(self) -> State:
+        values, arrays = super()._state()
+        return {**values, "mistakes": list(self.mistakes_)}, arrays
+
+    def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
+        super()._restore(values, arrays)
+        self.mistakes_ = tuple(values["mistakes"])

@@ -1,14 +1,16 @@
 """Semi-Markov conditional random fields (Sarawagi & Cohen 2004)."""
 
+import warnings
 from dataclasses import replace
 from math import ceil
 from typing import Any, Self
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from ..errors import DataError
 from ..features.encoded import Encoded, State
-from ..features.segments import SegmentEncoded, SegmentEncoder
+from ..features.segments import SegmentEncoder
 from ..kernels.compiling import Floats, Ints, Longs
 from ..progress import progress
 from ..scorers.linear import LinearScorer
@@ -23,6 +25,8 @@ from .linear import _length
 
 # Without `max_length`, segments may be so much longer than the longest one of the training data.
 _ROOM = 1.5
+# How the attributes of tokens, of first and of last tokens are told.
+_TITLES = {"token": "", "first": "begins with ", "last": "ends with "}
 
 
 @learns_from(Signal.FULL)
@@ -120,7 +124,7 @@ class SemiCRF(StructuredLearner[SegmentParts]):
         with progress("SemiCRF", None, self.verbose) as tell:
 
             def on_step(step: Step) -> None:
-                tell(step.iteration, f"objective {step.objective:.2f}  gap {step.gap:.3g}")
+                tell(step.iteration, str(step))
 
             solution = lbfgs.minimize(
                 loss,
@@ -133,6 +137,13 @@ class SemiCRF(StructuredLearner[SegmentParts]):
             )
         self.classes_, self.encoder_, self.scorer_ = classes, encoder, scorer
         self.weights_, self.trace_, self.converged_ = solution.weights, solution.steps, solution.converged
+        if not solution.converged:
+            warnings.warn(
+                f"SemiCRF stopped before its tolerance, at {solution.last} after {solution.last.iteration} iterations; "
+                "raise max_iterations or l2",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         return self
 
     def _check_parameters(self) -> None:
@@ -171,6 +182,10 @@ class SemiCRF(StructuredLearner[SegmentParts]):
         return Segmentation(self.n_jobs)
 
     def _part_scores(self, encoded: Encoded) -> SegmentParts:
+        for place in ("first", "last"):
+            if hasattr(encoded, place):
+                self._require_attributes(getattr(encoded, place), len(getattr(self.scorer_, place).pointer) - 1)
+        self._require_attributes(encoded, len(self.scorer_.token.pointer) - 1)
         return self.scorer_.scores(encoded, self.weights_, self.n_jobs)
 
     def _label_numbers(self, outputs: Ints) -> Ints:
@@ -182,7 +197,6 @@ class SemiCRF(StructuredLearner[SegmentParts]):
         Differences of the rows add up to what relabelling the segment would cost. Where the other label is that of a
         neighbour the segments would become one, and the boundary counts as nothing.
         """
-        assert isinstance(encoded, SegmentEncoded)
         cut = Segments.of(scores.offsets, outputs)
         s = int(np.searchsorted(cut.first, t, side="right")) - 1
         first, last = int(cut.first[s]), int(cut.last[s])
@@ -194,17 +208,18 @@ class SemiCRF(StructuredLearner[SegmentParts]):
         for u in range(first, last + 1):
             for text, row in self._place_reasons("token", encoded, u):
                 add(text, row)
-        for place, u, title in (("first", first, "begins with"), ("last", last, "ends with")):
+        for place, u in (("first", first), ("last", last)):
             for text, row in self._place_reasons(place, getattr(encoded, place), u):
-                add(f"{title} {text}", row)
+                add(_TITLES[place] + text, row)
         add(f"length {last - first + 1}", scores.length[:, last - first])
-        before, after = s - 1, s + 1
-        add("first label", scores.start) if before < 0 else add(
-            f"after {self.classes_[cut.labels[before]]}", scores.pair[cut.labels[before]]
-        )
-        add("last label", scores.end) if after == len(cut.first) else add(
-            f"before {self.classes_[cut.labels[after]]}", scores.pair[:, cut.labels[after]]
-        )
+        if s == 0:
+            add("first label", scores.start)
+        else:
+            add(f"after {self.classes_[cut.labels[s - 1]]}", scores.pair[cut.labels[s - 1]])
+        if s == len(cut.first) - 1:
+            add("last label", scores.end)
+        else:
+            add(f"before {self.classes_[cut.labels[s + 1]]}", scores.pair[:, cut.labels[s + 1]])
         return list(rows.items())
 
     def _place_reasons(self, place: str, encoded: Encoded, t: int) -> list[tuple[str, Floats]]:
@@ -219,9 +234,39 @@ class SemiCRF(StructuredLearner[SegmentParts]):
             out.append((encoder.describe(attribute), value * scorer.weight_at(weights, attribute)))
         return out
 
+    def top_weights(self, count: int = 20, label: str | None = None) -> list[tuple[str, str, float]]:
+        """The attribute weights of largest size, of one label or of all: (feature, label, weight).
+
+        Features of first and last tokens are told by "begins with" and "ends with".
+        """
+        found = []
+        for place, title in _TITLES.items():
+            scorer: LinearScorer = getattr(self.scorer_, place)
+            flat = scorer.attribute_weights(self.scorer_.weights_of(place, self.weights_))
+            size = np.abs(flat)
+            if label is not None:
+                size = np.where(scorer.label == self._number(label), size, -1.0)
+            strongest = np.argsort(-size, kind="stable")[:count]
+            strongest = strongest[size[strongest] >= 0]
+            owners = np.searchsorted(scorer.pointer, strongest, side="right") - 1
+            encoder = getattr(self.encoder_, place)
+            found += [
+                (title + encoder.describe(int(a)), self.classes_[scorer.label[k]], float(flat[k]))
+                for a, k in zip(owners, strongest, strict=True)
+            ]
+        return sorted(found, key=lambda item: -abs(item[2]))[:count]
+
     def _state(self) -> State:
-        return {}, {**self.scorer_.arrays(), "weights": self.weights_}
+        return {"fit": self._fit_state()}, {**self.scorer_.arrays(), "weights": self.weights_}
+
+    def _fit_state(self) -> dict[str, Any]:
+        last = self.trace_[-1]
+        numbers = [None if np.isnan(v) else v for v in (last.objective, last.gap, last.residual)]
+        return {"converged": self.converged_, "last_step": [last.iteration, *numbers]}
 
     def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
         self.scorer_ = SegmentScorer.from_arrays(len(self.classes_), arrays)
         self.weights_ = arrays["weights"]
+        self.converged_ = values["fit"]["converged"]
+        iteration, *numbers = values["fit"]["last_step"]
+        self.trace_ = (Step(iteration, *(float("nan") if v is None else v for v in numbers)),)

@@ -7,6 +7,7 @@ An absolute value is the sum of two non-negative parts, w = p - n, so the l1 pen
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,13 @@ class Step:
     objective: float
     gap: float
     residual: float
+
+    def __str__(self) -> str:
+        if not np.isnan(self.gap):
+            return f"objective {self.objective:.2f}, gap {self.gap:.3g}"
+        if not np.isnan(self.residual):
+            return f"objective {self.objective:.2f}, residual {self.residual:.3g}"
+        return f"dual objective {self.objective:.2f}"
 
 
 @dataclass(frozen=True)
@@ -80,7 +88,7 @@ def minimize(
     from scipy.optimize import minimize as scipy_minimize
 
     steps: list[Step] = []
-    seen: dict[str, Floats] = {}
+    seen: dict[str, Any] = {}
     size = len(start)
 
     def weights_of(x: Floats) -> Floats:
@@ -89,19 +97,20 @@ def minimize(
     def objective(x: Floats) -> tuple[float, Floats]:
         w = weights_of(x)
         value, gradient = loss(w)
-        seen["w"], seen["gradient"] = w.copy(), gradient
+        seen["w"], seen["value"], seen["gradient"] = w.copy(), value, gradient
         smooth = gradient + 2 * l2 * w
         if l1 == 0:
             return value + penalty(w, 0.0, l2), smooth
         return value + l2 * float(w @ w) + l1 * float(x.sum()), np.concatenate((smooth + l1, l1 - smooth))
 
     def after(intermediate_result: "object") -> None:
-        w, gradient = weights_of(intermediate_result.x), seen["gradient"]  # type: ignore[attr-defined]
+        # Not the optimiser's own value: on the way, both parts p and n of a weight may be above zero.
+        w, value, gradient = weights_of(intermediate_result.x), seen["value"], seen["gradient"]  # type: ignore[attr-defined]
         if not np.array_equal(w, seen["w"]):
-            _, gradient = loss(w)
+            value, gradient = loss(w)
         step = Step(
             len(steps) + 1,
-            float(intermediate_result.fun),  # type: ignore[attr-defined]
+            value + penalty(w, l1, l2),
             duality_gap(w, gradient, l1, l2) if convex else float("nan"),
             residual(w, gradient, l1, l2),
         )

@@ -30,7 +30,7 @@ class PerceptronState:
         return cls(np.zeros(scorer.size), np.zeros(scorer.size))
 
     def average(self) -> Floats:
-        """Mean of the weights over all visits."""
+        """Mean of the weights over all visits, the zero before the first one included."""
         return self.weights - self.late / self.clock
 
 

@@ -1,0 +1,60 @@
+"""`python -m benchmarks [NAME ...] --data DIR`: run some benchmarks, or all."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+from .datasets import MissingData, require_files
+from .report import Report
+from .setting import Setting
+
+# Modules with `files(setting)` and `run(setting, report)`.
+BENCHMARKS = ("startup", "citations", "chunking")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    out = argparse.ArgumentParser("python -m benchmarks", description="Measure sidelight and its peers in one run.")
+    out.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(BENCHMARKS)}; all if none is given")
+    out.add_argument("--data", type=Path, required=True, metavar="DIR", help="folder of data sets")
+    out.add_argument("--split", choices=("dev", "test"), default="dev", help="what is scored (default: dev)")
+    out.add_argument("--seeds", type=seeds, default=(0, 1, 2, 3, 4), metavar="N,N", help="default: 0,1,2,3,4")
+    out.add_argument("--json", type=Path, metavar="FILE", help="append each result as a line of JSON")
+    out.add_argument("--peers", action="store_true", help="chunking: run sklearn-crfsuite as well")
+    out.add_argument("--lbfgs", action="store_true", help="chunking: run sidelight's L-BFGS solver as well")
+    return out
+
+
+def seeds(text: str) -> tuple[int, ...]:
+    """Numbers between commas."""
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected numbers between commas such as 0,1,2, got {text!r}") from None
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run and return the exit code: 0, or 1 where data is missing."""
+    command_line = parser()
+    options = command_line.parse_args(arguments)
+    unknown = sorted(set(options.names) - set(BENCHMARKS))
+    if unknown:
+        command_line.error(f"there is no benchmark {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")
+    setting = Setting(options.data, options.split, options.seeds, options.peers, options.lbfgs)
+    modules = {name: import_module(f".{name}", __package__) for name in options.names or BENCHMARKS}
+    try:
+        require_files(setting.data, [path for module in modules.values() for path in module.files(setting)])
+        for name, module in modules.items():
+            report = Report(name, setting.split, setting.seeds, options.json)
+            module.run(setting, report)
+            report.show()
+    except MissingData as error:
+        print(f"benchmarks: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

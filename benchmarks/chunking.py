@@ -1,0 +1,241 @@
+"""CoNLL-2000 chunking: CRF, perceptron, decoding and memory beside CRFsuite, with the same attributes and weights."""
+
+import tempfile
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import fmean, median, pstdev
+from time import perf_counter
+from typing import Any
+
+from sidelight import CRF, StructuredPerceptron, span_scores
+from sidelight.kernels.compiling import Floats
+from sidelight.solvers.losses import LogLoss
+from sidelight.structures.chain import Chain
+from sidelight.supervision import encode_targets
+
+from . import crfsuite
+from .chunk_features import TEMPLATES, attributes
+from .datasets import Task, chunking_files, read_chunking
+from .memory import peak_of
+from .report import Report
+from .setting import Setting
+from .weight_exchange import attribute_numbers, weights_as
+
+L2 = 0.5
+A_THIRD = 1 / 3
+PEER = crfsuite.NAME
+VERSUS = f"sidelight / {PEER}"
+
+
+class WatchedCRF(CRF):  # type: ignore[misc]
+    """A CRF that tells how long its features took."""
+
+    feature_s: float
+
+    def _prepare(self, *arguments: Any) -> Any:
+        self.feature_s, prepared = timed(lambda: CRF._prepare(self, *arguments))
+        return prepared
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    """Seconds and result."""
+    started = perf_counter()
+    result = work()
+    return perf_counter() - started, result
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The regularised objective of any weights on a model's training data."""
+
+    loss: LogLoss
+    l2: float
+
+    @classmethod
+    def of(cls, model: CRF, task: Task) -> "Objective":
+        """The objective that the model was trained for."""
+        targets = encode_targets(task.train_y, [len(x) for x in task.train_X], model.classes_)
+        return cls(LogLoss(model.scorer_, Chain(model.n_jobs), model.encode(task.train_X), targets), model.l2)
+
+    def __call__(self, weights: Floats) -> float:
+        """Its value."""
+        return self.loss(weights)[0] + self.l2 * float(weights @ weights)
+
+
+def files(setting: Setting) -> list[Path]:
+    """What the benchmark reads."""
+    return chunking_files(setting.data, setting.split)
+
+
+def run(setting: Setting, report: Report) -> None:
+    """Measure everything about chunking."""
+    task = read_chunking(setting.data, setting.split)
+    report.note(
+        f"{len(task.train_X):,} training sentences ({task.train_tokens:,} tokens), {len(task.eval_X):,} to score. "
+        "Kernels are compiled before the clock starts; `startup` measures compilation. Times of training are medians "
+        f"over the seeds, F1 is the mean, and both sides take turns; {PEER}'s CRF is the same for every seed and "
+        "trained once. It uses one thread, and storing its model is not counted."
+    )
+    warm_up(task)
+    if not crfsuite.INSTALLED:
+        report.note(crfsuite.MISSING)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        model, peer = compare_crf(task, setting, report, folder)
+        compare_perceptron(task, setting, report, folder)
+        compare_decoding(task, model, peer, report)
+    compare_memory(setting, report)
+
+
+def warm_up(task: Task) -> None:
+    """Compile, or load, every kernel that is measured."""
+    X, y = task.train_X[:50], task.train_y[:50]
+    StructuredPerceptron(TEMPLATES, epochs=1).fit(X, y)
+    for solver in ("eg", "lbfgs"):
+        model = CRF(TEMPLATES, solver=solver, max_iterations=2).fit(X, y)
+    model.predict(X)
+    model.predict_marginals(X)
+
+
+def f1(task: Task, predicted: Any) -> float:
+    """Span F1 in percent."""
+    return 100 * float(span_scores(task.eval_y, predicted, scheme="bio").overall.f1)
+
+
+def compare_crf(
+    task: Task, setting: Setting, report: Report, folder: Path
+) -> tuple[WatchedCRF, crfsuite.Trained | None]:
+    """Objective, time and F1 of CRFs."""
+
+    def fit(**options: Any) -> tuple[float, WatchedCRF]:
+        model = WatchedCRF(TEMPLATES, l2=L2, boundaries=False, **options)
+        return timed(lambda: model.fit(task.train_X, task.train_y))
+
+    report.note("CRF: sidelight")
+    half = len(setting.seeds) // 2
+    runs = [fit(random_state=seed) for seed in setting.seeds[:half]]
+    peer = None
+    if crfsuite.INSTALLED:
+        report.note(f"CRF: {PEER}")
+        peer = crfsuite.train(task.train_X, task.train_y, "lbfgs", crfsuite.LBFGS, folder)
+    runs += [fit(random_state=seed) for seed in setting.seeds[half:]]
+    model = runs[0][1]
+    scores = [f1(task, m.predict(task.eval_X)) for _, m in runs]
+    objective = Objective.of(model, task)
+    worst = max(objective(m.weights_) for _, m in runs)
+    if peer:
+        compare_weights(task, model, objective, peer, report)
+    report.add("CRF objective", "sidelight", worst, "nats")
+    if peer and peer.loss:
+        report.add("CRF objective", PEER, peer.loss, "nats")
+        report.add("CRF objective", VERSUS, 100 * (worst / peer.loss - 1), "% above", at_most=0.1)
+    alone, whole = median(s - m.feature_s for s, m in runs), median(s for s, _ in runs)
+    peer_alone, peer_whole = (peer.training_s, peer.total_s) if peer else (None, None)
+    report.compare("CRF training alone", "s", alone, peer_alone, peer=PEER, at_most=A_THIRD)
+    report.compare("CRF features and training", "s", whole, peer_whole, peer=PEER, at_most=A_THIRD)
+    report.add("CRF F1", "sidelight", fmean(scores), "%", deviation=pstdev(scores))
+    if peer:
+        report.add("CRF F1", PEER, f1(task, crfsuite.predict(crfsuite.open_tagger(peer), task.eval_X)), "%")
+    if setting.lbfgs:
+        report.note("CRF: sidelight by L-BFGS")
+        seconds, slow = fit(solver="lbfgs")
+        report.add("CRF by L-BFGS, objective", "sidelight", objective(slow.weights_), "nats")
+        report.compare("CRF by L-BFGS, features and training", "s", seconds, peer_whole, peer=PEER)
+        report.add("CRF by L-BFGS, F1", "sidelight", f1(task, slow.predict(task.eval_X)), "%")
+    if setting.peers:
+        run_sklearn_crfsuite(task, report, whole)
+    return model, peer
+
+
+def compare_weights(
+    task: Task, model: WatchedCRF, objective: Objective, peer: crfsuite.Trained, report: Report
+) -> None:
+    """Raise unless both have the same attributes and weights; tell what our objective says of the peer's weights."""
+    if peer.weights != model.scorer_.size:
+        raise ValueError(f"{PEER} has {peer.weights} weights, sidelight {model.scorer_.size}")
+    numbers = attribute_numbers(task.train_X, objective.loss.encoded.indices.reshape(-1, len(TEMPLATES)))
+    weights = weights_as(model.scorer_, model.classes_, numbers, crfsuite.open_tagger(peer))
+    for system, w in (("sidelight", model.weights_), (PEER, weights)):
+        report.add("CRF attributes", system, len(numbers), "")
+        report.add("CRF weights", system, len(w), "")
+        report.add("CRF objective, both by sidelight", system, objective(w), "nats")
+
+
+def run_sklearn_crfsuite(task: Task, report: Report, ours: float) -> None:
+    """The wrapper with scikit-learn's interface."""
+    try:
+        import sklearn_crfsuite
+    except ImportError:
+        report.note("sklearn-crfsuite is not installed, so it is left out; pip install 'sidelight[bench]'")
+        return
+    report.note("CRF: sklearn-crfsuite")
+    model = sklearn_crfsuite.CRF(algorithm="lbfgs", c1=0.0, c2=L2)
+    seconds, _ = timed(lambda: model.fit(list(map(attributes, task.train_X)), task.train_y))
+    report.compare("CRF by wrapper, features and training", "s", ours, seconds, peer="sklearn-crfsuite")
+    predicted = model.predict(list(map(attributes, task.eval_X)))
+    report.add("CRF by wrapper, F1", "sklearn-crfsuite", f1(task, predicted), "%")
+
+
+def compare_perceptron(task: Task, setting: Setting, report: Report, folder: Path) -> None:
+    """Ten passes of the averaged perceptron, features included."""
+
+    def fit(seed: int) -> tuple[float, StructuredPerceptron]:
+        model = StructuredPerceptron(TEMPLATES, epochs=10, random_state=seed)
+        return timed(lambda: model.fit(task.train_X, task.train_y))
+
+    report.note("perceptron")
+    parameters = {"max_iterations": 10, **crfsuite.OBSERVED_ONLY}
+    times: dict[str, list[float]] = {"sidelight": [], PEER: []}
+    scores: dict[str, list[float]] = {"sidelight": [], PEER: []}
+    for seed in setting.seeds:
+        seconds, model = fit(seed)
+        times["sidelight"].append(seconds)
+        scores["sidelight"].append(f1(task, model.predict(task.eval_X)))
+        if crfsuite.INSTALLED:
+            peer = crfsuite.train(task.train_X, task.train_y, "ap", parameters, folder)
+            times[PEER].append(peer.total_s)
+            scores[PEER].append(f1(task, crfsuite.predict(crfsuite.open_tagger(peer), task.eval_X)))
+    ours, theirs = median(times["sidelight"]), median(times[PEER]) if times[PEER] else None
+    report.compare("perceptron features and training", "s", ours, theirs, peer=PEER, at_most=A_THIRD)
+    for system, values in scores.items():
+        if values:
+            report.add("perceptron F1", system, fmean(values), "%", deviation=pstdev(values))
+
+
+def compare_decoding(task: Task, model: WatchedCRF, peer: crfsuite.Trained | None, report: Report) -> None:
+    """Tokens a second on the training sentences, the best of three, taking turns."""
+    report.note(f"decoding the training sentences; encoded input of {PEER} is its ItemSequence, which holds strings")
+    X, encoded, single = task.train_X, model.encode(task.train_X), copy(model)
+    single.n_jobs, single.encoder_ = 1, copy(model.encoder_)
+    single.encoder_.n_jobs = 1
+    ours: dict[str, Callable[[WatchedCRF], Any]] = {
+        "labels of encoded input": lambda m: m.predict(encoded),
+        "labels of raw columns": lambda m: m.predict(X),
+        "marginals of encoded input": lambda m: m.predict_marginals(encoded),
+    }
+    theirs: dict[str, Callable[[], Any]] = {}
+    if peer:
+        tagger, items = crfsuite.open_tagger(peer), crfsuite.item_sequences(X)
+        theirs = {
+            "labels of encoded input": lambda: [tagger.tag(item) for item in items],
+            "labels of raw columns": lambda: crfsuite.predict(tagger, X),
+            "marginals of encoded input": lambda: crfsuite.marginals(tagger, items),
+        }
+    for what, work in ours.items():
+        works: list[Callable[[], Any]] = [partial(work, model), partial(work, single)]
+        works += [theirs[what]] if peer else []
+        rounds = [[task.train_tokens / timed(one)[0] for one in works] for _ in range(3)]
+        threaded, alone, *rival = (max(speeds) for speeds in zip(*rounds, strict=True))
+        report.compare(what, "tokens/s", threaded, rival[0] if rival else None, peer=PEER)
+        report.compare(f"{what}, 1 thread", "tokens/s", alone, rival[0] if rival else None, peer=PEER)
+
+
+def compare_memory(setting: Setting, report: Report) -> None:
+    """Peak memory of CRF training in processes of their own."""
+    report.note("memory")
+    ours = peak_of("sidelight", setting.data, setting.split)
+    theirs = peak_of(PEER, setting.data, setting.split) if crfsuite.INSTALLED else None
+    report.compare("peak memory of CRF training", "MB", ours, theirs, peer=PEER)

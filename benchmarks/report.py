@@ -1,0 +1,141 @@
+"""Results as a table for readers and as JSON lines for programs."""
+
+import json
+import os
+import platform
+import sys
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+PACKAGES = ("sidelight", "numpy", "numba", "python-crfsuite", "sklearn-crfsuite")
+RATIO = "×"
+_VERSUS = " / "
+_DECIMALS = {"s": 3, "nats": 1, "%": 2, "% above": 3, RATIO: 3}
+
+
+@dataclass(frozen=True)
+class Result:
+    """One number: `value` of `what` for `system`; met if it is at most the target."""
+
+    benchmark: str
+    what: str
+    system: str
+    value: float
+    unit: str
+    deviation: float | None = None
+    target: float | None = None
+    met: bool | None = None
+
+    def __str__(self) -> str:
+        spread = "" if self.deviation is None else f" ± {_number(self.deviation, self.unit)}"
+        return f"{_number(self.value, self.unit)}{spread} {self.unit}".strip()
+
+
+@dataclass
+class Report:
+    """Collects the results of one benchmark; every result goes to the file at once, so a broken run keeps them."""
+
+    benchmark: str
+    split: str
+    seeds: tuple[int, ...]
+    file: Path | None = None
+    console: Console = field(default_factory=lambda: Console(width=None if sys.stdout.isatty() else 140))
+    results: list[Result] = field(default_factory=list)
+
+    def add(
+        self,
+        what: str,
+        system: str,
+        value: float,
+        unit: str,
+        *,
+        deviation: float | None = None,
+        at_most: float | None = None,
+    ) -> None:
+        """Record one number."""
+        met = None if at_most is None else bool(value <= at_most)
+        result = Result(self.benchmark, what, system, float(value), unit, deviation, at_most, met)
+        self.results.append(result)
+        if self.file:
+            with self.file.open("a") as lines:
+                lines.write(json.dumps(self._flat(result), ensure_ascii=False) + "\n")
+
+    def compare(
+        self, what: str, unit: str, ours: float, theirs: float | None, *, peer: str, at_most: float | None = None
+    ) -> None:
+        """Record both numbers and the ratio ours / theirs, or ours alone where there is no peer."""
+        self.add(what, "sidelight", ours, unit)
+        if theirs is not None:
+            self.add(what, peer, theirs, unit)
+            self.add(what, f"sidelight{_VERSUS}{peer}", ours / theirs, RATIO, at_most=at_most)
+
+    def note(self, text: str) -> None:
+        """Tell the reader something beside the numbers."""
+        self.console.print(text, style="dim", highlight=False, markup=False)
+
+    def show(self) -> None:
+        """Print the table."""
+        title = f"{self.benchmark} ({self.split}; seeds {', '.join(map(str, self.seeds))})"
+        self.console.print(table(title, self.results))
+
+    def _flat(self, result: Result) -> dict[str, Any]:
+        return {**asdict(result), "split": self.split, "seeds": ",".join(map(str, self.seeds)), **environment()}
+
+
+def table(title: str, results: Iterable[Result]) -> Table:
+    """A row for each thing measured, a column for each system, and one for ratios."""
+    results = list(results)
+    columns = list(dict.fromkeys(map(_column, results)))
+    judged = {r.what: r for r in results if r.target is not None}
+    out = Table(title=title, title_justify="left")
+    out.add_column("measured")
+    for column in columns:
+        out.add_column(column, justify="right")
+    if judged:
+        out.add_column("target", justify="right")
+        out.add_column("met")
+    for what in dict.fromkeys(r.what for r in results):
+        cells = {_column(r): str(r) for r in results if r.what == what}
+        row = [what, *(cells.get(column, "") for column in columns)]
+        if judged:
+            row += _verdict(judged.get(what))
+        out.add_row(*row)
+    return out
+
+
+def environment() -> dict[str, Any]:
+    """Versions and machine, flat."""
+    return {
+        "python": platform.python_version(),
+        **{name: _version(name) for name in PACKAGES},
+        "platform": platform.platform(),
+        "cpus": os.cpu_count(),
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+    }
+
+
+def _column(result: Result) -> str:
+    return "ratio" if _VERSUS in result.system else result.system
+
+
+def _verdict(result: Result | None) -> list[str]:
+    if result is None or result.target is None:
+        return ["", ""]
+    return [f"≤ {_number(result.target, result.unit)} {result.unit}", "[green]yes" if result.met else "[red]no"]
+
+
+def _number(value: float, unit: str) -> str:
+    return f"{value:,.{_DECIMALS.get(unit, 0)}f}"
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,46 @@
+"""`sidelight demo`."""
+
+from threading import Timer
+from typing import Annotated
+
+import typer
+
+from sidelight.cli.options import JsonOption
+
+NAME = "demo"
+EXAMPLES = ("sidelight demo", "sidelight demo --labeled 10 --labeled 50 --test 500 --seed 7")
+# Loading the compiled loops from the cache takes less than this.
+_PATIENCE = 3.0
+
+
+def command(
+    labeled: Annotated[
+        list[int] | None,
+        typer.Option(metavar="N", min=1, help="Labelled references to learn from; may be repeated (5, 20 and 100)."),
+    ] = None,
+    test: Annotated[int, typer.Option(metavar="N", min=1, help="References to test on.")] = 300,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the generated references.")] = 1,
+    json: JsonOption = False,
+) -> None:
+    """Learn the fields of bibliographic references from a handful, and show what was learned.
+
+    Needs no files: the references are generated.
+    """
+    from sidelight.cli.output import print_json
+    from sidelight.report.console import messages, results
+    from sidelight.report.demo import prepare, run_demo
+
+    console = messages()
+    notice = Timer(_PATIENCE, console.print, ["Compiling the inner loops; this happens once and takes some seconds."])
+    notice.daemon = True
+    with console.status("Learning ..."):
+        notice.start()
+        prepare()
+        notice.cancel()
+        demo = run_demo(sorted(set(labeled or (5, 20, 100))), test=test, seed=seed)
+    if json:
+        print_json(demo)
+    else:
+        from sidelight.report.demo_page import demo_page
+
+        results().print(demo_page(demo))

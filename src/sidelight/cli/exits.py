@@ -1,0 +1,34 @@
+"""How commands end: 0 done, 1 expected error, 2 wrong usage, 130 interrupted, 141 nobody reads the output any more."""
+
+import os
+import sys
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from sidelight.errors import SidelightError
+
+INTERRUPTED = 130
+PIPE_CLOSED = 141
+
+
+class CommandGroup(TyperGroup):
+    """The commands, with expected failures turned into one line on standard error and an exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the chosen command."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except SidelightError as error:
+            print(f"error: {error}", file=sys.stderr)
+            raise typer.Exit(1) from None
+        except KeyboardInterrupt:
+            print("interrupted", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:
+            # Python flushes standard output once more when it ends; that must not fail again.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(PIPE_CLOSED) from None
+        return result

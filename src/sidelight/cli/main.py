@@ -1,0 +1,52 @@
+"""The `sidelight` command. Commands import what they need when they run, so that `--help` is instant."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from sidelight import __version__
+from sidelight.cli import demo, evaluate, explain, inspect, predict, score, train
+from sidelight.cli.exits import CommandGroup
+from sidelight.cli.options import examples
+
+app = typer.Typer(
+    name="sidelight",
+    cls=CommandGroup,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=examples(
+        "sidelight demo",
+        "sidelight train train.tsv -o fields.model --dev dev.tsv",
+        "sidelight predict fields.model new.txt",
+    ),
+)
+for module in (train, predict, evaluate, score, inspect, explain, demo):
+    app.command(module.NAME, epilog=examples(*module.EXAMPLES))(module.command)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"sidelight {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """Learn to label sequences from a few labelled ones, and label new ones."""
+
+
+def main() -> None:
+    """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character gets a question mark rather than a traceback.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    app()

@@ -1,0 +1,98 @@
+"""From options to a learner: every option names the parameters it sets, and a learner without them refuses it."""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Any
+
+import typer
+
+
+class LearnerName(StrEnum):
+    """The learners of the command line."""
+
+    crf = "crf"
+    hmm = "hmm"
+    perceptron = "perceptron"
+
+
+CLASSES = {"crf": "CRF", "hmm": "HMM", "perceptron": "StructuredPerceptron"}
+
+# Options that are not called as the parameter they set, or that set several.
+_PARAMETERS = {
+    "template": ("features",),
+    "seed": ("random_state",),
+    "smoothing": ("start_smoothing", "transition_smoothing", "emission_smoothing"),
+}
+_NOT_HERE = {"features": "--template", "verbose": "--quiet", "n_jobs": "--jobs", "warm_start": "Python"}
+
+
+def make_learner(
+    name: str, options: Mapping[str, Any], settings: Sequence[str], *, quiet: bool, jobs: int | None
+) -> Any:
+    """The learner with the options that were given (those that are not None) and the `--set` ones."""
+    known = _known_parameters(name)
+    chosen: dict[str, Any] = {}
+    for option, value in options.items():
+        if value is not None:
+            flag = "--" + option.replace("_", "-")
+            for parameter in _PARAMETERS.get(option, (option,)):
+                _require(name, parameter, flag)
+                chosen[parameter] = value
+    for setting in settings:
+        parameter, value = _parse_setting(name, setting, known)
+        if parameter in chosen:
+            raise typer.BadParameter(f"{parameter} is given twice", param_hint="--set")
+        chosen[parameter] = value
+    if "verbose" in known:
+        chosen["verbose"] = not quiet
+    if jobs is not None:
+        chosen["n_jobs"] = jobs
+    return _learner_class(name)(**chosen)
+
+
+def _learner_class(name: str) -> Any:
+    import sidelight
+
+    return getattr(sidelight, CLASSES[name])
+
+
+def _known_parameters(name: str) -> dict[str, Any]:
+    """Parameters of a learner and their defaults."""
+    return {p.name: p.default for p in inspect.signature(_learner_class(name)).parameters.values()}
+
+
+def _require(name: str, parameter: str, flag: str) -> None:
+    if parameter in _known_parameters(name):
+        return
+    others = [other for other in CLASSES if parameter in _known_parameters(other)]
+    if others:
+        advice = f"{' and '.join(others)} {'has' if len(others) == 1 else 'have'} it"
+    else:
+        advice = f"it has {', '.join(p for p in _known_parameters(name) if p not in _NOT_HERE)}"
+    wanted = parameter if flag == "--set" else "such option"
+    raise typer.BadParameter(f"the learner {name} has no {wanted}; {advice}", param_hint=flag)
+
+
+def _parse_setting(name: str, setting: str, known: Mapping[str, Any]) -> tuple[str, Any]:
+    parameter, equals, text = setting.partition("=")
+    parameter = parameter.strip().replace("-", "_")
+    if not equals:
+        raise typer.BadParameter(f"expected name=value, got {setting!r}", param_hint="--set")
+    if parameter in _NOT_HERE:
+        raise typer.BadParameter(f"{parameter} is for {_NOT_HERE[parameter]}", param_hint="--set")
+    _require(name, parameter, "--set")
+    return parameter, _value(parameter, text.strip(), known[parameter])
+
+
+def _value(parameter: str, text: str, default: Any) -> Any:
+    """The text as the type of the default."""
+    if isinstance(default, str) or default is None:
+        return None if text.lower() == "none" else text
+    try:
+        if isinstance(default, bool):
+            return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[text.lower()]
+        return type(default)(text)
+    except (KeyError, ValueError):
+        kind = {bool: "true or false", int: "a whole number", float: "a number"}[type(default)]
+        raise typer.BadParameter(f"{parameter} must be {kind}, got {text!r}", param_hint="--set") from None

@@ -1,0 +1,114 @@
+"""`sidelight predict`."""
+
+import os
+from typing import Annotated, Any
+
+import typer
+
+from sidelight.cli.options import (
+    ColumnsOption,
+    CommentOption,
+    FormatName,
+    FormatOption,
+    JobsOption,
+    LabelColumnOption,
+    ModelArgument,
+)
+from sidelight.cli.reading import Reader, Sequences
+from sidelight.errors import DataError
+
+NAME = "predict"
+EXAMPLES = (
+    "sidelight predict fields.model new.txt -f text -o new.tsv",
+    'echo "M. Kay. On parsing. 1991." | sidelight predict fields.model -f text',
+    "sidelight predict chunks.model test.txt --labeled --kbest 5 -o best.jsonl",
+)
+
+
+def command(
+    model: ModelArgument,
+    data: Annotated[str, typer.Argument(metavar="INPUT", help="Sequences to label; - is standard input.")] = "-",
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="File to write to; - is standard output.")
+    ] = "-",
+    output_format: Annotated[
+        FormatName | None,
+        typer.Option(help="By default told from the output's name, else that of the input (columns for text)."),
+    ] = None,
+    marginals: Annotated[
+        bool,
+        typer.Option(
+            "--marginals",
+            help="Add probabilities: of the label as a last column, or of all labels in jsonl (not calibrated for "
+            "the perceptron).",
+        ),
+    ] = False,
+    kbest: Annotated[
+        int | None,
+        typer.Option(metavar="K", min=1, help="Add the K best label sequences of each input; needs jsonl output."),
+    ] = None,
+    labeled: Annotated[
+        bool,
+        typer.Option(
+            "--labeled",
+            help="The input has a label column (the last, or --label-column), which is dropped (columns, tsv).",
+            rich_help_panel="How the data is read",
+        ),
+    ] = False,
+    format: FormatOption = None,
+    label_column: LabelColumnOption = None,
+    columns: ColumnsOption = None,
+    comment: CommentOption = None,
+    jobs: JobsOption = None,
+) -> None:
+    """Label sequences with a model.
+
+    Every token keeps its columns and gets the predicted label as the last one.
+
+    Labels in jsonl and conllu input are ignored; columns and tsv need --labeled.
+    """
+    from sidelight.cli import answers
+    from sidelight.cli.loading import load_model
+    from sidelight.cli.output import check_writable
+
+    check_writable(output, data, model)
+    learner = load_model(model, jobs)
+    reader = Reader(format, label_column, columns, comment)
+    sequences = reader.read(data, labels=labeled or label_column is not None)
+    target = _output_format(output, output_format, sequences.format, kbest)
+    _suspect_labels(learner, sequences)
+    answer = answers.ask(learner, sequences.X, marginals=marginals, kbest=kbest)
+    if target == "jsonl":
+        answers.write_jsonl(answer, output)
+    elif target == "conllu":
+        names = reader.conllu_columns if sequences.format == "conllu" else ("form",)
+        answers.write_conllu(answer, output, names, reader.conllu_label)
+    else:
+        answers.write_columns(answer, output, target)
+
+
+def _suspect_labels(learner: Any, sequences: Sequences) -> None:
+    """One column too many is most likely the label."""
+    if sequences.format not in ("columns", "tsv"):
+        return
+    first = sequences.X[0][0]
+    found = 1 if isinstance(first, str) else len(first)
+    expected = getattr(learner.encoder_, "width_", found)
+    if found == expected + 1:
+        raise DataError(
+            f"the model was trained on tokens of {expected} columns, these have {found}; "
+            "if one of them is the label, say --labeled (the last) or --label-column"
+        )
+
+
+def _output_format(output: str, chosen: FormatName | None, given: str, kbest: int | None) -> str:
+    from sidelight.data.formats import EXTENSIONS
+
+    name = str(chosen) if chosen else EXTENSIONS.get(os.path.splitext(output)[1].lower())
+    if name is None:
+        name = "jsonl" if kbest else {"text": "columns"}.get(given, given)
+    if name == "text":
+        raise typer.BadParameter("plain text has no place for labels", param_hint="--output-format")
+    if kbest and name != "jsonl":
+        raise typer.BadParameter(f"several label sequences need jsonl output, not {name}", param_hint="--kbest")
+    return name

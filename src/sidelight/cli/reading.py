@@ -1,0 +1,79 @@
+"""Data files as the commands read them: the format told from the name, its options checked, nothing empty."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import typer
+
+from sidelight.cli.options import FormatName
+from sidelight.errors import DataError
+
+_COLUMNAR = ("columns", "tsv")
+
+
+class Sequences(NamedTuple):
+    """What a file holds, and the format it was read in."""
+
+    X: list[Any]
+    y: list[Any]
+    format: str
+
+
+@dataclass(frozen=True)
+class Reader:
+    """The options of a command about its data."""
+
+    format: FormatName | None = None
+    label_column: str | None = None
+    columns: str | None = None
+    comment: str | None = None
+    partial: bool = False
+
+    def read(self, path: str, *, labels: bool) -> Sequences:
+        """Read a file, or standard input if it is "-"; with `labels`, it must be a format that can have them."""
+        from sidelight.data import FORMATS, guess_format
+        from sidelight.data.source import source_name
+
+        name = str(self.format or guess_format(path))
+        if labels and name == "text":
+            raise DataError(
+                f"{source_name(path)}: plain text has no labels; if it is not text, say what it is with --format"
+            )
+        X, y = FORMATS[name].read(path, **self._options(name, labels))
+        if not X:
+            raise DataError(f"{source_name(path)}: there are no sequences in it")
+        return Sequences(X, y, name)
+
+    def _options(self, name: str, labels: bool) -> dict[str, Any]:
+        self._refuse("--label-column", self.label_column, name, (*_COLUMNAR, "conllu"))
+        self._refuse("--columns", self.columns, name, ("conllu",))
+        self._refuse("--comment", self.comment, name, _COLUMNAR)
+        if name in _COLUMNAR:
+            label = self._label_number() if labels else None
+            return {"label": label, "partial": self.partial and labels, "comment": self.comment}
+        if name == "conllu":
+            return {"label": self.conllu_label if labels else None, "columns": self.conllu_columns}
+        return {}
+
+    def _label_number(self) -> int:
+        try:
+            return int(self.label_column or -1)
+        except ValueError:
+            message = f"columns have numbers, not names, so {self.label_column!r} is none of them"
+            raise typer.BadParameter(message, param_hint="--label-column") from None
+
+    @property
+    def conllu_label(self) -> str:
+        """The column of the labels in CoNLL-U."""
+        return self.label_column or "upos"
+
+    @property
+    def conllu_columns(self) -> tuple[str, ...]:
+        """The columns of a token in CoNLL-U."""
+        return tuple((self.columns or "form").split(","))
+
+    @staticmethod
+    def _refuse(option: str, value: str | None, name: str, formats: tuple[str, ...]) -> None:
+        if value is not None and name not in formats:
+            message = f"the format {name} has no such thing; {' and '.join(formats)} have"
+            raise typer.BadParameter(message, param_hint=option)

@@ -1,0 +1,122 @@
+"""`sidelight train`."""
+
+import sys
+import time
+from typing import Annotated, Any
+
+import typer
+
+from sidelight.cli.options import ColumnsOption, CommentOption, FormatOption, JobsOption, JsonOption, LabelColumnOption
+from sidelight.cli.parameters import LearnerName
+from sidelight.cli.reading import Reader, Sequences
+
+NAME = "train"
+EXAMPLES = (
+    "sidelight train train.tsv -o fields.model --dev dev.tsv",
+    "sidelight train train.txt -o chunks.model --learner perceptron --epochs 20",
+    'sidelight train train.txt -o chunks.model -t word -t "word[-1] & pos" --l2 0.1',
+)
+_LONG = 1000
+_LEARNER = "What the learner does"
+
+
+def _learner_option(*names: str, help: str, metavar: str | None = None) -> Any:
+    return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=_LEARNER, show_default=False)
+
+
+def command(
+    data: Annotated[str, typer.Argument(metavar="DATA", help="Labelled sequences; - is standard input.")],
+    model: Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="File to write the model to.")],
+    learner: Annotated[LearnerName, typer.Option("--learner", "-l", help="What learns.")] = LearnerName.crf,
+    dev: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Evaluate on this file (read like DATA) after training.")
+    ] = None,
+    template: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--template", "-t", metavar="TEMPLATE", help='A feature, such as "word\\[-1] & pos"; may be repeated.'
+        ),
+    ] = None,
+    templates: Annotated[
+        str | None, typer.Option(metavar="FILE", help="File of features, one a line; # starts a comment line.")
+    ] = None,
+    format: FormatOption = None,
+    label_column: LabelColumnOption = None,
+    columns: ColumnsOption = None,
+    comment: CommentOption = None,
+    partial: Annotated[
+        bool,
+        typer.Option(
+            "--partial",
+            help="The label ? is unknown, and A|B is one of these (columns, tsv; the others always can).",
+            rich_help_panel="How the data is read",
+        ),
+    ] = False,
+    l1: Annotated[float | None, _learner_option(help="Penalty on the sizes of weights (crf; 0).")] = None,
+    l2: Annotated[float | None, _learner_option(help="Penalty on their squares (crf; 1).")] = None,
+    solver: Annotated[str | None, _learner_option(help="auto, eg or lbfgs (crf; auto).")] = None,
+    tolerance: Annotated[float | None, _learner_option(help="Relative duality gap to stop at (crf; 0.001).")] = None,
+    max_iterations: Annotated[int | None, _learner_option(help="Passes at most (crf; 500).")] = None,
+    epochs: Annotated[int | None, _learner_option(help="Passes at most (perceptron; 10).")] = None,
+    margin: Annotated[float | None, _learner_option(help="Margin per wrong token (perceptron; 0).")] = None,
+    min_count: Annotated[int | None, _learner_option(help="Drop rarer features (crf, perceptron; 1).")] = None,
+    order: Annotated[int | None, _learner_option(help="1: label pairs, 2: triples too (crf, perceptron; 1).")] = None,
+    seed: Annotated[int | None, _learner_option(help="Seed of the order of visits (crf, perceptron; 0).")] = None,
+    emission: Annotated[str | None, _learner_option(help="What of a token is emitted (hmm; word).")] = None,
+    smoothing: Annotated[float | None, _learner_option(help="Added to every count (hmm; 0.1).")] = None,
+    settings: Annotated[
+        list[str] | None,
+        _learner_option("--set", metavar="NAME=VALUE", help="Any other parameter of the learner; may be repeated."),
+    ] = None,
+    jobs: JobsOption = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Learn from labelled sequences and write a model.
+
+    Wrong options and files that cannot be read or written are found first.
+    """
+    from sidelight.cli.output import check_writable, print_json
+    from sidelight.cli.parameters import make_learner
+    from sidelight.cli.templates import read_templates
+
+    if model == "-":
+        raise typer.BadParameter("a model goes to a file; standard output has the summary", param_hint="--output")
+    options = {
+        "template": read_templates(template or [], templates), "emission": emission, "smoothing": smoothing,
+        "l1": l1, "l2": l2, "solver": solver, "tolerance": tolerance, "max_iterations": max_iterations,
+        "epochs": epochs, "margin": margin, "min_count": min_count, "order": order, "seed": seed,
+    }  # fmt: skip
+    estimator = make_learner(learner, options, settings or [], quiet=quiet, jobs=jobs)
+    check_writable(model, data, dev, templates)
+    reader = Reader(format, label_column, columns, comment, partial)
+    sequences = reader.read(data, labels=True)
+    _suspect_one_sequence(sequences)
+    held_out = None if dev is None else reader.read(dev, labels=True)
+    summary = _train(estimator, sequences, held_out, model)
+    if json:
+        print_json(summary)
+    else:
+        from sidelight.report.console import results
+        from sidelight.report.tables import training_table
+
+        results().print(training_table(summary))
+
+
+def _suspect_one_sequence(sequences: Sequences) -> None:
+    """A file without blank lines is rarely meant to be one long sequence."""
+    if len(sequences.X) == 1 and len(sequences.X[0]) > _LONG:
+        tokens = f"{len(sequences.X[0]):,}"
+        print(f"note: all {tokens} tokens are one sequence; blank lines separate sequences", file=sys.stderr)
+
+
+def _train(estimator: Any, sequences: Sequences, held_out: Sequences | None, path: str) -> Any:
+    from sidelight.report.evaluation import evaluate
+    from sidelight.report.summary import summarize_training
+
+    begin = time.perf_counter()
+    estimator.fit(sequences.X, sequences.y)
+    seconds = time.perf_counter() - begin
+    estimator.save(path)
+    evaluation = None if held_out is None else evaluate(estimator, held_out.X, held_out.y)
+    return summarize_training(estimator, sequences.X, seconds, path, evaluation)

@@ -1,0 +1,244 @@
+"""Tables of scores, weights and facts."""
+
+from collections.abc import Mapping, Sequence
+from string import ascii_lowercase
+from typing import Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ..metrics import Score
+from .evaluation import Confusion, Evaluation
+from .summary import ModelSummary, TrainingSummary
+from .text import labelled_text, token_text
+from .weights import Transitions, Weight
+
+_MANY = 20
+
+
+def grid(rows: Sequence[tuple[str, RenderableType]]) -> Table:
+    """Names and values side by side."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in rows:
+        table.add_row(name, value)
+    return table
+
+
+def sheet(columns: Sequence[str], *, text_columns: int = 1) -> Table:
+    """An empty table whose first columns are text and the others numbers."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    for number, name in enumerate(columns):
+        is_text = number < text_columns
+        table.add_column(Text(name), justify="left" if is_text else "right", overflow="fold", no_wrap=not is_text)
+    return table
+
+
+def titled(title: str, table: Table) -> Group:
+    """A table below its title, which may be wider than the table."""
+    return Group(Text(title, "bold"), table)
+
+
+def page(*parts: RenderableType) -> Group:
+    """One below the other, with a blank line between."""
+    return Group(*(item for part in parts for item in (part, "")))
+
+
+def percent(share: float) -> str:
+    """A fraction as conlleval prints it."""
+    return f"{100 * share:.2f}"
+
+
+def counted(count: int, thing: str) -> str:
+    """A number of things."""
+    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
+
+
+def training_table(summary: TrainingSummary) -> Table:
+    """What `train` says at the end."""
+    model = summary.model
+    rows: list[tuple[str, RenderableType]] = [
+        ("data", f"{counted(summary.sequences, 'sequence')}, {counted(summary.tokens, 'token')}"),
+        ("labels", _labels(model.labels)),
+        ("features", f"{model.features:,} features, {model.weights:,} weights"),
+        ("training", Text(_course(summary))),
+    ]
+    if summary.dev:
+        rows += [("dev", headline(summary.dev)), *_remarks(summary.dev)]
+    rows.append(("model", Text(f"{model.learner} in {model.path} ({_size(model.bytes)})")))
+    return grid(rows)
+
+
+def _course(summary: TrainingSummary) -> str:
+    parts = [f"{summary.seconds:.1f} s"]
+    if summary.passes is not None:
+        passes = f"{summary.passes} {'iterations' if summary.solver == 'lbfgs' else 'passes'}"
+        parts.append(passes + (f" of {summary.solver}" if summary.solver else ""))
+    if summary.mistakes is not None:
+        parts.append(f"{summary.mistakes:,} tokens wrong in the last")
+    if summary.converged is not None:
+        parts.append("converged" if summary.converged else "NOT CONVERGED (raise --max-iterations)")
+    if summary.gap is not None:
+        parts.append(f"relative duality gap {summary.gap:.1e}")
+    return ", ".join(parts)
+
+
+def _labels(labels: Sequence[str]) -> Text:
+    return Text(f"{len(labels)}: {', '.join(labels)}")
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{count / 1e3:.0f} kB"
+
+
+def headline(evaluation: Evaluation) -> Text:
+    """The two numbers that matter, and on how much."""
+    spans = evaluation.spans
+    return Text(
+        f"token accuracy {percent(evaluation.accuracy)} %, span F1 {percent(spans.overall.f1)} % "
+        f"({counted(evaluation.sequences, 'sequence')}, {counted(evaluation.tokens, 'token')})"
+    )
+
+
+def _remarks(evaluation: Evaluation) -> list[tuple[str, RenderableType]]:
+    """What the numbers alone do not tell."""
+    found: list[tuple[str, RenderableType]] = []
+    if evaluation.skipped:
+        found.append(("left out", f"{counted(evaluation.skipped, 'sequence')} without a label at every token"))
+    if evaluation.unseen:
+        unseen = ", ".join(f"{label} ({count:,})" for label, count in evaluation.unseen.items())
+        doubt = "; is --label-column right?" if sum(evaluation.unseen.values()) > evaluation.tokens / 2 else ""
+        found.append(("unseen", Text(f"labels that the model does not know, so always wrong: {unseen}{doubt}")))
+    return found
+
+
+def evaluation_page(evaluation: Evaluation, width: int, *, confusion: bool) -> Group:
+    """What `evaluate` and `score` show."""
+    spans = evaluation.spans
+    meaning = "B- I- prefixes" if spans.scheme == "bio" else "runs of one label"
+    facts: list[tuple[str, RenderableType]] = [
+        ("tokens", f"accuracy {percent(evaluation.accuracy)} %, {counted(evaluation.tokens, 'token')} in "
+         f"{counted(evaluation.sequences, 'sequence')}"),
+        ("spans", f"F1 {percent(spans.overall.f1)} %, {spans.overall.support:,} gold, {spans.overall.predicted:,} "
+         f"predicted, {spans.overall.correct:,} correct"),
+        *_remarks(evaluation),
+    ]  # fmt: skip
+    parts: list[RenderableType] = [
+        grid(facts),
+        scores_table(f"Spans ({meaning})", "type", spans.by_type, spans.overall),
+        scores_table("Labels over tokens", "label", evaluation.labels),
+    ]
+    if confusion:
+        parts.append(confusion_table(evaluation.confusion, width))
+    return page(*parts)
+
+
+def scores_table(title: str, kind: str, scores: Mapping[str, Score], overall: Score | None = None) -> Group:
+    """Precision, recall and F1 by name."""
+    table = sheet([kind, "precision", "recall", "F1", "gold", "predicted", "correct"])
+    rows = [(Text(name), score) for name, score in scores.items()]
+    for name, score in [*rows, *([(Text("all", "bold"), overall)] if overall else [])]:
+        shares = (percent(score.precision), percent(score.recall), percent(score.f1))
+        table.add_row(name, *shares, f"{score.support:,}", f"{score.predicted:,}", f"{score.correct:,}")
+    return titled(title, table)
+
+
+def confusion_table(found: Confusion, width: int) -> Group:
+    """The matrix if it fits, else the most frequent confusions."""
+    cells = [[f"{n:,}" if n else "." for n in row] for row in found.matrix]
+    matrix = _matrix(found.labels, found.labels, cells, width)
+    if matrix:
+        return titled("Confusion (rows gold, columns predicted)", matrix)
+    pairs = [
+        (n, found.labels[i], found.labels[j])
+        for i, row in enumerate(found.matrix)
+        for j, n in enumerate(row)
+        if i != j and n
+    ]
+    table = sheet(["gold", "predicted", "tokens"], text_columns=2)
+    for n, gold, predicted in sorted(pairs, key=lambda pair: -pair[0])[:_MANY]:
+        table.add_row(Text(gold), Text(predicted), f"{n:,}")
+    return titled(f"Most frequent confusions ({len(pairs):,} in all; --json has the matrix)", table)
+
+
+def _matrix(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[str]], width: int) -> Table | None:
+    """A table with letters for the names of columns, or None if it is too wide. The first rows are those columns."""
+    if len(columns) > len(ascii_lowercase):
+        return None
+    letters = ascii_lowercase[: len(columns)]
+    table = sheet(["", *letters])
+    for k, (name, row) in enumerate(zip(rows, cells, strict=True)):
+        letter = letters[k] if k < len(letters) and columns[k] == name else " "
+        table.add_row(Text(f"{letter} {name}"), *(Text(cell, _emphasis(cell, j == k)) for j, cell in enumerate(row)))
+    widths = [max(map(len, column)) + 2 for column in zip(*cells, strict=True)]
+    return table if max(map(len, rows)) + 2 + sum(widths) <= width else None
+
+
+def _emphasis(cell: str, diagonal: bool) -> str:
+    return "dim" if cell == "." else "bold" if diagonal else ""
+
+
+def model_table(summary: ModelSummary) -> Table:
+    """What a model file holds."""
+    rows: list[tuple[str, RenderableType]] = [
+        ("model", Text(f"{summary.learner} in {summary.path} ({_size(summary.bytes)})")),
+        ("labels", _labels(summary.labels)),
+        ("features", f"{summary.features:,} features, {summary.weights:,} weights"),
+    ]
+    plain = [f"{name}={value}" for name, value in summary.parameters.items() if name != "features"]
+    rows.append(("parameters", Text(", ".join(plain))))
+    if "features" in summary.parameters:
+        given = summary.parameters["features"]
+        rows.append(("templates", Text("the default ones" if given is None else "\n".join(given))))
+    return grid(rows)
+
+
+def weights_table(weights: Sequence[Weight]) -> Group:
+    """Features, labels and weights."""
+    table = sheet(["feature", "label", "weight"], text_columns=2)
+    for item in weights:
+        table.add_row(Text(item.feature), Text(item.label), f"{item.weight:+.3f}")
+    return titled("Strongest weights", table)
+
+
+def transitions_table(found: Transitions, width: int) -> Group:
+    """The matrix if it fits, else the strongest pairs."""
+    labels, start, end = found.labels, "(start)", "(end)"
+    rows = [[*row, last] for row, last in zip(found.pair, found.end, strict=True)]
+    cells = [[f"{value:.1f}" for value in row] for row in rows] + [[*(f"{value:.1f}" for value in found.start), ""]]
+    matrix = _matrix([*labels, start], [*labels, end], cells, width)
+    if matrix:
+        matrix.columns[-1].header = Text(end)
+        return titled("Transitions (a row's label before a column's)", matrix)
+    pairs = [(v, labels[i], labels[j]) for i, row in enumerate(found.pair) for j, v in enumerate(row)]
+    pairs += [(v, start, label) for label, v in zip(labels, found.start, strict=True)]
+    pairs += [(v, label, end) for label, v in zip(labels, found.end, strict=True)]
+    ranked = sorted((pair for pair in pairs if pair[0]), key=lambda pair: -pair[0])
+    half = _MANY // 2
+    table = sheet(["label", "next", "weight"], text_columns=2)
+    for value, before, after in ranked[:half] + ranked[half:][-half:]:
+        table.add_row(Text(before), Text(after), f"{value:+.3f}")
+    return titled(f"Transitions (the {half} highest and lowest; --json has all)", table)
+
+
+def explanation_page(explanation: Any, tokens: Sequence[Any], labels: Sequence[str], gold: Any) -> Group:
+    """The labelled sequence, and what speaks for the label of one token."""
+    e = explanation
+    known = gold if isinstance(gold, list) else None
+    says = Text(f"Token {e.position}, ")
+    says.append(token_text(tokens[e.position]), "bold underline")
+    says.append(f": {e.label} ({e.probability:.1%}) rather than {e.rival} ({e.rival_probability:.1%})")
+    if known and known[e.position] != e.label:
+        says.append(f"; gold is {known[e.position]}")
+    table = sheet(["evidence", e.label, e.rival, "difference", ""], text_columns=1)
+    table.columns[4].justify = "left"
+    largest = max((abs(item.difference) for item in e.evidence), default=1.0)
+    for item in e.evidence:
+        bar = "█" * max(1, round(12 * abs(item.difference) / largest))
+        style = "green" if item.difference > 0 else "red"
+        numbers = (f"{item.weight:+.3f}", f"{item.rival_weight:+.3f}", f"{item.difference:+.3f}")
+        table.add_row(Text(item.feature), *numbers, Text(bar, style))
+    return page(labelled_text(tokens, labels, known), says, table)

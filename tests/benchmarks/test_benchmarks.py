@@ -1,0 +1,106 @@
+"""The runner of the benchmarks, without data and without a clock."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from benchmarks.__main__ import BENCHMARKS, main
+from benchmarks.chunk_features import TEMPLATES, attributes
+from benchmarks.report import Report
+from benchmarks.weight_exchange import attribute_numbers
+from sidelight.features.templates import TemplateEncoder
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Report:
+    return Report("chunking", "dev", (0, 1), tmp_path / "results.jsonl", Console(file=io.StringIO()))
+
+
+def lines_of(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_every_result_is_one_flat_line_of_json(report: Report) -> None:
+    report.compare("time", "s", 2.0, 8.0, peer="Peer", at_most=1 / 3)
+    report.add("accuracy", "sidelight", 90.0, "%", deviation=1.5)
+    lines = lines_of(report.file)
+    assert [(x["system"], x["value"], x["met"]) for x in lines] == [
+        ("sidelight", 2.0, None),
+        ("Peer", 8.0, None),
+        ("sidelight / Peer", 0.25, True),
+        ("sidelight", 90.0, None),
+    ]
+    assert all(x["split"] == "dev" and x["seeds"] == "0,1" and x["numba"] for x in lines)
+    assert not any(isinstance(value, dict | list) for x in lines for value in x.values())
+
+
+def test_a_second_run_is_appended(report: Report) -> None:
+    report.add("time", "sidelight", 1.0, "s")
+    Report("chunking", "dev", (0,), report.file, report.console).add("time", "sidelight", 2.0, "s")
+    assert [x["value"] for x in lines_of(report.file)] == [1.0, 2.0]
+
+
+def test_a_missed_target_is_told() -> None:
+    console = Console(width=140, record=True, file=io.StringIO())
+    report = Report("chunking", "dev", (0,), None, console)
+    report.compare("time", "s", 5.0, 8.0, peer="Peer", at_most=1 / 3)
+    report.add("accuracy", "sidelight", 90.0, "%", deviation=1.5)
+    report.show()
+    text = console.export_text()
+    row = next(line for line in text.splitlines() if "time" in line)
+    assert all(cell in row for cell in ("5.000 s", "8.000 s", "0.625 ×", "≤ 0.333 ×", "no"))
+    assert "90.00 ± 1.50 %" in text
+
+
+def test_without_a_peer_there_is_no_ratio(report: Report) -> None:
+    report.compare("time", "s", 5.0, None, peer="Peer", at_most=1 / 3)
+    assert [r.system for r in report.results] == ["sidelight"]
+
+
+def test_a_missing_folder_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--data", str(tmp_path / "nowhere")]) == 1
+    assert "nowhere does not exist" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "train", "test"),
+    [
+        ("chunking", "conll2000/train.txt", "conll2000/test.txt"),
+        ("citations", "citations/train.tsv", "citations/test.tsv"),
+    ],
+)
+def test_a_missing_test_file_is_told(
+    name: str, train: str, test: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / train
+    path.parent.mkdir()
+    path.write_text("")
+    assert main([name, "--data", str(tmp_path), "--split", "test"]) == 1
+    told = capsys.readouterr().err
+    assert test in told
+    assert train not in told
+
+
+@pytest.mark.parametrize("arguments", [["nothing"], ["--seeds", "0,a"], ["--split", "train"]])
+def test_wrong_arguments_are_told(arguments: list[str], tmp_path: Path) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["--data", str(tmp_path), *arguments])
+    assert stopped.value.code == 2
+
+
+def test_every_benchmark_is_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    told = capsys.readouterr().out
+    assert all(name in told for name in BENCHMARKS)
+
+
+def test_peers_get_the_attributes_of_the_templates() -> None:
+    X = [[("a", "D"), ("b", "N"), ("a", "D")], [("b", "N")], [("a", "N"), ("b", "D")]]
+    encoded = TemplateEncoder(TEMPLATES).fit_transform(X)
+    numbers = attribute_numbers(X, encoded.indices.reshape(-1, len(TEMPLATES)))
+    assert len(numbers) == encoded.attributes
+    assert {len(token) for x in X for token in attributes(x)} == {len(TEMPLATES)}

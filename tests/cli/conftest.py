@@ -1,0 +1,57 @@
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from sidelight import generate_references, write_columns, write_jsonlines
+from sidelight.cli.main import app
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command printed and how it ended; messages without the boxes and line breaks of the terminal."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def message(self) -> str:
+        return " ".join(re.sub("[│╭╮╰╯─]", " ", self.err).split())
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Run = Callable[..., Said]
+
+
+@pytest.fixture(scope="session")
+def run() -> Run:
+    def call(*arguments: object, stdin: str | bytes | None = None) -> Said:
+        result = CliRunner(env={"COLUMNS": "100"}).invoke(app, [str(a) for a in arguments], input=stdin)
+        if result.exception and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return Said(result.exit_code, result.stdout, result.stderr)
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory, run: Run) -> Path:
+    """Generated references as train and dev files in three formats, and a model learned from them."""
+    folder = tmp_path_factory.mktemp("references")
+    X, y = generate_references(60, seed=3)
+    for name, part in (("train", slice(0, 40)), ("dev", slice(40, 60))):
+        write_columns(folder / f"{name}.tsv", X[part], y[part])
+        write_columns(folder / f"{name}.conll", X[part], y[part], separator=" ")
+        write_jsonlines(folder / f"{name}.jsonl", X[part], y[part])
+    (folder / "new.txt").write_text("J. Moore. On planar graphs. Logic Letters, 6(5): 717-727, 1989.\nA B C.\n")
+    assert run("train", folder / "train.tsv", "-o", folder / "crf.model", "-q").code == 0
+    return folder

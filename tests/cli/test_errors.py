@@ -1,0 +1,204 @@
+"""Whatever goes wrong ends in one line on standard error and the right exit code, and leaves files as they were."""
+
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from sidelight.cli.reading import Reader
+
+from .conftest import Run
+
+
+def test_missing_file(run: Run, folder: Path, tmp_path: Path) -> None:
+    said = run("train", "nowhere.tsv", "-o", tmp_path / "m", "-q")
+    assert (said.code, said.out) == (1, "")
+    assert said.err.startswith("error: nowhere.tsv: cannot read: it does not exist")
+    assert os.listdir(tmp_path) == []
+
+
+def test_missing_model(run: Run, folder: Path) -> None:
+    said = run("evaluate", "nowhere.model", folder / "dev.tsv")
+    assert said.code == 1
+    assert said.err.startswith("error: cannot read the model file nowhere.model")
+
+
+def test_ragged_columns_name_file_and_line(run: Run, tmp_path: Path) -> None:
+    data = tmp_path / "bad.tsv"
+    data.write_text("a\tX\nb\tY\nc\n")
+    said = run("train", data, "-o", tmp_path / "m", "-q")
+    assert said.code == 1
+    assert f"{data}:3: expected 2 columns, found 1" in said.err
+
+
+def test_not_utf8(run: Run, tmp_path: Path) -> None:
+    data = tmp_path / "latin.tsv"
+    data.write_bytes("a\tX\nM\xf6ller\tY\n".encode("latin-1"))
+    said = run("train", data, "-o", tmp_path / "m", "-q")
+    assert said.code == 1
+    assert f"{data}:2: expected UTF-8" in said.err
+
+
+def test_empty_file(run: Run, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty.tsv").write_text("\n\n")
+    for arguments in (["train", tmp_path / "empty.tsv", "-o", tmp_path / "m"], ["predict", folder / "crf.model"]):
+        said = run(*arguments, *(["-f", "tsv"] if "predict" in arguments else []), stdin="")
+        assert said.code == 1
+        assert "there are no sequences in it" in said.err
+
+
+def test_empty_sequence(run: Run, folder: Path) -> None:
+    said = run("predict", folder / "crf.model", "-f", "jsonl", stdin='{"tokens": []}')
+    assert (said.code, "sequence 0 is empty" in said.err) == (1, True)
+
+
+def test_unclear_format(run: Run, folder: Path) -> None:
+    said = run("predict", folder / "crf.model", stdin="a b c")
+    assert said.code == 1
+    assert "say which with --format" in said.err
+
+
+@pytest.mark.parametrize("target", ["missing/m.model", "."])
+def test_unwritable_model_is_found_before_anything_is_read(run: Run, tmp_path: Path, target: str) -> None:
+    said = run("train", "nowhere.tsv", "-o", tmp_path / target, "-q")
+    assert said.code == 1
+    assert "cannot write" in said.err
+
+
+def test_the_data_is_never_overwritten(run: Run, folder: Path) -> None:
+    before = (folder / "train.tsv").read_bytes()
+    said = run("train", folder / "train.tsv", "-o", folder / "." / "train.tsv", "-q")
+    assert said.code == 1
+    assert "it is also what is read" in said.err
+    assert run("predict", folder / "crf.model", folder / "train.tsv", "-o", folder / "train.tsv", "--labeled").code == 1
+    assert (folder / "train.tsv").read_bytes() == before
+
+
+def test_a_failed_training_keeps_the_old_model(run: Run, folder: Path, tmp_path: Path) -> None:
+    model, data = tmp_path / "m", tmp_path / "bad.tsv"
+    model.write_bytes(b"old")
+    data.write_text("a\tX\nb\n")
+    assert run("train", data, "-o", model, "-q").code == 1
+    assert run("train", folder / "train.tsv", "-o", model, "-q", "--l2", "-1").code == 1
+    assert model.read_bytes() == b"old"
+    assert sorted(os.listdir(tmp_path)) == ["bad.tsv", "m"]
+
+
+@pytest.mark.parametrize("command", ["evaluate", "predict", "inspect", "explain"])
+def test_files_that_are_no_models(run: Run, folder: Path, tmp_path: Path, command: str) -> None:
+    data = [] if command == "inspect" else [folder / "dev.tsv"]
+    said = run(command, folder / "train.tsv", *data)
+    assert (said.code, "is not a sidelight model" in said.err) == (1, True)
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
+        archive.writestr("readme", "hello")
+    said = run(command, tmp_path / "other.zip", *data)
+    assert (said.code, "not a sidelight model" in said.err) == (1, True)
+    content = (folder / "crf.model").read_bytes()
+    (tmp_path / "cut.model").write_bytes(content[: len(content) // 2])
+    said = run(command, tmp_path / "cut.model", *data)
+    assert (said.code, "damaged or cut off" in said.err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["-l", "hmm", "--l2", "1"], "--l2: the learner hmm has no such option; crf has it"),
+        (["-l", "hmm", "-t", "word"], "--template: the learner hmm has no such option; crf and perceptron have it"),
+        (
+            ["-l", "perceptron", "--tolerance", "1"],
+            "--tolerance: the learner perceptron has no such option; crf has it",
+        ),
+        (["--epochs", "3"], "--epochs: the learner crf has no such option; perceptron has it"),
+        (["--smoothing", "3"], "--smoothing: the learner crf has no such option; hmm has it"),
+        (["--set", "epochs=3"], "the learner crf has no epochs; perceptron has it"),
+        (["--set", "colour=red"], "the learner crf has no colour; it has l1, l2, solver"),
+        (["--set", "l2"], "expected name=value, got 'l2'"),
+        (["--set", "l2=much"], "l2 must be a number, got 'much'"),
+        (["--set", "order=1.5"], "order must be a whole number, got '1.5'"),
+        (["--set", "boundaries=perhaps"], "boundaries must be true or false, got 'perhaps'"),
+        (["--set", "features=word"], "features is for --template"),
+        (["--l2", "1", "--set", "l2=2"], "l2 is given twice"),
+        (["--learner", "svm"], "'svm' is not one of"),
+        (["--format", "pdf"], "'pdf' is not one of"),
+        (["--columns", "form"], "the format tsv has no such thing; conllu have"),
+        (["--label-column", "upos"], "columns have numbers, not names"),
+    ],
+)
+def test_wrong_usage(run: Run, folder: Path, tmp_path: Path, options: list[str], message: str) -> None:
+    said = run("train", folder / "train.tsv", "-o", tmp_path / "m", *options)
+    assert (said.code, said.out) == (2, "")
+    assert message in said.message
+    assert os.listdir(tmp_path) == []
+
+
+def test_model_to_standard_output(run: Run, folder: Path) -> None:
+    said = run("train", folder / "train.tsv", "-o", "-")
+    assert (said.code, "a model goes to a file" in said.message) == (2, True)
+
+
+def test_bad_templates(run: Run, folder: Path, tmp_path: Path) -> None:
+    said = run("train", folder / "train.tsv", "-o", tmp_path / "m", "-t", "word[-1] & colour")
+    assert (said.code, "'colour' is not known here" in said.err) == (1, True)
+    said = run("train", folder / "train.tsv", "-o", tmp_path / "m", "-t", "pos", "-q")
+    assert (said.code, "template pos needs column 1" in said.err) == (1, True)
+    (tmp_path / "t").write_text("# fine\nword\nword[\n")
+    said = run("train", folder / "train.tsv", "-o", tmp_path / "m", "--templates", tmp_path / "t")
+    assert (said.code, f"{tmp_path / 't'}:3: cannot read the expression" in said.err) == (1, True)
+    (tmp_path / "t").write_text("# nothing\n")
+    said = run("train", folder / "train.tsv", "-o", tmp_path / "m", "--templates", tmp_path / "t")
+    assert (said.code, "there are no templates in it" in said.err) == (1, True)
+
+
+def test_partial_labels_need_a_learner_that_can(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "p.tsv").write_text("a\tX\nb\t?\nc\tY|X\n")
+    said = run("train", tmp_path / "p.tsv", "-o", tmp_path / "m", "-l", "hmm", "--partial")
+    assert (said.code, "use CRF" in said.err) == (1, True)
+
+
+def test_text_has_no_labels(run: Run, folder: Path, tmp_path: Path) -> None:
+    said = run("train", folder / "new.txt", "-o", tmp_path / "m")
+    assert (said.code, "plain text has no labels" in said.err) == (1, True)
+    said = run("predict", folder / "crf.model", folder / "new.txt", "--output-format", "text")
+    assert (said.code, "plain text has no place for labels" in said.message) == (2, True)
+
+
+def test_a_forgotten_label_column(run: Run, folder: Path) -> None:
+    said = run("predict", folder / "crf.model", folder / "dev.tsv")
+    assert (said.code, "say --labeled" in said.err) == (1, True)
+
+
+def test_kbest_needs_jsonl(run: Run, folder: Path, tmp_path: Path) -> None:
+    said = run("predict", folder / "crf.model", folder / "new.txt", "--kbest", 2, "-o", tmp_path / "o.tsv")
+    assert (said.code, "need jsonl output" in said.message) == (2, True)
+    said = run("predict", folder / "crf.model", folder / "new.txt", "--marginals", "--output-format", "conllu")
+    assert (said.code, "no place for probabilities" in said.err) == (1, True)
+
+
+def test_nobody_there(run: Run, folder: Path) -> None:
+    said = run("explain", folder / "crf.model", folder / "new.txt", "-s", 2)
+    assert (said.code, "there is no sequence 2; the input has 2" in said.err) == (1, True)
+    said = run("explain", folder / "crf.model", folder / "new.txt", "-p", 99)
+    assert (said.code, "position 99 is outside" in said.err) == (1, True)
+    said = run("inspect", folder / "crf.model", "--label", "colour")
+    assert (said.code, "the model has no label 'colour'" in said.err) == (1, True)
+
+
+def test_quiet_is_quiet(run: Run, folder: Path, tmp_path: Path) -> None:
+    assert run("train", folder / "train.tsv", "-o", tmp_path / "m", "--quiet").err == ""
+
+
+def test_one_long_sequence_is_noticed(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "long.tsv").write_text("a\tX\nb\tY\n" * 600)
+    said = run("train", tmp_path / "long.tsv", "-o", tmp_path / "m", "-l", "hmm")
+    assert (said.code, said.err) == (0, "note: all 1,200 tokens are one sequence; blank lines separate sequences\n")
+
+
+def test_interrupted(run: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Reader, "read", interrupt)
+    said = run("train", folder / "train.tsv", "-o", tmp_path / "m", "-q")
+    assert (said.code, said.err) == (130, "interrupted\n")
+    assert os.listdir(tmp_path) == []

@@ -1,0 +1,128 @@
+"""Train, predict, evaluate and inspect, in every format."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sidelight import CRF, load, read_columns, read_conllu, read_jsonlines
+
+from .conftest import Run
+
+
+@pytest.mark.parametrize("extension", ["tsv", "conll", "jsonl"])
+@pytest.mark.parametrize("learner", ["crf", "hmm", "perceptron"])
+def test_every_learner_and_format(run: Run, folder: Path, tmp_path: Path, extension: str, learner: str) -> None:
+    model, dev = tmp_path / "m.model", folder / f"dev.{extension}"
+    train = run("train", folder / f"train.{extension}", "-o", model, "-l", learner, "--dev", dev, "-q", "--json")
+    assert train.code == 0, train.err
+    assert (train.json["sequences"], train.json["model"]["path"]) == (40, str(model))
+    assert len(train.json["model"]["labels"]) > 8
+    evaluate = run("evaluate", model, dev, "--json").json
+    assert evaluate == train.json["dev"]
+    assert evaluate["accuracy"] > 0.6
+    labeled = [] if extension == "jsonl" else ["--labeled"]
+    output = tmp_path / f"out.{extension}"
+    assert run("predict", model, dev, "-o", output, *labeled).out == ""
+    assert run("score", dev, output, "--json").json["accuracy"] == evaluate["accuracy"]
+    inspect = run("inspect", model, "--json", "--top", 3, "--transitions").json
+    assert len(inspect["weights"]) == 3
+    assert len(inspect["transitions"]["pair"]) == len(train.json["model"]["labels"])
+
+
+def test_predictions_are_those_of_the_library(run: Run, folder: Path, tmp_path: Path) -> None:
+    X, _ = read_columns(folder / "dev.tsv", separator="\t")
+    expected = CRF.load(folder / "crf.model").predict(X)
+    run("predict", folder / "crf.model", folder / "dev.tsv", "--labeled", "-o", tmp_path / "out.tsv")
+    assert read_columns(tmp_path / "out.tsv", separator="\t") == (X, expected)
+
+
+def test_text_in_columns_out(run: Run, folder: Path) -> None:
+    said = run("predict", folder / "crf.model", folder / "new.txt")
+    lines = said.out.splitlines()
+    assert lines[0].split() == ["J", "author"]
+    assert lines.count("") == 2
+
+
+def test_standard_input_and_output(run: Run, folder: Path) -> None:
+    text = (folder / "new.txt").read_text()
+    said = run("predict", folder / "crf.model", "-", "-f", "text", stdin=text)
+    assert said.out == run("predict", folder / "crf.model", folder / "new.txt").out
+    assert said.out == run("predict", folder / "crf.model", "-f", "text", stdin=text).out
+
+
+def test_standard_input_to_train_and_evaluate(run: Run, folder: Path, tmp_path: Path) -> None:
+    data = (folder / "train.tsv").read_text()
+    said = run("train", "-", "-f", "tsv", "-o", tmp_path / "m", "-q", "--json", stdin=data)
+    assert said.json["sequences"] == 40
+    assert (tmp_path / "m").read_bytes() == (folder / "crf.model").read_bytes()
+    assert run("evaluate", tmp_path / "m", "-", "-f", "tsv", "--json", stdin=data).json["accuracy"] > 0.95
+
+
+def test_input_may_be_in_any_encoding_of_line_ends(run: Run, folder: Path) -> None:
+    said = run("predict", folder / "crf.model", "-", "-f", "text", stdin="\ufeffJ. Möller.\r\n".encode())
+    assert [line.split()[0] for line in said.out.splitlines() if line] == ["J", ".", "Möller", "."]
+
+
+def test_marginals(run: Run, folder: Path) -> None:
+    model = load(folder / "crf.model")
+    columns = run("predict", folder / "crf.model", folder / "new.txt", "--marginals").out.splitlines()
+    records = run("predict", folder / "crf.model", folder / "new.txt", "--marginals", "--output-format", "jsonl").out
+    first = json.loads(records.splitlines()[0])
+    _, label, chance = columns[0].split()
+    assert label == first["labels"][0]
+    assert set(first["marginals"][0]) == set(model.classes_)
+    assert first["marginals"][0][label] == pytest.approx(float(chance), abs=1e-4)
+    assert sum(first["marginals"][0].values()) == pytest.approx(1, abs=1e-4)
+
+
+def test_kbest(run: Run, folder: Path) -> None:
+    lines = run("predict", folder / "crf.model", folder / "new.txt", "--kbest", 3).out.splitlines()
+    ranked = json.loads(lines[0])["kbest"]
+    assert ranked[0]["labels"] == json.loads(lines[0])["labels"]
+    assert 1 >= ranked[0]["probability"] >= ranked[1]["probability"] >= ranked[2]["probability"] > 0
+
+
+def test_conllu(run: Run, tmp_path: Path) -> None:
+    rows = "1\tThe\tthe\tDET\tDT\t_\t_\t_\t_\t_\n2\tdog\tdog\tNOUN\tNN\tNumber=Sing\t_\t_\t_\t_\n\n"
+    data = tmp_path / "a.conllu"
+    data.write_text("# text = The dog\n" + rows * 3)
+    options = ["--columns", "form,lemma", "--label-column", "xpos"]
+    assert run("train", data, "-o", tmp_path / "m", "-q", *options).code == 0
+    run("predict", tmp_path / "m", data, "-o", tmp_path / "b.conllu", *options)
+    X, y = read_conllu(tmp_path / "b.conllu", columns=["form", "lemma"], label="xpos")
+    assert (X[0], y[0]) == ([("The", "the"), ("dog", "dog")], ["DT", "NN"])
+
+
+def test_partial_labels(run: Run, folder: Path, tmp_path: Path) -> None:
+    lines = (folder / "train.tsv").read_text().splitlines()
+    partial = [line.split("\t")[0] + "\t?" if i % 5 == 2 and line else line for i, line in enumerate(lines)]
+    (tmp_path / "p.tsv").write_text("\n".join(partial))
+    said = run("train", tmp_path / "p.tsv", "-o", tmp_path / "m", "--partial", "-q", "--json", "--max-iterations", 5)
+    assert said.json["solver"] == "lbfgs"
+    assert "?" not in said.json["model"]["labels"]
+
+
+def test_templates_from_options_and_file(run: Run, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text("# the neighbours\nword[-1] & word\n\n  word[1].shape()\n")
+    arguments = ["train", folder / "train.tsv", "-o", tmp_path / "m", "-q", "-t", "word", "--templates"]
+    assert run(*arguments, tmp_path / "t.txt").code == 0
+    assert load(tmp_path / "m").features == ["word", "word[-1] & word", "word[1].shape()"]
+    assert "word[-1] & word" in run("inspect", tmp_path / "m").out
+
+
+def test_options_reach_the_learner(run: Run, folder: Path, tmp_path: Path) -> None:
+    options = ["--l2", "0.5", "--min-count", 2, "--seed", 7, "--set", "boundaries=no", "--set", "max-iterations=3"]
+    said = run("train", folder / "train.jsonl", "-o", tmp_path / "m", "-q", *options)
+    assert "NOT CONVERGED" in said.out
+    model = load(tmp_path / "m")
+    assert (model.l2, model.min_count, model.random_state, model.boundaries) == (0.5, 2, 7, False)
+    run("train", folder / "train.tsv", "-o", tmp_path / "h", "-l", "hmm", "--smoothing", 2, "--set", "unknown=none")
+    hmm = load(tmp_path / "h")
+    assert (hmm.start_smoothing, hmm.emission_smoothing, hmm.unknown) == (2, 2, None)
+
+
+def test_jsonl_output_can_be_read_back(run: Run, folder: Path, tmp_path: Path) -> None:
+    run("predict", folder / "crf.model", folder / "new.txt", "--kbest", 2, "--marginals", "-o", tmp_path / "o.jsonl")
+    X, y = read_jsonlines(tmp_path / "o.jsonl")
+    assert list(map(len, X)) == [len(labels) for labels in y]

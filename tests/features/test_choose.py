@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sidelight.errors import DataError
+from sidelight.features.arrays import ArrayEncoder
+from sidelight.features.choose import choose_encoder, default_templates
+from sidelight.features.dicts import DictEncoder
+from sidelight.features.templates import TemplateEncoder
+
+
+@pytest.mark.parametrize(
+    ("X", "kind"),
+    [
+        ([["a"]], TemplateEncoder),
+        ([[("a", "X")]], TemplateEncoder),
+        ((("a", "b"),), TemplateEncoder),
+        ([[{"f": 1}]], DictEncoder),
+        ([np.ones((2, 3))], ArrayEncoder),
+        (np.ones((2, 2, 3)), ArrayEncoder),
+        ([sparse.csr_array(np.ones((2, 3)))], ArrayEncoder),
+    ],
+)
+def test_the_first_token_decides(X, kind):
+    encoder = choose_encoder(X, None, 2, 1)
+    assert type(encoder) is kind
+    assert encoder.min_count == 2
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ([], "no sequences were given"),
+        ("abc", "X must be a list of sequences, got str"),
+        (None, "X must be a list of sequences, got NoneType"),
+        (iter([["a"]]), "X must be a list of sequences"),
+        (["a b c"], "its first element is a string; split it first"),
+        ([{"a": 1}], "a sequence must be a list of tokens or an array, got dict"),
+        ([3], "a sequence must be a list of tokens or an array, got int"),
+        ([[]], "sequence 0 is empty"),
+        ([[3]], "a token must be a string, a tuple of strings or a feature dict, got 3"),
+        ([[()]], "a token must be a string"),
+    ],
+)
+def test_other_inputs_are_refused(X, message):
+    with pytest.raises(DataError, match=message):
+        choose_encoder(X, None, 1, 1)
+
+
+@pytest.mark.parametrize(("X", "kind"), [([[{"f": 1}]], "feature dicts"), ([np.ones((2, 3))], "arrays")])
+def test_templates_need_columns(X, kind):
+    with pytest.raises(DataError, match=f"but X holds {kind}; leave `features` out"):
+        choose_encoder(X, ["word"], 1, 1)
+
+
+def test_default_templates_use_every_column():
+    for width in (1, 2, 4):
+        used = {c.index for t in default_templates(width) for c in t.columns}
+        assert used == set(range(width))
+        assert len(set(default_templates(width))) == len(default_templates(width))

@@ -1,0 +1,91 @@
+"""Sparse sums against dense matrix products."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sidelight.kernels import linear
+
+TOKENS, ATTRIBUTES, LABELS = 30, 12, 5
+
+
+class Problem:
+    """Random rows and a random set of (attribute, label) weights, sparse and dense."""
+
+    def __init__(self, seed, with_values, heavy):
+        rng = np.random.default_rng(seed)
+        self.rng = rng
+        F = rng.normal(size=(TOKENS, ATTRIBUTES)) * (rng.random((TOKENS, ATTRIBUTES)) < 0.3)
+        rows = sparse.csr_array(F if with_values else (F != 0).astype(float))
+        self.F = rows.toarray()
+        self.rows = (
+            rows.indptr.astype(np.int64),
+            rows.indices.astype(np.int32),
+            rows.data if with_values else np.empty(0),
+        )
+        self.there = rng.random((ATTRIBUTES, LABELS)) < 0.5
+        self.there[3] = False
+        self.pointer = np.concatenate(([0], np.cumsum(self.there.sum(axis=1)))).astype(np.int64)
+        self.label = np.nonzero(self.there)[1].astype(np.int32)
+        self.w = rng.normal(size=len(self.label))
+        self.W = np.zeros((ATTRIBUTES, LABELS))
+        self.W[self.there] = self.w
+        self.heavy = np.empty(0, np.int32)
+        if heavy:
+            self.heavy = np.full(ATTRIBUTES, -1, np.int32)
+            chosen = rng.permutation(ATTRIBUTES)[:5]
+            self.heavy[chosen] = np.arange(5)
+        self.dense = np.zeros((5 if heavy else 0, LABELS))
+
+    def scores(self):
+        linear.spread(self.pointer, self.label, self.w, self.heavy, self.dense)
+        unary = np.ones((TOKENS, LABELS))
+        linear.add_scores(*self.rows, self.pointer, self.label, self.w, self.heavy, self.dense, unary)
+        return unary - 1
+
+    def expectations(self, mass):
+        out, dense = np.zeros(len(self.w)), np.zeros_like(self.dense)
+        linear.add_expectations(*self.rows, self.pointer, self.label, mass, self.heavy, dense, out)
+        linear.collect(self.pointer, self.label, dense, self.heavy, out)
+        return out
+
+
+problems = pytest.mark.parametrize(
+    "problem", [Problem(s, v, h) for s in range(3) for v in (False, True) for h in (False, True)]
+)
+
+
+@problems
+def test_scores_are_a_matrix_product(problem):
+    np.testing.assert_allclose(problem.scores(), problem.F @ problem.W, atol=1e-12)
+
+
+@problems
+def test_expectations_are_the_transposed_product(problem):
+    mass = problem.rng.normal(size=(TOKENS, LABELS))
+    np.testing.assert_allclose(problem.expectations(mass), (problem.F.T @ mass)[problem.there], atol=1e-12)
+
+
+@problems
+def test_one_is_the_adjoint_of_the_other(problem):
+    mass = problem.rng.normal(size=(TOKENS, LABELS))
+    np.testing.assert_allclose((problem.scores() * mass).sum(), problem.w @ problem.expectations(mass))
+
+
+@problems
+def test_moving_weights_tells_the_growth_of_the_norm(problem):
+    mass, w = problem.rng.normal(size=(TOKENS, LABELS)), problem.w.copy()
+    growth = linear.move_weights(*problem.rows, problem.pointer, problem.label, mass, -0.3, w)
+    np.testing.assert_allclose(w, problem.w - 0.3 * (problem.F.T @ mass)[problem.there], atol=1e-12)
+    np.testing.assert_allclose(growth, w @ w - problem.w @ problem.w, atol=1e-12)
+
+
+@problems
+def test_rows_may_be_a_part_of_a_batch(problem):
+    indptr, indices, values = problem.rows
+    unary = np.zeros((7, LABELS))
+    linear.spread(problem.pointer, problem.label, problem.w, problem.heavy, problem.dense)
+    linear.add_scores(
+        indptr[10:18], indices, values, problem.pointer, problem.label, problem.w, problem.heavy, problem.dense, unary
+    )
+    np.testing.assert_allclose(unary, (problem.F @ problem.W)[10:17], atol=1e-12)

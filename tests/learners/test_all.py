@@ -1,0 +1,38 @@
+"""Every learner on every form of input."""
+
+import pytest
+
+import sidelight
+from sidelight import CRF, HMM, SemiCRF, StructuredPerceptron, pos, word
+from tests.learner_kit import check_learner
+from tests.learners.samples import FORMS, labelled
+
+CASES = [
+    (HMM(), "words"),
+    (HMM(word.lower(), unknown=None, emission_smoothing=0.5), "columns"),
+    (CRF(solver="lbfgs", tolerance=0.02), "words"),
+    (CRF(order=2, l1=0.1, l2=0.5, tolerance=0.02, features=["word", "word[-1] & word"]), "words"),
+    (CRF(solver="eg", boundaries=False), "words"),
+    (CRF(solver="eg", features=[word, pos[-1] & pos, ~word.isdigit()], all_weights=True), "columns"),
+    (CRF(solver="eg", min_count=2), "dicts"),
+    (CRF(solver="eg"), "sparse"),
+    (CRF(solver="lbfgs", order=2, tolerance=0.02), "arrays"),
+    (SemiCRF(), "words"),
+    (SemiCRF(features=[word, pos], begin_features=[pos[-1] & pos], end_features=[], length=False), "columns"),
+    (SemiCRF(min_count=2, boundaries=False, max_length=6), "dicts"),
+    (SemiCRF(all_weights=True, end_features=[]), "arrays"),
+    (StructuredPerceptron(), "words"),
+    (StructuredPerceptron(order=2, margin=1.0, random_state=3), "columns"),
+    (StructuredPerceptron(epochs=3), "dicts"),
+    (StructuredPerceptron(all_weights=True), "arrays"),
+]
+
+
+@pytest.mark.parametrize(("learner", "form"), CASES, ids=lambda value: str(value)[:40])
+def test_conventions(learner, form, tmp_path):
+    X, y = labelled()
+    check_learner(learner, FORMS[form](X), y, tmp_path)
+
+
+def test_no_learner_is_left_out():
+    assert {type(learner).__name__ for learner, _ in CASES} == set(sidelight.LEARNERS)

@@ -1,0 +1,53 @@
+from rich.console import Console, RenderableType
+
+from sidelight import HMM, generate_references
+from sidelight.report.evaluation import compare, evaluate
+from sidelight.report.tables import confusion_table, evaluation_page, transitions_table
+from sidelight.report.weights import strongest_weights, transition_scores, weights_by_label
+
+
+def shown(part: RenderableType, width: int = 100) -> str:
+    console = Console(width=width, force_terminal=False)
+    with console.capture() as capture:
+        console.print(part)
+    return capture.get()
+
+
+def test_numbers_of_the_page() -> None:
+    page = shown(evaluation_page(compare([["a", "a", "b", "b"]], [["a", "a", "b", "a"]]), 100, confusion=True))
+    assert "accuracy 75.00 %" in page
+    assert ["a", "66.67", "100.00", "80.00", "2", "3", "2"] in [line.split() for line in page.splitlines()]
+    assert ["b", "b", "1", "1"] in [line.split() for line in page.splitlines()]
+
+
+def test_wide_matrices_become_lists() -> None:
+    labels = [f"label{k}" for k in range(40)]
+    found = compare([labels], [[*labels[1:], labels[0]]]).confusion
+    text = shown(confusion_table(found, 100))
+    assert "Most frequent confusions (40 in all" in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_evaluation_is_that_of_the_metrics() -> None:
+    X, y = generate_references(30)
+    model = HMM().fit(X[:20], y[:20])
+    found = evaluate(model, X[20:], y[20:])
+    assert found.accuracy == model.score(X[20:], y[20:])
+    assert (found.sequences, found.skipped) == (10, 0)
+    assert sum(map(sum, found.confusion.matrix)) == found.tokens == sum(map(len, X[20:]))
+
+
+def test_transitions_and_weights() -> None:
+    X, y = generate_references(20)
+    model = HMM().fit(X, y)
+    scores = model.scores(X)
+    found = transition_scores(model)
+    assert found.pair == scores.pair[0].tolist()
+    assert found.start == scores.start.tolist()
+    assert "(start)" in shown(transitions_table(found, 120), 120)
+    assert "10 highest and lowest" in shown(transitions_table(found, 60), 60)
+    assert [w.label for w in strongest_weights(model, 2, "title")] == ["title", "title"]
+    assert strongest_weights(model, 0) == []
+    by_label = weights_by_label(model, 3)
+    assert set(by_label) == set(model.classes_)
+    assert all(w.weight > 0 and w.label == label for label, found in by_label.items() for w in found)

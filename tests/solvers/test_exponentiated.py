@@ -1,0 +1,115 @@
+import numpy as np
+import pytest
+
+from sidelight.features.encoded import Encoded
+from sidelight.scorers.linear import LinearScorer
+from sidelight.solvers import lbfgs
+from sidelight.solvers.exponentiated import minimize
+from sidelight.solvers.lbfgs import penalty
+from sidelight.solvers.losses import LogLoss
+from sidelight.structures.chain import Chain
+from sidelight.supervision import Signal, Targets
+from tests.solvers.test_losses import make
+
+LENGTHS = (1, 3, 6, 4, 5, 2, 1, 8)
+
+
+def lowest(loss, l2):
+    best = lbfgs.minimize(loss, np.zeros(loss.scorer.size), l1=0, l2=l2, tolerance=1e-10, max_iterations=5000)
+    assert best.converged
+    return best.weights, loss(best.weights)[0] + penalty(best.weights, 0, l2)
+
+
+def duals(solution):
+    """The dual objective after every pass."""
+    return np.array([s.objective if np.isnan(s.gap) else s.objective - s.gap for s in solution.steps])
+
+
+def run(loss, l2, tolerance, *, start=None, seed=0, max_iterations=2000):
+    start = np.zeros(loss.scorer.size) if start is None else start
+    return minimize(loss, start, l2=l2, tolerance=tolerance, max_iterations=max_iterations, seed=seed)
+
+
+@pytest.mark.parametrize(
+    ("l2", "all_weights", "labels"),
+    [(1.0, False, 1), (1.0, False, 2), (0.05, False, 3), (1.0, True, 4), (0.2, True, 2)],
+)
+def test_same_optimum_as_lbfgs(l2, all_weights, labels):
+    loss, _ = make(labels, lengths=LENGTHS, labels=labels, all_weights=all_weights)
+    w, value = lowest(loss, l2)
+    for tolerance in (1e-2, 1e-6):
+        found = run(loss, l2, tolerance)
+        reached = loss(found.weights)[0] + penalty(found.weights, 0, l2)
+        assert found.converged
+        np.testing.assert_allclose(found.last.objective, reached)
+        assert value - 1e-8 <= reached <= value + found.last.gap + 1e-8
+        assert found.last.gap <= tolerance * max(value, 1.0) * 1.01
+    np.testing.assert_allclose(found.weights, w, atol=0.01)
+
+
+@pytest.mark.parametrize("l2", [1.0, 0.05, 0.005])
+def test_the_dual_rises_and_stays_below_the_primal(l2):
+    for seed in range(2):
+        loss, _ = make(seed, lengths=LENGTHS)
+        _, value = lowest(loss, l2)
+        found = run(loss, l2, 1e-6, max_iterations=150)
+        trace = duals(found)
+        assert (np.diff(trace) >= -1e-7 * value).all()
+        assert (trace <= value * (1 + 1e-7)).all()
+        assert trace[-1] > trace[0]
+        assert l2 < 0.01 or trace[-1] > value * (1 - 1e-5)
+
+
+def test_says_when_it_did_not_get_there():
+    loss, _ = make(1, lengths=LENGTHS)
+    short = run(loss, 0.05, 1e-9, max_iterations=2)
+    assert not short.converged
+    assert [s.iteration for s in short.steps] == [1, 2]
+    assert short.last.gap > 1e-9 * short.last.objective
+
+
+def test_a_seed_fixes_the_result():
+    loss, _ = make(3, lengths=LENGTHS)
+    one, same, other = (run(loss, 0.5, 1e-4, seed=seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one.weights, same.weights)
+    assert not np.array_equal(one.weights, other.weights)
+    np.testing.assert_allclose(one.last.objective, other.last.objective, rtol=2e-4)
+
+
+def test_a_start_at_the_optimum_needs_few_passes():
+    loss, _ = make(4, lengths=LENGTHS)
+    w, value = lowest(loss, 0.1)
+    warm, cold = run(loss, 0.1, 1e-5, start=w), run(loss, 0.1, 1e-5)
+    assert warm.converged
+    assert len(warm.steps) <= 2 < len(cold.steps)
+    np.testing.assert_allclose(warm.last.objective, value, rtol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e3, 1e6])
+def test_feature_values_of_any_size(scale):
+    """Scores far beyond what exp can hold: the certificate stays true and the dual keeps rising."""
+    loss, _ = make(6, lengths=LENGTHS)
+    encoded = loss.encoded
+    large = Encoded(encoded.offsets, encoded.indptr, encoded.indices, encoded.values * scale, encoded.attributes)
+    scaled = LogLoss(loss.scorer, Chain(1), large, loss.targets)
+    found = run(scaled, 1.0, 1e-4, max_iterations=300)
+    assert np.isfinite(found.weights).all()
+    trace = duals(found)
+    assert np.isfinite(trace).all()
+    assert (np.diff(trace) >= -1e-6 * (1 + np.abs(trace[:-1]))).all()
+    objective = scaled(found.weights)[0] + penalty(found.weights, 0, 1.0)
+    np.testing.assert_allclose(found.last.objective, objective)
+    _, value = lowest(scaled, 1.0) if scale < 1 else (None, 0.0)
+    assert objective >= value - 1e-9
+
+
+def test_separable_data_are_learned_by_heart():
+    """One attribute per token tells the label, nothing else matters: a tiny penalty gives a tiny loss."""
+    offsets, y = np.array([0, 3, 5, 6]), np.array([0, 1, 2, 1, 0, 2], np.int32)
+    encoded = Encoded(offsets, np.arange(7), y.copy(), np.empty(0), 3)
+    targets = Targets((Signal.FULL,) * 3, y, None)
+    loss = LogLoss(LinearScorer.observed(encoded, targets, 3, all_weights=True), Chain(1), encoded, targets)
+    found = run(loss, 1e-3, 1e-3)
+    assert found.converged
+    assert loss(found.weights)[0] < 0.2
+    np.testing.assert_array_equal(Chain().argmax(loss.scorer.scores(encoded, found.weights)).labels, y)
