@@ -111,8 +111,8 @@ def test_max_length():
         DataError, match=r"sequence 0, token 0: a segment of 6 equal labels .* max_length = 5 \(1 such\)"
     ):
         SemiCRF(max_length=5).fit(X, y)
-    for bad in (0, -1):
-        with pytest.raises(DataError, match="max_length must be at least 1 or None"):
+    for bad in (0, -1, 2.5):
+        with pytest.raises(DataError, match="max_length must be a whole number"):
             SemiCRF(max_length=bad).fit(X, y)
     predicted = SemiCRF(max_length=6).fit(X, y).predict([["a"] * 20])[0]
     longest = max(len(run) for run in "".join(predicted).replace("AB", "A|B").replace("BA", "B|A").split("|"))

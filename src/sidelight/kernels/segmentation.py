@@ -468,11 +468,8 @@ def backward(
     n, L = u.shape
     M = length.shape[0]
     reference, sums, out, weight = rows[0], rows[1], rows[2], rows[3]
-    on_token[:] = 0.0
-    on_open[:] = 0.0
-    on_close[:] = 0.0
-    on_pair[:] = 0.0
-    on_length[:] = 0.0
+    for table in (on_token, on_open, on_close, on_pair, on_length):
+        clear(table)
     for c in range(L):
         reference[c] = -np.inf
         enter(n, c, prefix[n, c] + closes[n - 1, c], n, n + 1, logs, linear, reference)
@@ -582,6 +579,14 @@ def open_pairs(
                 on_pair[a, c] += np.exp(closed[a] + pair[a, c] + following[c] - log_partition)
         for c in range(L):
             following[c] += pair_top[c]
+
+
+@inner
+def clear(table: Floats) -> None:
+    """All zero."""
+    for r in range(table.shape[0]):
+        for c in range(table.shape[1]):
+            table[r, c] = 0.0
 
 
 @inner

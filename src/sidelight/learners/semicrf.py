@@ -3,6 +3,7 @@
 import warnings
 from dataclasses import replace
 from math import ceil
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -154,8 +155,8 @@ class SemiCRF(StructuredLearner[SegmentParts]):
             raise DataError(f"tolerance must be positive, got {self.tolerance!r}")
         if not self.max_iterations >= 1:
             raise DataError(f"max_iterations must be at least 1, got {self.max_iterations!r}")
-        if self.max_length is not None and not self.max_length >= 1:
-            raise DataError(f"max_length must be at least 1 or None, got {self.max_length!r}")
+        if self.max_length is not None and not (isinstance(self.max_length, Integral) and self.max_length >= 1):
+            raise DataError(f"max_length must be a whole number of at least 1 or None, got {self.max_length!r}")
 
     def _longest(self, offsets: Longs, outputs: Ints) -> int:
         """Most tokens of a segment; an error where training data have longer ones."""
@@ -170,7 +171,7 @@ class SemiCRF(StructuredLearner[SegmentParts]):
                 f"sequence {sequence}, token {token}: a segment of {cut.lengths[long[0]]} equal labels is longer than "
                 f"max_length = {self.max_length} ({len(long)} such); raise max_length or use None"
             )
-        return self.max_length
+        return int(self.max_length)
 
     @property
     def max_length_(self) -> int:
@@ -211,7 +212,8 @@ class SemiCRF(StructuredLearner[SegmentParts]):
         for place, u in (("first", first), ("last", last)):
             for text, row in self._place_reasons(place, getattr(encoded, place), u):
                 add(_TITLES[place] + text, row)
-        add(f"length {last - first + 1}", scores.length[:, last - first])
+        step = self.scorer_.token.tables(self.scorer_.weights_of("token", self.weights_))[0][0].diagonal()
+        add(f"length {last - first + 1}", scores.length[:, last - first] + (last - first) * step)
         if s == 0:
             add("first label", scores.start)
         else:

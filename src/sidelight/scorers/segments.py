@@ -154,9 +154,10 @@ class SegmentWeights:
         if len(length) == 1:  # all tokens are one segment, however many there are
             more = int(np.diff(encoded.offsets).max(initial=1)) - length.shape[1]
             length = np.pad(length, ((0, 0), (0, max(0, more))), mode="edge")
-        length = length + np.diagonal(pair)[:, None] * np.arange(length.shape[1])
+        step = np.diagonal(pair).copy()  # m - 1 steps: one for every token, less one where a segment opens
         np.fill_diagonal(pair, -np.inf)
-        return SegmentParts(encoded.offsets, token.unary, opens, closes, pair, length, token.start, token.end)
+        unary, opens = token.unary + step, opens - step
+        return SegmentParts(encoded.offsets, unary, opens, closes, pair, length, token.start, token.end)
 
 
 @dataclass(frozen=True)
@@ -174,7 +175,7 @@ class SegmentExpectation:
         rows = _segments(encoded)
         types = np.zeros(len(parts.unary), np.int32)
         pair = parts.pair.copy()
-        np.fill_diagonal(pair, parts.length @ np.arange(parts.longest))
+        np.fill_diagonal(pair, parts.unary.sum(axis=0) - parts.opens.sum(axis=0))
 
         def chain(unary: Floats) -> ChainParts:
             return ChainParts(parts.offsets, unary, pair[None], types, parts.start, parts.end)
