@@ -12,9 +12,12 @@ __version__ = "0.1.0.dev0"
 _HOME = {
     "CRF": "learners.crf",
     "HMM": "learners.hmm",
+    "SemiCRF": "learners.semicrf",
     "StructuredPerceptron": "learners.perceptron",
     "Chain": "structures.chain",
     "ChainParts": "structures.chain",
+    "Segmentation": "structures.segmentation",
+    "SegmentParts": "structures.segmentation",
     "GOOD": "supervision",
     "BAD": "supervision",
     "word": "features.columns",
@@ -72,7 +75,7 @@ _HOME = {
     "Infeasible": "errors",
     "ModelFileError": "errors",
 }
-LEARNERS = ("HMM", "CRF", "StructuredPerceptron", "CCM", "Codl", "EM", "SelfTraining")
+LEARNERS = ("HMM", "CRF", "StructuredPerceptron", "SemiCRF", "CCM", "Codl", "EM", "SelfTraining")
 __all__ = sorted([*_HOME, "LEARNERS", "__version__", "learners_by_name"])
 
 

@@ -4,7 +4,7 @@ from .conftest import Run
 def test_json(run: Run) -> None:
     said = run("demo", "--labeled", 20, "--labeled", 4, "--test", 30, "--json").json
     assert [(r["learner"], r["labeled"]) for r in said["results"]] == [
-        (name, count) for name in ("HMM", "CRF", "StructuredPerceptron") for count in (4, 20)
+        (name, count) for name in ("HMM", "CRF", "SemiCRF", "StructuredPerceptron") for count in (4, 20)
     ]
     assert all(0.2 < r["accuracy"] <= 1 and 0 < r["f1"] <= 1 for r in said["results"])
     assert (said["weights_labeled"], said["examples_labeled"]) == (20, 20)

@@ -13,10 +13,11 @@ class LearnerName(StrEnum):
 
     crf = "crf"
     hmm = "hmm"
+    semicrf = "semicrf"
     perceptron = "perceptron"
 
 
-CLASSES = {"crf": "CRF", "hmm": "HMM", "perceptron": "StructuredPerceptron"}
+CLASSES = {"crf": "CRF", "hmm": "HMM", "semicrf": "SemiCRF", "perceptron": "StructuredPerceptron"}
 
 # Options that are not called as the parameter they set, or that set several.
 _PARAMETERS = {
@@ -24,7 +25,10 @@ _PARAMETERS = {
     "seed": ("random_state",),
     "smoothing": ("start_smoothing", "transition_smoothing", "emission_smoothing"),
 }
-_NOT_HERE = {"features": "--template", "verbose": "--quiet", "n_jobs": "--jobs", "warm_start": "Python"}
+_NOT_HERE = {
+    "features": "--template", "verbose": "--quiet", "n_jobs": "--jobs", "warm_start": "Python",
+    "begin_features": "Python", "end_features": "Python",
+}  # fmt: skip
 
 
 def make_learner(
@@ -86,7 +90,9 @@ def _parse_setting(name: str, setting: str, known: Mapping[str, Any]) -> tuple[s
 
 
 def _value(parameter: str, text: str, default: Any) -> Any:
-    """The text as the type of the default."""
+    """The text as the type of the default; None may become a whole number or a text."""
+    if default is None and text.isdecimal():
+        return int(text)
     if isinstance(default, str) or default is None:
         return None if text.lower() == "none" else text
     try:

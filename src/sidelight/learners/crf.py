@@ -11,6 +11,7 @@ from ..errors import DataError, NotSupported
 from ..features.encoded import State
 from ..kernels.compiling import Floats
 from ..progress import progress
+from ..scorers.linear import LinearScorer
 from ..solvers import exponentiated, lbfgs
 from ..solvers.lbfgs import Solution, Step
 from ..solvers.losses import LogLoss
@@ -156,7 +157,7 @@ class CRF(LinearLearner):
             raise DataError(f"solver must be 'auto', 'eg' or 'lbfgs', got {self.solver!r}")
         return self.solver
 
-    def _solve(self, solver: str, loss: LogLoss, start: Floats, on_step: Any) -> Solution:
+    def _solve(self, solver: str, loss: LogLoss[LinearScorer], start: Floats, on_step: Any) -> Solution:
         if solver == "eg":
             return exponentiated.minimize(
                 loss,

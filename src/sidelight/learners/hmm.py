@@ -12,8 +12,7 @@ from ..features.encoded import Encoded, State
 from ..features.symbols import SymbolEncoder
 from ..kernels.compiling import Floats
 from ..scorers.hmm import HMMCounts, HMMScorer
-from ..scorers.linear import indicator
-from ..structures.chain import ChainParts
+from ..structures.chain import ChainParts, indicator
 from ..supervision import Signal, learns_from
 from .base import SequenceLearner
 

@@ -1,4 +1,4 @@
-"""The demo's computing: three learners on a growing handful of generated references. `demo_page` prints it."""
+"""The demo's computing: every learner on a growing handful of generated references. `demo_page` prints it."""
 
 import time
 from collections.abc import Sequence
