@@ -97,6 +97,10 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
         """The label of every token of outputs as the structure writes them."""
         return outputs
 
+    def _models(self) -> dict[str, Any]:
+        """Fitted learners inside this one, by attribute; a model file keeps them too."""
+        return {}
+
     def _state(self) -> State:
         """Fitted values and arrays beside those of the encoder."""
         raise NotImplementedError

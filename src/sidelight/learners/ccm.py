@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError, NotSupported
+from ..features.encoded import State
 from ..inference.compiled import CompiledRules, WeighedRules, learn_penalties, penalties
 from ..inference.constrained import Constrained, Method, best_outputs
 from ..kernels.compiling import Floats, Ints
@@ -158,6 +159,15 @@ class CCM(RuleLearner):
         model.base_, model.classes_ = fitted, fitted.classes_
         model.penalties_ = penalties(list(rules), model._default(), None)
         return model
+
+    def _models(self) -> dict[str, Any]:
+        return {"base_": getattr(self, "base_", None)}
+
+    def _state(self) -> State:
+        return {}, {"penalties": self.penalties_}
+
+    def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
+        self.penalties_ = arrays["penalties"]
 
     def scores(self, X: Any) -> ChainParts:
         """The base model's scores."""

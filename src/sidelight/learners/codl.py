@@ -13,6 +13,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from ..errors import DataError
+from ..features.encoded import State
 from ..features.templates import sequence_offsets
 from ..inference.compiled import CompiledRules, WeighedRules, learn_penalties, penalties, times
 from ..inference.constrained import Constrained, Method, best_outputs
@@ -183,6 +184,14 @@ class Codl(Mixture, RuleLearner):
                     y.append(words[a:b])
         learned = learn_penalties(rules.violations(found.labels[0]).sum(axis=0), len(found.labels[0]))
         return fit_on(self.base, X, y, classes), penalties(self._rule_list(), self._default(), learned)
+
+    def _state(self) -> State:
+        steps = [[s.iteration, s.objective, s.violations, s.changed] for s in self.trace_]
+        return {"weight": self.weight_, "trace": steps}, {"penalties": self.penalties_}
+
+    def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
+        self.weight_, self.penalties_ = values["weight"], arrays["penalties"]
+        self.trace_ = tuple(CodlStep(*step) for step in values["trace"])
 
     def _rules(self, X: Any) -> WeighedRules:
         rules = super()._rules(X)

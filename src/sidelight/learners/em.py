@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ..errors import DataError, NotSupported
+from ..features.encoded import State
 from ..features.templates import sequence_offsets
 from ..progress import progress
 from ..structures.chain import ChainParts
@@ -105,6 +106,12 @@ class EM(Mixture, SequenceLearner):
         offsets = sequence_offsets(pool)
         rng = np.random.default_rng(self.random_state)
         return ChainParts.of(offsets, rng.uniform(size=(int(offsets[-1]), labels)), np.zeros((labels, labels)))
+
+    def _state(self) -> State:
+        return {"weight": self.weight_, "trace": [[s.iteration, s.objective] for s in self.trace_]}, {}
+
+    def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
+        self.weight_, self.trace_ = values["weight"], tuple(EMStep(*step) for step in values["trace"])
 
     def explain(self, x: Any, position: int, *, top: int = 10) -> Explanation:
         """Not offered for a mixture of two models."""

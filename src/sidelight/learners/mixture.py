@@ -55,6 +55,9 @@ class Mixture:
     driven_: Any
     weight_: float
 
+    def _models(self) -> dict[str, Any]:
+        return {"base_": getattr(self, "base_", None), "driven_": getattr(self, "driven_", None)}
+
     def scores(self, X: Any) -> ChainParts:
         """β times the scores of the supervised model plus 1 - β times those of the other."""
         check_is_fitted(self, "classes_")

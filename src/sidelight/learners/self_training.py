@@ -5,6 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..errors import DataError
+from ..features.encoded import State
 from ..progress import progress
 from ..structures.chain import ChainParts
 from ..supervision import Signal, label_set, learns_from
@@ -75,6 +76,15 @@ class SelfTraining(SequenceLearner):
         """The last model's scores."""
         scores: ChainParts = self.base_.scores(X)
         return scores
+
+    def _models(self) -> dict[str, Any]:
+        return {"base_": getattr(self, "base_", None)}
+
+    def _state(self) -> State:
+        return {"kept": list(self.kept_)}, {}
+
+    def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
+        self.kept_ = tuple(values["kept"])
 
     def explain(self, x: Any, position: int, *, top: int = 10) -> Explanation:
         """What speaks for a label in the last model."""

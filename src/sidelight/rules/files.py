@@ -44,6 +44,16 @@ def parse_rule(text: str, words: Mapping[str, Any] | None = None) -> Rule:
     return value
 
 
+def saved_text(rule: Rule) -> str:
+    """The rule as text that `parse_rule` reads back; a rule with a Python function in it has none."""
+    text = repr(rule)
+    try:
+        parse_rule(text)
+    except DataError:
+        raise DataError(f"the rule {rule.title!r} cannot be written to a file: it holds a Python function") from None
+    return text
+
+
 def read_rules(source: str | PathLike[str]) -> list[Rule]:
     """Read a TOML file of rules; errors name the file, line and column."""
     lines = read_lines(source)
