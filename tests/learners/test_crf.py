@@ -6,7 +6,7 @@ import pytest
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
-from sidelight import CRF, GOOD, word
+from sidelight import CRF, GOOD, generate_references, word
 from sidelight.errors import DataError, NotSupported
 from sidelight.structures.chain import Chain
 from tests.learners.samples import as_arrays, as_dicts, labelled
