@@ -230,10 +230,13 @@ def check_repeatable(learner, fitted, X, y):
     np.testing.assert_array_equal(anew.scores(X).pair, scores.pair)
     again = copy.deepcopy(fitted).fit(X, y)
     np.testing.assert_array_equal(again.scores(X).unary, scores.unary)
-    for n_jobs in (1, 3):
-        other = clone(learner).set_params(n_jobs=n_jobs).fit(X, y)
-        assert other.predict(X) == before
-        np.testing.assert_allclose(other.scores(X).unary, scores.unary, rtol=1e-6, atol=1e-8)
+    tokens = len(scores.unary)
+    copies = 3500 // tokens + 1  # enough for three shards
+    many_X, many_y = [*X] * copies, [*y] * copies
+    one, three = (clone(learner).set_params(n_jobs=n).fit(many_X, many_y) for n in (1, 3))
+    assert one.predict(many_X) == three.predict(many_X)
+    np.testing.assert_allclose(one.scores(X).unary, three.scores(X).unary, rtol=1e-6, atol=1e-8)
+    assert again.predict(X) == before
 
 
 def check_copies(fitted, X, folder):
@@ -256,7 +259,6 @@ def check_model_selection(learner, X, y):
     assert scores.shape == (3,)
     assert ((scores >= 0) & (scores <= 1)).all()
     search = GridSearchCV(learner, {"n_jobs": [1, 2]}, cv=2, error_score="raise").fit(X, y)
-    assert search.best_params_["n_jobs"] in (1, 2)
     np.testing.assert_allclose(search.score(X, y), clone(learner).fit(X, y).score(X, y))
 
 

@@ -6,7 +6,7 @@ import pytest
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
-from sidelight import CRF, GOOD, word
+from sidelight import CRF, GOOD, generate_references, word
 from sidelight.errors import DataError, NotSupported
 from sidelight.structures.chain import Chain
 from tests.learners.samples import as_arrays, as_dicts, labelled
@@ -263,8 +263,8 @@ def test_numbers_must_be_finite(bad):
         ({"l1": -1.0}, "l1 must be a finite number of at least 0, got -1.0"),
         ({"l2": float("inf")}, "l2 must be a finite number of at least 0, got inf"),
         ({"l2": float("nan")}, "l2 must be a finite number"),
-        ({"tolerance": 0.0}, "tolerance must be positive, got 0.0"),
-        ({"max_iterations": 0}, "max_iterations must be at least 1, got 0"),
+        ({"tolerance": 0.0}, "tolerance must be a finite number above 0, got 0.0"),
+        ({"max_iterations": 0}, "max_iterations must be a whole number of at least 1, got 0"),
         ({"order": 0}, "order must be 1 or 2, got 0"),
         ({"solver": "sgd"}, "solver must be 'auto', 'eg' or 'lbfgs', got 'sgd'"),
         ({"features": ["word["]}, "cannot read the expression"),
@@ -285,3 +285,25 @@ def test_inputs_of_another_kind_are_refused():
         words.predict(as_dicts(X))
     with pytest.raises(DataError, match="sequence 0: expected a list of tokens, got 'Ann runs'"):
         words.predict(["Ann runs"])
+
+
+@pytest.mark.parametrize("parameters", [{"l2": 0.0, "l1": 1.0}, {"l2": 1.0}])
+def test_without_a_gap_it_stops_near_the_optimum(parameters):
+    """Partial labels and l1 alone have no duality gap; "converged" must still mean near the optimum."""
+    X, y = generate_references(60, seed=5)
+    if "l1" not in parameters:
+        y = [[label if t % 3 else None for t, label in enumerate(labels)] for labels in y]
+    loose = CRF(["word", "word.shape()"], **parameters).fit(X, y)
+    tight = CRF(["word", "word.shape()"], tolerance=1e-7, max_iterations=3000, **parameters).fit(X, y)
+    assert loose.converged_
+    assert loose.trace_[-1].objective <= tight.trace_[-1].objective * 1.01
+
+
+def test_auto_leaves_the_dual_solver_where_it_would_crawl():
+    X, y = generate_references(10, seed=5)
+    assert CRF(["word"]).fit(X, y).solver_ == "eg"
+    assert CRF(["word"], l2=1e-3).fit(X, y).solver_ == "lbfgs"
+    dense = [np.random.default_rng(len(x)).normal(scale=30.0, size=(len(x), 5)) for x in X]
+    assert CRF(l2=1.0).fit(dense, y).solver_ == "lbfgs"
+    short = [[f"w{k}"] for k in range(40)]
+    assert CRF(["word"]).fit(short, [[f"label{k}"] for k in range(40)]).solver_ == "lbfgs"

@@ -75,7 +75,7 @@ def test_random_state_orders_the_visits():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"epochs": 0}, "epochs must be at least 1, got 0"),
+        ({"epochs": 0}, "epochs must be a whole number of at least 1, got 0"),
         ({"margin": -1.0}, "margin must be a finite number of at least 0, got -1.0"),
         ({"margin": float("nan")}, "margin must be a finite number"),
         ({"order": 3}, "order must be 1 or 2, got 3"),

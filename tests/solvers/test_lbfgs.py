@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize as scipy_minimize
 
-from sidelight.solvers.lbfgs import Step, duality_gap, minimize, penalty, reached, residual
+from sidelight.solvers.certificate import Step, duality_gap, penalty, reached, residual
+from sidelight.solvers.lbfgs import minimize
 from tests.solvers.test_losses import make
 
 LENGTHS = (1, 3, 6, 4, 5, 2)
@@ -127,18 +128,29 @@ def test_says_when_it_did_not_get_there():
     assert [s.iteration for s in short.steps] == [1, 2, 3]
 
 
-def test_without_a_bound_the_residual_decides():
+def test_without_a_bound_the_progress_decides():
     loss, _ = make(5, lengths=LENGTHS, partial=True)
     solution = minimize(
         loss, np.zeros(loss.scorer.size), l1=0, l2=0.1, tolerance=1e-4, max_iterations=1000, convex=False
     )
     assert solution.converged
     assert all(np.isnan(s.gap) for s in solution.steps)
-    _, gradient = loss(solution.weights)
-    assert np.abs(gradient + 0.2 * solution.weights).max() <= 1e-4
-    assert reached(Step(1, 5.0, np.nan, 1e-5), 1e-4)
-    assert not reached(Step(1, 5.0, np.nan, 1e-3), 1e-4)
-    assert not reached(Step(1, 5.0, np.nan, np.nan), 1e-4)
+    longer = minimize(loss, solution.weights, l1=0, l2=0.1, tolerance=1e-9, max_iterations=1000, convex=False)
+    assert solution.last.objective <= longer.last.objective * (1 + 1e-3)
+
+
+def test_when_to_stop():
+    def falling(*objectives, dual=np.nan):
+        return [Step(k, value, dual, 1.0) for k, value in enumerate(objectives, start=1)]
+
+    assert reached(falling(5.0, dual=5.0 - 4e-4), 1e-4)
+    assert not reached(falling(5.0, dual=5.0 - 6e-4), 1e-4)
+    flat = falling(*[5.0] * 10)
+    assert not reached(flat, 1e-4)
+    assert reached([*flat, Step(11, 5.0 - 4e-5, np.nan, 1.0)], 1e-4)
+    assert not reached([*flat, Step(11, 5.0 - 6e-5, np.nan, 1.0)], 1e-4)
+    assert reached([Step(1, 5.0, np.nan, 0.0)], 1e-4)
+    assert not reached([Step(1, np.nan, 4.0, np.nan)], 1e-4)
 
 
 def test_steps_tell_the_objective_of_the_weights_on_the_way():

@@ -99,6 +99,24 @@ def test_a_path_hidden_behind_tiny_probabilities_is_found():
     np.testing.assert_allclose(marginals.parts.unary[:, 1], 1.0)
 
 
+def test_unreachable_states_do_not_spoil_the_marginals():
+    """What could follow a state that no path reaches is beyond all bounds; it must not come back as NaN."""
+    length = 400
+    unary = np.zeros((length, 2))
+    unary[:, 0] = -8.0
+    scores = ChainParts.of(
+        np.array([0, length]),
+        unary,
+        np.array([[0.0, -np.inf], [-np.inf, 0.0]]),
+        start=np.array([0.0, -np.inf]),
+    )
+    marginals = Chain().marginals(scores)
+    np.testing.assert_allclose(marginals.log_partition, [-8.0 * length])
+    np.testing.assert_allclose(marginals.parts.unary[:, 0], 1.0)
+    np.testing.assert_allclose(marginals.parts.pair[0], [[length - 1, 0], [0, 0]])
+    np.testing.assert_allclose(Chain().entropy(scores), 0, atol=1e-9)
+
+
 def test_slow_decay_does_not_lose_the_better_path():
     """The forward mass of the winning path is far below the smallest double before its rival decays."""
     unary = np.zeros((12, 2))
@@ -178,6 +196,16 @@ def test_bad_scores_are_refused():
         ChainParts.of(np.array([0, 1, 1, 2]), unary, pair)
     with pytest.raises(DataError, match="pair_type needs one of"):
         ChainParts.of(offsets, unary, pair, pair_type=np.array([0, 1]))
+    with pytest.raises(DataError, match=r"start scores must have the shape \(2,\)"):
+        ChainParts.of(offsets, unary, pair, start=np.zeros(1))
+    with pytest.raises(DataError, match="pair scores must have the shape"):
+        ChainParts.of(offsets, unary, np.zeros((3, 3)))
+    with pytest.raises(DataError, match="same pair types"):
+        ChainParts.of(offsets, unary, pair) + ChainParts.of(offsets, unary, np.zeros((2, 2, 2)))
+    with pytest.raises(DataError, match="a seed is a whole number"):
+        Chain().argmax(ChainParts.of(offsets, unary, pair), seed=-5)
+    with pytest.raises(DataError, match="n_jobs is a number of threads"):
+        Chain(n_jobs=0).argmax(ChainParts.of(offsets, unary, pair))
     with pytest.raises(DataError, match="temperature must be positive"):
         ChainParts.of(offsets, unary, pair).divide(0.0)
     with pytest.raises(DataError, match="k >= 1"):

@@ -15,7 +15,8 @@ from .compiling import Floats, Ints, Longs, Stream, inner, kernel
 
 # The scaled recursion is used only where it cannot lose a path: finite scores at a position, and finite arc scores,
 # span at most RANGE, and no reachable state falls below FLOOR. One step shrinks a state by at most exp(-2 RANGE),
-# about 1e-104, so a state passes (0, FLOOR) before it could vanish, and the sequence is done again in log space.
+# about 1e-104, so a state passes (0, FLOOR) before it could vanish, and the sequence is done again in log space. On the
+# way back only reachable states count, whose beta is at most 1 / FLOOR.
 RANGE = 120.0
 FLOOR = 1e-150
 
@@ -54,7 +55,8 @@ def best_path(
     """Viterbi over one sequence: writes `labels`, returns the score.
 
     u: (n, L), delta: workspace (n, B * L). No back pointers: the way back redoes one maximum per position. With a
-    stream, equal maxima are broken at random on the way back; else the lowest label wins.
+    stream, equal maxima are broken at random on the way back (each step evenly, so not evenly over tied outputs); else
+    the state of lowest number wins.
     """
     n, L = u.shape
     B = arcs.shape[2]
@@ -319,7 +321,9 @@ def backward(
         inverse = 1.0 / scale[t]
         for b in range(B):
             for c in range(L):
-                weight[b * L + c] = e[t, c] * beta[b * L + c] * inverse
+                # A state that no path reaches has no part in any path back, but its beta may be beyond all bounds.
+                reached = alpha[t, b * L + c] > 0.0
+                weight[b * L + c] = e[t, c] * beta[b * L + c] * inverse if reached else 0.0
         for b in range(B):
             w = weight[b * L : (b + 1) * L]
             for a in range(L):

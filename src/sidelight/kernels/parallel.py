@@ -10,6 +10,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import DataError
+
 R = TypeVar("R")
 
 # Below this many tokens a second thread costs more than it saves.
@@ -23,16 +25,24 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
-def thread_count(n_jobs: int) -> int:
-    """Threads meant by `n_jobs`, counted as scikit-learn does: -1 is every core, -2 all but one."""
+def thread_count(n_jobs: int | None) -> int:
+    """Threads meant by `n_jobs`, counted as scikit-learn does: None is one, -1 every core, -2 all but one."""
+    if n_jobs is None:
+        return 1
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
+        raise DataError(f"n_jobs is a number of threads, or -1 for every core, got {n_jobs!r}")
     if n_jobs > 0:
-        return n_jobs
+        return int(n_jobs)
     return max(1, available_cores() + 1 + n_jobs)
 
 
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="sidelight")
+
+
+if hasattr(os, "register_at_fork"):  # a forked process has the pool but not its threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 def shards(offsets: NDArray[np.int64], count: int) -> list[tuple[int, int]]:
@@ -44,7 +54,7 @@ def shards(offsets: NDArray[np.int64], count: int) -> list[tuple[int, int]]:
     return [(int(a), int(b)) for a, b in pairwise(edges)] or [(0, 0)]
 
 
-def map_shards(function: Callable[[int, int], R], offsets: NDArray[np.int64], n_jobs: int = -1) -> list[R]:
+def map_shards(function: Callable[[int, int], R], offsets: NDArray[np.int64], n_jobs: int | None = -1) -> list[R]:
     """`function(first, last)` for every shard, in threads; the results in shard order.
 
     The shards depend on `n_jobs` and the offsets only, so results summed in this order do not depend on timing.

@@ -7,6 +7,7 @@ structure than the chain derives from `StructuredLearner`.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from numbers import Integral, Real
 from os import PathLike
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
@@ -21,6 +22,16 @@ from ..metrics import token_accuracy
 from ..structures.chain import Chain, ChainParts
 from ..structures.protocol import Parts, Structure
 from ..supervision import Signal, Targets, check_lengths, encode_targets, kind_of, label_set, require
+
+
+def require_number(learner: Any, name: str, low: float, *, whole: bool = False, open_end: bool = False) -> None:
+    """Raise `DataError` unless a parameter is a finite (whole) number of at least `low` (above it, if open)."""
+    value = getattr(learner, name)
+    kind = Integral if whole else Real
+    good = isinstance(value, kind) and not isinstance(value, bool) and np.isfinite(float(value))
+    if not good or value < low or (open_end and value == low):
+        bound = f"above {low:g}" if open_end else f"of at least {low:g}"
+        raise DataError(f"{name} must be a {'whole' if whole else 'finite'} number {bound}, got {value!r}")
 
 
 class Scored(NamedTuple):

@@ -8,20 +8,23 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ..errors import DataError, NotSupported
-from ..features.encoded import State
+from ..features.encoded import Encoded, State
 from ..kernels.compiling import Floats
 from ..progress import progress
 from ..scorers.linear import LinearScorer
 from ..solvers import exponentiated, lbfgs
-from ..solvers.lbfgs import Solution, Step
+from ..solvers.certificate import Solution, Step
 from ..solvers.losses import LogLoss
 from ..supervision import Signal, learns_from
+from .base import require_number
 from .linear import LinearLearner, Prepared
 
-# Visiting one sequence at a time pays where there are many, and where the penalty is not negligible: beyond this
-# length, or below this l2, "auto" takes L-BFGS.
-_LONG = 2000
-_WEAK = 0.01
+# Where visiting one sequence after another does not pay, "auto" takes L-BFGS: with sequences longer than this, with a
+# mean squared length of a token's features above this times l2, or with so many labels that the label pairs of the
+# sequences outnumber the labels of the tokens by this factor, since they are kept in memory.
+_LONGEST = 2000
+_STEEPEST = 500.0
+_WIDEST = 4.0
 
 
 @learns_from(Signal.FULL, Signal.PARTIAL)
@@ -39,10 +42,11 @@ class CRF(LinearLearner):
         holds feature dicts or arrays.
     l1, l2 : penalties.
     solver : "eg", exponentiated gradient on the dual, is the fast one, for l1 = 0, l2 > 0, order 1 and full labels;
-        "lbfgs" does everything; "auto" takes the first where it applies, unless l2 < 0.01 or a sequence is longer
-        than 2,000 tokens. Both stop by the same certificate, and warn if they do not reach it.
+        "lbfgs" does everything; "auto" takes the first where it applies and is likely the faster one (not with very
+        long sequences, a tiny l2 for the size of the features, or hundreds of labels on short sequences). Both stop
+        by the same certificate, and warn if they do not reach it.
     tolerance : relative duality gap at which to stop; without an l2 penalty, and for partial labels, which make the
-        loss non-convex, the largest entry of the (sub)gradient, relative to the number of tokens.
+        loss non-convex, ten iterations that lower the objective by less than a tenth of that.
     max_iterations : passes or L-BFGS iterations.
     min_count : rarer attributes are dropped.
     order : 1 for label pairs, 2 for label triples as well.
@@ -57,7 +61,7 @@ class CRF(LinearLearner):
     Attributes
     ----------
     classes_ : labels; weights_ : weights; solver_ : the solver that ran; converged_ : whether it reached the
-    tolerance; trace_ : its steps, each with objective, gap and residual.
+    tolerance; trace_ : its steps, each with objective, dual, gap and residual.
     """
 
     def __init__(
@@ -97,15 +101,12 @@ class CRF(LinearLearner):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from sequences X and what is known of their labels y."""
-        for name in ("l1", "l2"):
-            if not 0 <= getattr(self, name) < np.inf:
-                raise DataError(f"{name} must be a finite number of at least 0, got {getattr(self, name)!r}")
-        if not self.tolerance > 0:
-            raise DataError(f"tolerance must be positive, got {self.tolerance!r}")
-        if not self.max_iterations >= 1:
-            raise DataError(f"max_iterations must be at least 1, got {self.max_iterations!r}")
+        require_number(self, "l1", 0)
+        require_number(self, "l2", 0)
+        require_number(self, "tolerance", 0, open_end=True)
+        require_number(self, "max_iterations", 1, whole=True)
         prepared = self._prepare(X, y)
-        solver = self._choose_solver(prepared.targets.full, int(np.diff(prepared.encoded.offsets).max()))
+        solver = self._choose_solver(prepared)
         loss = LogLoss(prepared.scorer, self._structure, prepared.encoded, prepared.targets)
         start = self._start(prepared)
         with progress("CRF", None, self.verbose) as tell:
@@ -133,29 +134,43 @@ class CRF(LinearLearner):
         start = np.zeros(prepared.scorer.size)
         if not self.warm_start or not hasattr(self, "weights_"):
             return start
-        same = prepared.classes == self.classes_ and _equal_states(prepared.encoder.state(), self.encoder_.state())
-        if not same or len(self.weights_) != len(start):
+        same = (
+            prepared.classes == self.classes_
+            and _equal_states(prepared.encoder.state(), self.encoder_.state())
+            and _equal_states(({}, prepared.scorer.arrays()), ({}, self.scorer_.arrays()))
+        )
+        if not same:
             raise DataError("warm_start needs the features and labels of the last fit; use a new CRF for other data")
         return np.asarray(self.weights_, np.float64)
 
-    def _choose_solver(self, full: bool, longest: int) -> str:
+    def _choose_solver(self, prepared: Prepared) -> str:
         obstacles = [
             reason
             for reason, holds in (
                 ("l1 = 0", self.l1 == 0),
                 ("l2 > 0", self.l2 > 0),
                 ("order = 1", self.order == 1),
-                ("full labels", full),
+                ("full labels", prepared.targets.full),
             )
             if not holds
         ]
         if self.solver == "auto":
-            return "lbfgs" if obstacles or longest > _LONG or self.l2 < _WEAK else "eg"
+            return "lbfgs" if obstacles or not self._suits_visits(prepared.encoded, len(prepared.classes)) else "eg"
         if self.solver == "eg" and obstacles:
             raise NotSupported(f"solver 'eg' needs {' and '.join(obstacles)}; use solver='lbfgs'")
         if self.solver not in ("eg", "lbfgs"):
             raise DataError(f"solver must be 'auto', 'eg' or 'lbfgs', got {self.solver!r}")
         return self.solver
+
+    def _suits_visits(self, encoded: Encoded, labels: int) -> bool:
+        """Whether exponentiated gradient, which visits one sequence after another, is likely the faster solver."""
+        values = encoded.values
+        squares = float(values @ values) if len(values) else float(len(encoded.indices))
+        return bool(
+            np.diff(encoded.offsets).max() <= _LONGEST
+            and squares / encoded.tokens <= _STEEPEST * self.l2
+            and len(encoded) * labels <= _WIDEST * encoded.tokens
+        )
 
     def _solve(self, solver: str, loss: LogLoss[LinearScorer], start: Floats, on_step: Any) -> Solution:
         if solver == "eg":
@@ -168,23 +183,21 @@ class CRF(LinearLearner):
                 seed=self._seed(),
                 on_step=on_step,
             )
-        convex = loss.targets.full
-        certified = convex and self.l2 > 0
         return lbfgs.minimize(
             loss,
             start,
             l1=self.l1,
             l2=self.l2,
-            tolerance=self.tolerance if certified else self.tolerance * loss.encoded.tokens,
+            tolerance=self.tolerance,
             max_iterations=self.max_iterations,
-            convex=convex,
+            convex=loss.targets.full,
             on_step=on_step,
         )
 
     def _state(self) -> State:
         values, arrays = super()._state()
         last = self.trace_[-1]
-        numbers = [None if np.isnan(v) else v for v in (last.objective, last.gap, last.residual)]
+        numbers = [None if np.isnan(v) else v for v in (last.objective, last.dual, last.residual)]
         step = [last.iteration, *numbers]
         return {**values, "solver": self.solver_, "converged": self.converged_, "last_step": step}, arrays
 

@@ -14,7 +14,7 @@ from ..kernels.compiling import Floats
 from ..scorers.hmm import HMMCounts, HMMScorer
 from ..structures.chain import ChainParts, indicator
 from ..supervision import Signal, learns_from
-from .base import SequenceLearner
+from .base import SequenceLearner, require_number
 
 
 @learns_from(Signal.FULL)
@@ -77,8 +77,7 @@ class HMM(SequenceLearner):
     def _add(self, X: Any, y: Any, classes: Any, encoder: SymbolEncoder, before: HMMCounts | None) -> Self:
         """Count X and y on top of what was counted before."""
         for name in ("start_smoothing", "transition_smoothing", "emission_smoothing"):
-            if not 0 <= getattr(self, name) < np.inf:
-                raise DataError(f"{name} must be a finite number of at least 0, got {getattr(self, name)!r}")
+            require_number(self, name, 0)
         if kind_of(X) != "columns":
             raise DataError("HMM emits words: give it tokens (strings or tuples); feature dicts and arrays suit CRF")
         found, targets = self._read_targets([len(x) for x in X], y, classes)

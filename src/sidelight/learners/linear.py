@@ -12,7 +12,7 @@ from ..kernels.compiling import Floats
 from ..scorers.linear import LinearScorer
 from ..structures.chain import ChainParts
 from ..supervision import Targets
-from .base import SequenceLearner
+from .base import SequenceLearner, require_number
 
 
 class Prepared(NamedTuple):
@@ -42,6 +42,9 @@ class LinearLearner(SequenceLearner):
         """Check the parameters, encode X and y, and lay out the weights."""
         if self.order not in (1, 2):
             raise DataError(f"order must be 1 or 2, got {self.order!r}")
+        require_number(self, "min_count", 0, whole=True)
+        if self.random_state is not None:
+            require_number(self, "random_state", 0, whole=True)
         encoder = choose_encoder(X, self.features, self.min_count, self.n_jobs)
         found, targets = self._read_targets(
             [_length(i, x) for i, x in enumerate(X)], y, self.classes if classes is None else classes

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Any, Self
 
-import numpy as np
-
-from ..errors import DataError, NotSupported
+from ..errors import NotSupported
 from ..features.encoded import Encoded, State
 from ..progress import progress
+from ..scorers.linear import LinearScorer
 from ..solvers.perceptron import PerceptronState, run
 from ..supervision import Signal, Targets, learns_from
+from .base import require_number
 from .linear import LinearLearner, _length
 
 
@@ -27,7 +27,8 @@ class StructuredPerceptron(LinearLearner):
 
     Attributes
     ----------
-    classes_ : labels; weights_ : averaged weights; mistakes_ : wrong tokens in each pass.
+    classes_ : labels; weights_ : averaged weights; mistakes_ : wrong tokens in each pass (with a margin, those that
+    missed it count as wrong).
 
     `predict_marginals` gives the softmax of the scores, which are not calibrated.
     """
@@ -63,9 +64,10 @@ class StructuredPerceptron(LinearLearner):
         """Learn from sequences X and their labels y."""
         self._check()
         prepared = self._prepare(X, y)
+        state = PerceptronState.zero(prepared.scorer)
+        self._run(prepared.scorer, prepared.encoded, prepared.targets, state, self.epochs)
         self._adopt(prepared)
-        self._state_ = PerceptronState.zero(self.scorer_)
-        return self._run(prepared.encoded, prepared.targets, self.epochs)
+        return self._keep(state)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """One more pass, over this batch.
@@ -74,39 +76,43 @@ class StructuredPerceptron(LinearLearner):
         Attributes that come later are ignored.
         """
         self._check()
-        if hasattr(self, "_state_"):
+        if hasattr(self, "_passes_"):
             _, targets = self._read_targets([_length(i, x) for i, x in enumerate(X)], y, self.classes_)
-            encoded = self.encoder_.transform(X)
-        elif hasattr(self, "weights_"):
+            state = self._passes_.copy()
+            self._run(self.scorer_, self.encoder_.transform(X), targets, state, 1)
+            return self._keep(state)
+        if hasattr(self, "weights_"):
             raise NotSupported("a perceptron read from a file cannot be trained on: it holds the average only; use fit")
-        else:
-            prepared = self._prepare(X, y, classes)
-            encoded, targets = prepared.encoded, prepared.targets
-            self._adopt(prepared)
-            self._state_ = PerceptronState.zero(self.scorer_)
-        return self._run(encoded, targets, 1)
+        prepared = self._prepare(X, y, classes)
+        state = PerceptronState.zero(prepared.scorer)
+        self._run(prepared.scorer, prepared.encoded, prepared.targets, state, 1)
+        self._adopt(prepared)
+        return self._keep(state)
 
     def _check(self) -> None:
-        if not self.epochs >= 1:
-            raise DataError(f"epochs must be at least 1, got {self.epochs!r}")
-        if not 0 <= self.margin < np.inf:
-            raise DataError(f"margin must be a finite number of at least 0, got {self.margin!r}")
+        require_number(self, "epochs", 1, whole=True)
+        require_number(self, "margin", 0)
 
-    def _run(self, encoded: Encoded, targets: Targets, passes: int) -> Self:
-        seed = self._seed(len(self._state_.mistakes))
+    def _run(
+        self, scorer: LinearScorer, encoded: Encoded, targets: Targets, state: PerceptronState, passes: int
+    ) -> None:
         with progress("perceptron", passes, self.verbose) as tell:
             run(
-                self.scorer_,
+                scorer,
                 encoded,
                 targets.labels,
-                self._state_,
+                state,
                 passes=passes,
                 margin=self.margin,
-                seed=seed,
+                seed=self._seed(len(state.mistakes)),
                 on_pass=lambda number, wrong: tell(number, f"{wrong} of {encoded.tokens} tokens wrong"),
             )
-        self.weights_ = self._state_.average()
-        self.mistakes_ = tuple(self._state_.mistakes)
+
+    def _keep(self, state: PerceptronState) -> Self:
+        """Take over what was learned: late, so that a fit that fails leaves the learner as it was."""
+        self._passes_ = state
+        self.weights_ = state.average()
+        self.mistakes_ = tuple(state.mistakes)
         return self
 
     def _state(self) -> State:

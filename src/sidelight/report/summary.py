@@ -76,7 +76,7 @@ def summarize_training(
         getattr(learner, "solver_", None),
         last.iteration if last else len(mistakes) if mistakes else None,
         getattr(learner, "converged_", None),
-        last.gap / max(last.objective, 1.0) if last and last.gap == last.gap else None,
+        last.relative_gap if last and last.gap == last.gap else None,
         mistakes[-1] if mistakes else None,
         dev,
     )

@@ -49,8 +49,8 @@ class HMMScorer:
     ) -> "HMMScorer":
         """Smoothed relative frequencies: so much is added to every count of that kind.
 
-        The classes of unknown words are counted as the words seen once are (a word's first occurrence is that of an
-        unknown word), and share the probability with the known ones.
+        The classes of unknown words get the counts of the words seen once, each of which might have been unknown, and
+        share the probability with the known words.
         """
         nothing = np.zeros((1, counts.emission.shape[1]))
         symbols = np.concatenate((counts.emission, encoder.class_counts(counts.emission), nothing)) + emission

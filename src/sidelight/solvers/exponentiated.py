@@ -1,12 +1,14 @@
-"""CRFs by online exponentiated gradient on the dual (Algorithm 5 of Chang 2011, by marginals; Collins et al. 2008).
+"""CRFs by online exponentiated gradient on the dual, by marginals over parts (Collins et al. 2008).
 
     primal  P(w) = Σ_i [log Z(x_i; w) - w·F(x_i, y_i)] + l2 ‖w‖²
     dual    D(α) = Σ_i H(α_i) - ‖Fᵀ(y - μ(α))‖² / (4 l2)
 
 Every sequence keeps a distribution over its outputs as scores θ_i over parts, and w = Fᵀ(y - μ) / (2 l2) at all times.
-A visit moves θ_i towards the scores under w, which is the exponentiated-gradient step, by a rate of the sequence's own
-that is halved until the dual rises; so the dual never falls, and P(w) - D(α) bounds the distance to the optimum.
-About twenty passes do what L-BFGS needs more than a hundred gradients for.
+A visit moves θ_i towards the scores under w, which is the exponentiated-gradient step (Algorithm 5 of Chang 2011 is the
+same step for the structural SVM), by a rate of the sequence's own that is halved until the dual rises; so the dual
+never falls but by rounding, and P(w) - D(α) bounds the distance to the optimum. About twenty passes do what L-BFGS
+needs more than a hundred gradients for. θ and μ are kept in single precision: gaps below about 1e-8 of the objective
+are out of reach.
 """
 
 from collections.abc import Callable
@@ -15,7 +17,7 @@ import numpy as np
 
 from ..kernels.compiling import Floats, Halves, Ints, Longs
 from ..scorers.linear import LinearScorer
-from .lbfgs import Solution, Step, penalty, reached, residual
+from .certificate import Solution, Step, penalty, reached, residual
 from .losses import LogLoss
 
 # Dual scores start at this value for the gold labels and at 0 for the others: nearly all mass on the gold output, so
@@ -36,8 +38,8 @@ def minimize(
 ) -> Solution:
     """Passes over the sequences in random order until the duality gap is at most tolerance * objective.
 
-    A non-zero `start` sets every θ_i to its scores there. The primal is looked at only when a pass gained little, so
-    earlier steps report the dual as objective with an unknown gap.
+    A non-zero `start` sets every θ_i to its scores there. The primal is worked out only when a pass gained little; the
+    steps before have a dual only.
     """
     from ..kernels import exponentiated
 
@@ -77,14 +79,14 @@ def minimize(
         if gain <= 0.5 * tolerance * abs(dual) or iteration == max_iterations:
             value, gradient = loss(weights)
             objective = value + penalty(weights, 0.0, l2)
-            step = Step(iteration, objective, objective - dual, residual(weights, gradient, 0.0, l2))
+            step = Step(iteration, objective, dual, residual(weights, gradient, 0.0, l2))
         else:
-            step = Step(iteration, dual, float("nan"), float("nan"))
+            step = Step(iteration, float("nan"), dual, float("nan"))
         steps.append(step)
         on_step(step)
-        if reached(step, tolerance):
+        if reached(steps, tolerance):
             break
-    return Solution(weights, tuple(steps), reached(steps[-1], tolerance))
+    return Solution(weights, tuple(steps), reached(steps, tolerance))
 
 
 def _count_pairs(out: Halves, offsets: Longs, labels: Ints, L: int) -> None:

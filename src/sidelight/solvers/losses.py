@@ -23,8 +23,8 @@ class LogLoss(Generic[S]):
     """Negative log-likelihood Σ_i log Z(x_i) - log Z(x_i, y_i) and its gradient Fᵀ(μ - target).
 
     Z(x, y) sums over the outputs that agree with what is known, so for a full label it is the score of that output
-    (Eq. 2.8 of Chang 2011 with its sign mended) and for a partial one the likelihood of all completions. Any structure
-    with marginals will do; `targets.labels` holds the outputs as it writes them.
+    (Eq. 2.8 of Chang 2011 with its sign mended, and C = 1 / (2 l2)) and for a partial one the likelihood of all
+    completions. Any structure with marginals will do; `targets.labels` holds the outputs as it writes them.
     """
 
     scorer: S

@@ -29,6 +29,10 @@ class PerceptronState:
         """Before the first visit."""
         return cls(np.zeros(scorer.size), np.zeros(scorer.size))
 
+    def copy(self) -> "PerceptronState":
+        """The same state, to go on from without changing this one."""
+        return PerceptronState(self.weights.copy(), self.late.copy(), self.clock, list(self.mistakes))
+
     def average(self) -> Floats:
         """Mean of the weights over all visits, the zero before the first one included."""
         return self.weights - self.late / self.clock

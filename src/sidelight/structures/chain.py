@@ -54,7 +54,12 @@ class ChainParts:
         """Parts from arrays, checked; what is left out is zero, and `pair` may be one (labels, labels) table."""
         unary = np.ascontiguousarray(unary, np.float64)
         tokens, labels = unary.shape
-        pair = np.ascontiguousarray(pair, np.float64).reshape(-1, labels, labels)
+        pair = np.ascontiguousarray(pair, np.float64)
+        if pair.shape[-2:] != (labels, labels):
+            raise DataError(
+                f"pair scores must have the shape ({labels}, {labels}) for {labels} labels, got {pair.shape}"
+            )
+        pair = pair.reshape(-1, labels, labels)
         types = np.zeros(tokens, np.int32) if pair_type is None else np.asarray(pair_type, np.int32)
         parts = cls(
             np.asarray(offsets, np.int64),
@@ -69,7 +74,13 @@ class ChainParts:
         return parts
 
     def _check(self) -> None:
-        tokens = len(self.unary)
+        tokens, L = self.unary.shape
+        for name, shape in (("start", (L,)), ("end", (L,)), ("triple", (L, L, L))):
+            table = getattr(self, name)
+            if table is not None and table.shape != shape:
+                raise DataError(f"{name} scores must have the shape {shape} for {L} labels, got {table.shape}")
+        if len(self.offsets) == 0:
+            raise DataError("offsets must begin with 0")
         if self.offsets[0] != 0 or self.offsets[-1] != tokens or (np.diff(self.offsets) < 1).any():
             raise DataError(f"offsets must rise from 0 to the {tokens} tokens by at least one token a sequence")
         if len(self.pair_type) != tokens or (
@@ -101,29 +112,26 @@ class ChainParts:
         return replace(self, offsets=offsets - offsets[0], unary=self.unary[tokens], pair_type=self.pair_type[tokens])
 
     def __add__(self, shift: "ChainParts") -> "ChainParts":
-        """θ + δ, with both on the same batch and pair types."""
-        triple = self.triple if shift.triple is None else shift.triple
-        if self.triple is not None and shift.triple is not None:
-            triple = self.triple + shift.triple
-        return replace(
-            self,
-            unary=self.unary + shift.unary,
-            pair=self.pair + shift.pair,
-            start=self.start + shift.start,
-            end=self.end + shift.end,
-            triple=triple,
-        )
+        """θ + δ, with both on the same batch and pair types; a shift without triples leaves them as they are."""
+        return self._combine(shift, 1.0)
 
     def __sub__(self, other: "ChainParts") -> "ChainParts":
-        """μ - μ', with both on the same batch, of one order, and finite."""
-        both = self.triple is not None and other.triple is not None
+        """μ - μ', with both on the same batch and pair types, and finite."""
+        return self._combine(other, -1.0)
+
+    def _combine(self, other: "ChainParts", sign: float) -> "ChainParts":
+        if self.pair.shape != other.pair.shape or not np.array_equal(self.pair_type, other.pair_type):
+            raise DataError("parts can be combined only on the same batch with the same pair types")
+        triple = self.triple
+        if other.triple is not None:
+            triple = sign * other.triple if triple is None else triple + sign * other.triple
         return replace(
             self,
-            unary=self.unary - other.unary,
-            pair=self.pair - other.pair,
-            start=self.start - other.start,
-            end=self.end - other.end,
-            triple=self.triple - other.triple if both else None,  # type: ignore[operator]
+            unary=self.unary + other.unary if sign > 0 else self.unary - other.unary,
+            pair=self.pair + sign * other.pair,
+            start=self.start + sign * other.start,
+            end=self.end + sign * other.end,
+            triple=triple,
         )
 
     def divide(self, temperature: float) -> "ChainParts":
@@ -185,6 +193,8 @@ class Chain:
         """Viterbi. Raises `Infeasible` for a sequence without an output of finite score."""
         from ..kernels import chain, parallel
 
+        if seed is not None and seed < 0:
+            raise DataError(f"a seed is a whole number of at least 0, got {seed}")
         labels = np.empty(len(scores.unary), np.int32)
         best = np.empty(len(scores))
         tables = _kernel_arguments(scores)
@@ -283,7 +293,7 @@ class Chain:
         """Forward filtering, backward sampling: (draws, tokens)."""
         from ..kernels import chain, parallel
 
-        require_feasible(self.argmax(scores).scores)
+        self.argmax(scores)  # raises Infeasible
         labels = np.empty((draws, len(scores.unary)), np.int32)
         tables = _kernel_arguments(scores)
         parallel.map_shards(
@@ -389,6 +399,6 @@ def require_feasible(best: Floats) -> None:
     bad = np.flatnonzero(~(best > -np.inf))
     if len(bad):
         raise Infeasible(
-            f"sequence {bad[0]} has no output of finite score ({len(bad)} such in the batch): "
-            "what is known about its labels forbids every label sequence"
+            f"sequence {bad[0]} has no output of finite score ({len(bad)} such in the batch): every label sequence "
+            "has a part that is impossible by the model or excluded by what is known about its labels"
         )

@@ -1,0 +1,96 @@
+"""How far a solver is from the optimum of P(w) = loss(w) + l1 ‖w‖₁ + l2 ‖w‖², and when that is near enough."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..kernels.compiling import Floats
+
+# Where there is no dual bound, progress is measured over so many steps.
+_PERIOD = 10
+
+
+@dataclass(frozen=True)
+class Step:
+    """Where a solver stands: the objective (primal), a lower bound on its optimum (dual), and the largest entry of the
+    shortest subgradient. What was not worked out, or does not exist, is nan.
+    """
+
+    iteration: int
+    objective: float
+    dual: float
+    residual: float
+
+    @property
+    def gap(self) -> float:
+        """How far the objective is above its optimum at most; nan if not known."""
+        gap = self.objective - self.dual
+        return gap if np.isnan(gap) else max(gap, 0.0)
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap as a share of the objective (of one, where that is smaller)."""
+        return self.gap / max(self.objective, 1.0)
+
+    def __str__(self) -> str:
+        said = {"objective": self.objective, "dual": self.dual, "gap": self.gap}
+        if np.isnan(self.dual):
+            said |= {"residual": self.residual}
+        return ", ".join(f"{name} {value:.6g}" for name, value in said.items() if not np.isnan(value))
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Weights, all steps, and whether the tolerance was reached."""
+
+    weights: Floats
+    steps: tuple[Step, ...]
+    converged: bool
+
+    @property
+    def last(self) -> Step:
+        """The final step."""
+        return self.steps[-1]
+
+
+def reached(steps: Sequence[Step], tolerance: float) -> bool:
+    """Whether a solver may stop.
+
+    With a gap: when it is at most tolerance * objective. Without one (partial labels, no l2 penalty): when ten steps
+    together lowered the objective by less than a tenth of that, or the subgradient is zero for all purposes.
+    """
+    last = steps[-1]
+    if not np.isnan(last.gap):
+        return last.relative_gap <= tolerance
+    if np.isnan(last.objective):
+        return False
+    size = max(last.objective, 1.0)
+    if last.residual <= 1e-9 * size:
+        return True
+    return len(steps) > _PERIOD and steps[-1 - _PERIOD].objective - last.objective <= 0.1 * tolerance * size
+
+
+def penalty(w: Floats, l1: float, l2: float) -> float:
+    """l1 ‖w‖₁ + l2 ‖w‖²."""
+    return float(l1 * np.abs(w).sum() + l2 * w @ w)
+
+
+def duality_gap(w: Floats, gradient: Floats, l1: float, l2: float) -> float:
+    """P(w) - D(μ) for the dual point given by the marginals at w, from the loss's gradient -r = Fᵀ(μ - y).
+
+    With R the penalty and R* its conjugate the gap is R(w) + R*(r) - w·r, because the entropy in the dual is
+    log Z - θ·μ; for l1 = 0 it is ‖∇P‖² / (4 l2). Without an l2 term there is no finite bound.
+    """
+    if l2 <= 0:
+        return float("nan")
+    conjugate = float((np.maximum(np.abs(gradient) - l1, 0.0) ** 2).sum() / (4 * l2))
+    return max(0.0, penalty(w, l1, l2) + conjugate + float(w @ gradient))
+
+
+def residual(w: Floats, gradient: Floats, l1: float, l2: float) -> float:
+    """Largest entry of the shortest subgradient of P: zero at an optimum."""
+    total = gradient + 2 * l2 * w
+    moving = total + l1 * np.sign(w)
+    resting = np.maximum(np.abs(total) - l1, 0.0)
+    return float(np.abs(np.where(w != 0, moving, resting)).max(initial=0.0))

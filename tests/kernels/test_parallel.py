@@ -1,0 +1,48 @@
+import multiprocessing
+import os
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from sidelight.kernels.parallel import map_shards, shards, thread_count
+
+
+def test_shards_cover_all_sequences_in_order_and_share_the_tokens():
+    offsets = np.concatenate(([0], np.cumsum(np.random.default_rng(0).integers(1, 40, size=500))))
+    ranges = shards(offsets, 4)
+    assert ranges[0][0] == 0
+    assert ranges[-1][1] == 500
+    assert all(a[1] == b[0] for a, b in pairwise(ranges))
+    tokens = [offsets[b] - offsets[a] for a, b in ranges]
+    assert max(tokens) - min(tokens) <= 2 * 40
+    assert shards(np.array([0, 5, 9]), 4) == [(0, 2)]
+
+
+def test_results_come_in_shard_order():
+    offsets = np.arange(0, 9001, 10)
+    assert map_shards(lambda a, b: (a, b), offsets, 3) == shards(offsets, 3)
+
+
+def test_threads_are_counted_as_scikit_learn_does():
+    assert thread_count(None) == 1
+    assert thread_count(3) == 3
+    assert thread_count(-1) >= thread_count(-2) >= 1
+
+
+def _in_child(queue):
+    offsets = np.arange(0, 9001, 10)
+    queue.put(sum(b - a for a, b in map_shards(lambda a, b: (a, b), offsets, 2)))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_threads_work_in_a_forked_process():
+    map_shards(lambda a, b: None, np.arange(0, 9001, 10), 2)
+    context = multiprocessing.get_context("fork")
+    queue = context.SimpleQueue()
+    child = context.Process(target=_in_child, args=(queue,))
+    child.start()
+    child.join(30)
+    assert child.exitcode == 0
+    assert queue.get() == 900
