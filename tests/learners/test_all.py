@@ -35,4 +35,6 @@ def test_conventions(learner, form, tmp_path):
 
 
 def test_no_learner_is_left_out():
-    assert {type(learner).__name__ for learner, _ in CASES} == set(sidelight.LEARNERS)
+    """Learners around others have tests of their own."""
+    around = {"CCM", "Codl", "EM", "SelfTraining"}
+    assert {type(learner).__name__ for learner, _ in CASES} == set(sidelight.LEARNERS) - around

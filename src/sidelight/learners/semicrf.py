@@ -17,11 +17,11 @@ from ..progress import progress
 from ..scorers.linear import LinearScorer
 from ..scorers.segments import SegmentScorer
 from ..solvers import lbfgs
-from ..solvers.lbfgs import Step
+from ..solvers.certificate import Step
 from ..solvers.losses import LogLoss
 from ..structures.segmentation import Segmentation, SegmentParts, Segments, labels_of, runs
 from ..supervision import Signal, learns_from
-from .base import StructuredLearner
+from .base import StructuredLearner, require_number
 from .linear import _length
 
 # Without `max_length`, segments may be so much longer than the longest one of the training data.
@@ -51,8 +51,8 @@ class SemiCRF(StructuredLearner[SegmentParts]):
     max_length : most tokens of a segment; None is half as much again as the longest one in training. Training data with
         longer ones are an error.
     l1, l2 : penalties, as in `CRF`.
-    tolerance : relative duality gap at which to stop; without an l2 penalty the largest entry of the (sub)gradient,
-        relative to the number of tokens.
+    tolerance : relative duality gap at which to stop; without an l2 penalty, ten iterations that lower the objective
+        by less than a tenth of that.
     max_iterations : L-BFGS iterations.
     min_count : rarer attributes are dropped.
     boundaries : whether first and last labels have weights.
@@ -63,7 +63,7 @@ class SemiCRF(StructuredLearner[SegmentParts]):
     Attributes
     ----------
     classes_ : labels; weights_ : weights; max_length_ : most tokens of a segment; converged_ : whether the solver
-    reached the tolerance; trace_ : its steps, each with objective, gap and residual.
+    reached the tolerance; trace_ : its steps, each with objective, dual, gap and residual.
     """
 
     encoder_: SegmentEncoder
@@ -132,7 +132,7 @@ class SemiCRF(StructuredLearner[SegmentParts]):
                 np.zeros(scorer.size),
                 l1=self.l1,
                 l2=self.l2,
-                tolerance=self.tolerance if self.l2 > 0 else self.tolerance * encoded.tokens,
+                tolerance=self.tolerance,
                 max_iterations=self.max_iterations,
                 on_step=on_step,
             )
@@ -148,13 +148,10 @@ class SemiCRF(StructuredLearner[SegmentParts]):
         return self
 
     def _check_parameters(self) -> None:
-        for name in ("l1", "l2"):
-            if not 0 <= getattr(self, name) < np.inf:
-                raise DataError(f"{name} must be a finite number of at least 0, got {getattr(self, name)!r}")
-        if not self.tolerance > 0:
-            raise DataError(f"tolerance must be positive, got {self.tolerance!r}")
-        if not self.max_iterations >= 1:
-            raise DataError(f"max_iterations must be at least 1, got {self.max_iterations!r}")
+        require_number(self, "l1", 0)
+        require_number(self, "l2", 0)
+        require_number(self, "tolerance", 0, open_end=True)
+        require_number(self, "max_iterations", 1, whole=True)
         if self.max_length is not None and not (isinstance(self.max_length, Integral) and self.max_length >= 1):
             raise DataError(f"max_length must be a whole number of at least 1 or None, got {self.max_length!r}")
 
@@ -263,7 +260,7 @@ class SemiCRF(StructuredLearner[SegmentParts]):
 
     def _fit_state(self) -> dict[str, Any]:
         last = self.trace_[-1]
-        numbers = [None if np.isnan(v) else v for v in (last.objective, last.gap, last.residual)]
+        numbers = [None if np.isnan(v) else v for v in (last.objective, last.dual, last.residual)]
         return {"converged": self.converged_, "last_step": [last.iteration, *numbers]}
 
     def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
