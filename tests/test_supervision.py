@@ -122,3 +122,12 @@ def test_every_advice_is_true():
 
 def test_companions_print_as_they_are_written():
     assert [repr(GOOD), repr(BAD)] == ["GOOD", "BAD"]
+
+
+def test_the_table_of_users_is_what_the_learners_say():
+    import sidelight
+    from sidelight.supervision import USERS
+
+    learners = sidelight.learners_by_name()
+    for signal, names in USERS.items():
+        assert names == tuple(name for name, cls in learners.items() if signal in cls.signals)

@@ -221,6 +221,8 @@ def as_template(item: "str | Column | Template") -> Template:
     """A template from any of the ways to write one."""
     if isinstance(item, str):
         item = parse(item)
+    if not isinstance(item, Column | Template):
+        raise DataError(f"a template is a text or an expression such as word[-1] & word, got {item!r}")
     return Template((item,)) if isinstance(item, Column) else item
 
 

@@ -71,6 +71,8 @@ class Explanation:
             f"token {self.position}: {self.label} ({self.probability:.1%}) rather than "
             f"{self.rival} ({self.rival_probability:.1%})"
         ]
+        if self.rival_probability > self.probability:
+            lines[0] += f"; {self.rival} is more probable here, but not in the best sequence as a whole"
         lines += [f"  {e.difference:+8.3f}  {e.feature}" for e in self.evidence]
         return "\n".join(lines)
 
@@ -180,7 +182,7 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
         return token_accuracy(y, self.predict(X))
 
     def explain(self, x: Any, position: int, *, top: int = 10) -> Explanation:
-        """What speaks for the label of one token of one sequence, against the next most probable label."""
+        """What speaks for a token's label in the best sequence, against the most probable other label."""
         encoded = self.encode([x])
         if not -encoded.tokens <= position < encoded.tokens:
             raise DataError(f"position {position} is outside the sequence of {encoded.tokens} tokens")

@@ -130,7 +130,7 @@ class HMM(SequenceLearner):
         return row
 
     def top_weights(self, count: int = 20, label: str | None = None) -> list[tuple[str, str, float]]:
-        """The words that speak most for one label: (word, label, log P(word | label) - log mean over labels)."""
+        """Frequent words that speak for one label: (word, label, log P(word | label) - log mean over labels)."""
         table = self.scorer_.emission[: len(self.encoder_.words)]
         ratio = table - np.log(np.exp(table).mean(axis=1, keepdims=True))
         counts = self.counts_.emission
@@ -139,11 +139,12 @@ class HMM(SequenceLearner):
             seen[:, np.arange(len(self.classes_)) != self._number(label)] = -np.inf
         strongest = np.argsort(-seen, axis=None, kind="stable")[:count]
         rows, columns = np.unravel_index(strongest, seen.shape)
-        return [
+        chosen = [
             (self.encoder_.describe(int(a)), self.classes_[c], float(ratio[a, c]))
             for a, c in zip(rows, columns, strict=True)
             if seen[a, c] > -np.inf
         ]
+        return sorted(chosen, key=lambda item: -item[2])
 
     def _state(self) -> State:
         counts = self.counts_

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from ..kernels.compiling import Floats
 from .certificate import Solution, Step, duality_gap, penalty, reached, residual
@@ -64,15 +65,16 @@ def minimize(
             raise StopIteration
 
     x0 = start if l1 == 0 else np.concatenate((np.maximum(start, 0), np.maximum(-start, 0)))
-    result = scipy_minimize(
-        objective,
-        x0,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=None if l1 == 0 else Bounds(0, np.inf),
-        callback=after,
-        options={"maxiter": max_iterations, "maxfun": 20 * max_iterations, "maxcor": 10, "ftol": 0.0, "gtol": 0.0},
-    )
+    with threadpool_limits(1, "blas"):  # threads for vectors of this size cost more than they save
+        result = scipy_minimize(
+            objective,
+            x0,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=None if l1 == 0 else Bounds(0, np.inf),
+            callback=after,
+            options={"maxiter": max_iterations, "maxfun": 20 * max_iterations, "maxcor": 10, "ftol": 0.0, "gtol": 0.0},
+        )
     if not steps:
         steps.append(step_at(start, *loss(start)))
     return Solution(weights_of(result.x), tuple(steps), reached(steps, tolerance))

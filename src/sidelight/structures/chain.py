@@ -210,8 +210,8 @@ class Chain:
         """k-best Viterbi."""
         from ..kernels import chain, parallel
 
-        if k < 1:
-            raise DataError(f"k-best needs k >= 1, got {k}")
+        if not isinstance(k, int | np.integer) or k < 1:
+            raise DataError(f"k-best needs a whole number k >= 1, got {k!r}")
         labels = np.empty((k, len(scores.unary)), np.int32)
         best = np.empty((len(scores), k))
         tables = _kernel_arguments(scores)
