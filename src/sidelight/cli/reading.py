@@ -44,6 +44,20 @@ class Reader:
             raise DataError(f"{source_name(path)}: there are no sequences in it")
         return Sequences(X, y, name)
 
+    def read_unlabeled(self, path: str) -> list[Any]:
+        """Read sequences without labels; the format is told from the file's name, else it is that of the data."""
+        from sidelight.data import guess_format
+
+        try:
+            name = FormatName(guess_format(path))
+        except DataError:
+            if self.format is None:
+                raise
+            name = self.format
+        columns = self.columns if name == "conllu" else None
+        comment = self.comment if name in _COLUMNAR else None
+        return Reader(name, columns=columns, comment=comment).read(path, labels=False).X
+
     def _options(self, name: str, labels: bool) -> dict[str, Any]:
         self._refuse("--label-column", self.label_column, name, (*_COLUMNAR, "conllu"))
         self._refuse("--columns", self.columns, name, ("conllu",))
