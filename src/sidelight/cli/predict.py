@@ -65,7 +65,8 @@ def command(
 ) -> None:
     """Label sequences with a model.
 
-    Every token keeps its columns and gets the predicted label as the last one.
+    Every token keeps its columns and gets the predicted label as the last one. CoNLL-U output holds tokens and labels
+    only: comments, other columns and multiword ranges of the input are not copied.
 
     Labels in jsonl and conllu input are ignored; columns and tsv need --labeled.
     """

@@ -66,6 +66,9 @@ class Reader:
             label = self._label_number() if labels else None
             return {"label": label, "partial": self.partial and labels, "comment": self.comment}
         if name == "conllu":
+            if labels and self.conllu_label in self.conllu_columns:
+                message = f"{self.conllu_label} is the label; a model that also reads it as input learns nothing"
+                raise typer.BadParameter(message, param_hint="--columns")
             return {"label": self.conllu_label if labels else None, "columns": self.conllu_columns}
         return {}
 
