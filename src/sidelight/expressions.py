@@ -38,26 +38,34 @@ class ExpressionError(DataError):
 
 def evaluate(text: str, names: Mapping[str, Any]) -> Any:
     """The value of an expression over the given names."""
+    line = text.strip().replace("\n", " ")
+    indent = len(text) - len(text.lstrip())
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        return _Reader(text, line, indent, names).value(ast.parse(line, mode="eval").body)
     except SyntaxError as error:
-        raise ExpressionError(text, error.offset or 1, error.msg) from None
-    return _Reader(text, names).value(tree)
+        raise ExpressionError(text, indent + (error.offset or 1), error.msg) from None
+    except (RecursionError, MemoryError):
+        raise ExpressionError(text, 1, "it is nested too deeply") from None
+    except DataError:
+        raise
+    except ValueError as error:  # a null character
+        raise ExpressionError(text, 1, str(error)) from None
 
 
 class _Reader:
-    def __init__(self, text: str, names: Mapping[str, Any]) -> None:
-        self.text, self.names = text, names
+    def __init__(self, text: str, line: str, indent: int, names: Mapping[str, Any]) -> None:
+        self.text, self.line, self.indent, self.names = text, line, indent, names
 
-    def fail(self, node: ast.AST, message: str) -> ExpressionError:
-        return ExpressionError(self.text, getattr(node, "col_offset", 0) + 1, message)
+    def fail(self, node: ast.expr, message: str) -> ExpressionError:
+        before = self.line.encode()[: node.col_offset].decode()  # Python counts bytes
+        return ExpressionError(self.text, self.indent + len(before) + 1, message)
 
     def value(self, node: ast.expr) -> Any:
         try:
             return self._value(node)
         except ExpressionError:
             raise
-        except (DataError, TypeError) as error:
+        except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError) as error:
             raise self.fail(node, str(error)) from None
 
     def _value(self, node: ast.expr) -> Any:
@@ -77,20 +85,27 @@ class _Reader:
                 return method() if callable(method) else method
             case ast.Call(ast.Attribute(inner, name) as at, arguments, []):
                 return self._attribute(at, self.value(inner), name)(*map(self.value, arguments))
+            case ast.Call(ast.Attribute(_, name), _, _):
+                raise self.fail(node, f".{name} takes no named arguments")
             case ast.Call(function, arguments, keywords):
-                named = {k.arg: self.value(k.value) for k in keywords if k.arg}
+                if any(k.arg is None for k in keywords):
+                    raise self.fail(node, "** is not part of the language")
+                named = {str(k.arg): self.value(k.value) for k in keywords}
                 return self.value(function)(*map(self.value, arguments), **named)
             case ast.Subscript(inner, index):
                 return self.value(inner)[self.value(index)]
             case ast.UnaryOp(ast.Invert(), inner):
                 return ~self.value(inner)
             case ast.BinOp(left, op, right) if type(op) in _BINARY:
-                return _BINARY[type(op)](self.value(left), self.value(right))
+                a, b = self.value(left), self.value(right)
+                if isinstance(a, str | list) or isinstance(b, str | list):
+                    raise self.fail(node, "text and lists cannot be combined by operators")
+                return _BINARY[type(op)](a, b)
             case ast.Compare(left, [op], [right]) if type(op) in _COMPARE:
                 return _COMPARE[type(op)](self.value(left), self.value(right))
         raise self.fail(node, f"{ast.unparse(node)!r} is not part of the language")
 
-    def _attribute(self, node: ast.AST, owner: Any, name: str) -> Any:
+    def _attribute(self, node: ast.expr, owner: Any, name: str) -> Any:
         offered: frozenset[str] = getattr(type(owner), "readable", frozenset())
         if name not in offered:
             known = ", ".join(f".{n}" for n in sorted(offered)) or "no methods"

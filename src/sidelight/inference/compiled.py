@@ -45,17 +45,21 @@ class CompiledRules:
     automata: tuple[Automaton, ...]
     offsets: Longs
     labels: int
+    owner: tuple[int, ...]  # number of each automaton's rule
 
     @classmethod
     def compile(cls, rules: Sequence[Rule], X: Sequence[Any], labels: Sequence[str]) -> "CompiledRules":
         """Compile once for a batch; the rules' conditions are evaluated here."""
-        return cls(tuple(rules), tuple(compile_rules(rules, X, labels)), sequence_offsets(X), len(labels))
+        by_rule = [compile_rules([rule], X, labels) for rule in rules]
+        owner = tuple(k for k, found in enumerate(by_rule) for _ in found)
+        automata = tuple(m for found in by_rule for m in found)
+        return cls(tuple(rules), automata, sequence_offsets(X), len(labels), owner)
 
     def sequences(self, first: int, last: int) -> "CompiledRules":
         """The same rules on sequences first to last - 1."""
         a, b = self.offsets[first], self.offsets[last]
         automata = tuple(replace(m, kind=m.kind[a:b]) for m in self.automata)
-        return CompiledRules(self.rules, automata, self.offsets[first : last + 1] - a, self.labels)
+        return CompiledRules(self.rules, automata, self.offsets[first : last + 1] - a, self.labels, self.owner)
 
     def violations(self, labels: Ints) -> Floats:
         """Degree of violation of each sequence (rows) and rule (columns) by one output per sequence."""
@@ -65,15 +69,13 @@ class CompiledRules:
         out = np.zeros((len(self.offsets) - 1, len(self.automata)))
         search.count_violations(self.offsets, labels, *stacked.at(slice(None)), out)
         by_rule = np.zeros((len(out), len(self.rules)))
-        number = {id(rule): k for k, rule in enumerate(self.rules)}
-        for column, automaton in enumerate(self.automata):
-            by_rule[:, number[id(automaton.rule)]] += out[:, column]
+        for column, rule in enumerate(self.owner):
+            by_rule[:, rule] += out[:, column]
         return by_rule
 
     def weigh(self, penalties: Floats) -> "WeighedRules":
         """With a penalty per rule; inf makes a rule hard."""
-        number = {id(rule): k for k, rule in enumerate(self.rules)}
-        return WeighedRules(self, np.array([penalties[number[id(m.rule)]] for m in self.automata], float))
+        return WeighedRules(self, np.array([penalties[rule] for rule in self.owner], float))
 
 
 @dataclass(frozen=True)

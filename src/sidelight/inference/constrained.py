@@ -10,7 +10,7 @@ Beam search is the approximate choice. Every result says whether it is exact, an
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -53,7 +53,9 @@ def best_outputs(
 ) -> Constrained:
     """The k best outputs of every input under the rules."""
     if k < 1 or beam < 1:
-        raise DataError(f"k and beam are at least 1, got {k} and {beam}")
+        raise DataError(f"k-best needs k >= 1 and a beam of at least 1, got {k} and {beam}")
+    if method not in get_args(Method):
+        raise DataError(f"method is one of {', '.join(get_args(Method))}, got {method!r}")
     folded = rules.fold(scores)
     if rules.split[1] and scores.order > 1:
         raise NotSupported("rules that are not local need a chain of order 1")
@@ -75,7 +77,12 @@ def best_outputs(
     todo = np.flatnonzero(searched).tolist()
     with ThreadPoolExecutor(thread_count(n_jobs)) as pool:
         list(pool.map(solve, todo))
-    bad = np.flatnonzero(~(values[:, 0] > -np.inf) & exact)
+    bad = np.flatnonzero(~(values[:, 0] > -np.inf))
+    if len(bad) and not exact[bad[0]] and _feasible(scores, rules, int(bad[0]), rules.penalty):
+        raise Infeasible(
+            f"the beam of {beam} lost every output of sequence {bad[0]} that satisfies the hard rules; "
+            "take a wider one, or method='exact'"
+        )
     if len(bad):
         raise _conflict(scores, rules, int(bad[0]))
     return Constrained(labels, values, exact, bound, searched, nodes)

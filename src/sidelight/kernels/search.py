@@ -55,6 +55,19 @@ def step_price(t: int, before: int, label: int, kinds: Ints, events: Ints, amoun
 
 
 @inner
+def largest_gain(amount: Floats, price: Floats) -> float:
+    """The most that prices can add to the score of a step: no step does better than its score plus this."""
+    total = 0.0
+    for r in range(len(price)):
+        if price[r] != 0.0:
+            most = 0.0
+            for e in range(amount.shape[1]):
+                most = max(most, -price[r] * amount[r, e])
+            total += most
+    return total
+
+
+@inner
 def completions(
     u: Floats,
     pair: Floats,
@@ -68,6 +81,7 @@ def completions(
 ) -> None:
     """best[t, c]: the highest priced score of what can follow label c at position t, rules aside."""
     n, L = u.shape
+    gain = largest_gain(amount, price)
     for c in range(L):
         best[n - 1, c] = end[c]
     for t in range(n - 2, -1, -1):
@@ -76,7 +90,7 @@ def completions(
             high = -np.inf
             for c in range(L):
                 v = table[a, c] + u[t + 1, c] + best[t + 1, c]
-                if v > high:
+                if v + gain > high:
                     v -= step_price(t + 1, a, c, kinds, events, amount, price)
                     high = v if v > high else high
             best[t, a] = high
@@ -126,11 +140,12 @@ def price_rules(
         for r in range(R):
             bound += trial[r] * slack[r, initial[r]]
         labels[0] = y
+        gain = largest_gain(amount, trial)
         for t in range(1, n):
             table, target, highest = pair[types[t]], 0, -np.inf
             for c in range(L):
                 v = table[y, c] + u[t, c] + work[t, c]
-                if v > highest:
+                if v + gain > highest:
                     v -= step_price(t, y, c, kinds, events, amount, trial)
                     if v > highest:
                         target, highest = c, v

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError, NotSupported
-from ..features.encoded import State
+from ..features.encoded import Encoded, State
 from ..inference.compiled import CompiledRules, WeighedRules, learn_penalties, penalties
 from ..inference.constrained import Constrained, Method, best_outputs
 from ..kernels.compiling import Floats, Ints
@@ -22,7 +22,7 @@ from ..rules.language import Reading, Rule
 from ..structures.chain import ChainParts
 from ..supervision import Signal, encode_targets, kind_of, label_set, learns_from
 from .base import Explanation, Scored, SequenceLearner
-from .mixture import fit_on
+from .mixture import check_input, fit_on
 
 
 class RuleLearner(SequenceLearner):
@@ -62,6 +62,8 @@ class RuleLearner(SequenceLearner):
 
     def predict_kbest(self, X: Any, k: int = 5) -> list[list[Scored]]:
         """The k best label sequences under the rules, penalties included in their scores."""
+        if len(X) == 0:
+            return []
         scores, found = self.scores(X), self.infer(X, k)
         by_rank = [self._split(np.maximum(row, 0), scores) for row in found.labels]
         return [
@@ -71,6 +73,18 @@ class RuleLearner(SequenceLearner):
 
     def predict_marginals(self, X: Any) -> list[Floats]:
         """Label probabilities under rules that are sums over parts; other rules have no exact marginals."""
+        if len(X) == 0:
+            return []
+        scores = self._folded(X)
+        unary = self._structure.marginals(scores).parts.unary
+        return [unary[a:b] for a, b in zip(scores.offsets[:-1], scores.offsets[1:], strict=True)]
+
+    def log_partition(self, X: Any) -> Floats:
+        """log Σ exp(score less penalties), under rules that are sums over parts."""
+        return self._structure.marginals(self._folded(X)).log_partition
+
+    def _folded(self, X: Any) -> ChainParts:
+        check_is_fitted(self, "penalties_")
         rules = self._rules(X)
         _, rest = rules.split
         if rest:
@@ -78,9 +92,12 @@ class RuleLearner(SequenceLearner):
             raise NotSupported(
                 f"there are no exact marginals under the rule {title!r}; leave it out, or ask the base model"
             )
-        scores = rules.fold(self.scores(X))
-        unary = self._structure.marginals(scores).parts.unary
-        return [unary[a:b] for a, b in zip(scores.offsets[:-1], scores.offsets[1:], strict=True)]
+        return rules.fold(self.scores(X))
+
+    def encode(self, X: Any) -> Encoded:
+        """Not offered: rules read the tokens themselves."""
+        check_is_fitted(self, "penalties_")
+        raise NotSupported(f"{type(self).__name__} reads tokens, not encoded input; encode with its base model, base_")
 
     def _penalties(self, X: Any, y: Any) -> Floats:
         """Penalties by the rules' readings, learned from fully labelled sequences where they are to be learned."""
@@ -99,6 +116,7 @@ class RuleLearner(SequenceLearner):
 
     def explain(self, x: Any, position: int, *, top: int = 10) -> Explanation:
         """Not offered: a rule speaks about the whole output."""
+        check_is_fitted(self, "penalties_")
         raise NotSupported(f"{type(self).__name__} has no explain; ask its base model, base_.explain(...)")
 
 
@@ -145,6 +163,7 @@ class CCM(RuleLearner):
     def fit(self, X: Any, y: Any) -> Self:
         """Train the base learner, and count how often labelled sequences violate the rules."""
         self._default()
+        check_input(self, X, y)
         classes = self._all_labels(y)
         self.base_ = fit_on(self.base, X, y, classes)
         self.classes_ = self.base_.classes_
@@ -171,5 +190,6 @@ class CCM(RuleLearner):
 
     def scores(self, X: Any) -> ChainParts:
         """The base model's scores."""
+        check_is_fitted(self, "penalties_")
         scores: ChainParts = self.base_.scores(X)
         return scores

@@ -96,6 +96,8 @@ class Codl(Mixture, RuleLearner):
         classes = self._all_labels(y)
         if not classes:
             raise DataError("no label is known: give labelled sequences, or rules that name the labels")
+        if not known and not self.iterations:
+            raise DataError("without labelled sequences there is nothing to learn in 0 iterations")
         base, weight, first = None, 0.0, None
         if known:
             base = fit_on(self.base, [X[i] for i in known], [y[i] for i in known], classes)

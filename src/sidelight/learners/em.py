@@ -11,9 +11,10 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError, NotSupported
-from ..features.encoded import State
+from ..features.encoded import Encoded, State
 from ..features.templates import sequence_offsets
 from ..progress import progress
 from ..structures.chain import ChainParts
@@ -71,12 +72,16 @@ class EM(Mixture, SequenceLearner):
         """Learn from labelled sequences and, where y is None, from unlabelled ones."""
         if not 0 <= self.balance <= 1:
             raise DataError(f"balance lies between 0 and 1, got {self.balance!r}")
+        if self.iterations < 0:
+            raise DataError(f"iterations is at least 0, got {self.iterations!r}")
         if not hasattr(self.base, "fit_expected"):
             raise NotSupported(f"EM needs a generative base learner such as HMM, not {type(self.base).__name__}")
         known, pool = split_known(self, X, y)
         classes = list(self.classes) if self.classes is not None else label_set(y)
         if not classes:
             raise DataError("no label is known: give labelled sequences, or `classes`")
+        if not known and not self.iterations:
+            raise DataError("without labelled sequences there is nothing to learn in 0 iterations")
         base = fit_on(self.base, [X[i] for i in known], [y[i] for i in known], classes) if known else None
         weight = self.balance if known else 0.0
         driven, trace = self._rounds(base, weight, pool, classes)
@@ -115,4 +120,10 @@ class EM(Mixture, SequenceLearner):
 
     def explain(self, x: Any, position: int, *, top: int = 10) -> Explanation:
         """Not offered for a mixture of two models."""
+        check_is_fitted(self, "classes_")
         raise NotSupported("EM has no explain; ask one of its models, base_.explain(...)")
+
+    def encode(self, X: Any) -> Encoded:
+        """Not offered for a mixture of two models."""
+        check_is_fitted(self, "classes_")
+        raise NotSupported("EM has two models with an encoding each; encode with one of them, base_ or driven_")

@@ -8,9 +8,10 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError
+from ..features.choose import kind_of as input_kind
 from ..kernels.compiling import Floats
 from ..structures.chain import ChainParts
-from ..supervision import Signal, check_lengths, kind_of, require
+from ..supervision import Signal, check_lengths, kind_of, label_set, require
 
 
 def mix_scores(first: ChainParts, second: ChainParts, weight: float) -> ChainParts:
@@ -40,10 +41,20 @@ def fit_on(base: Any, X: Any, y: Any, classes: Sequence[str]) -> Any:
     return learner.set_params(classes=list(classes)).fit(X, y)
 
 
+def check_input(learner: Any, X: Any, y: Any) -> None:
+    """Errors about X and y that name sequences by their place in X, before some of them go to other learners."""
+    input_kind(X)
+    lengths = [x.shape[0] if hasattr(x, "shape") else len(x) for x in X]
+    if 0 in lengths:
+        raise DataError(f"sequence {lengths.index(0)} is empty; leave empty sequences out")
+    check_lengths(lengths, y)
+    label_set(y)
+    require(learner, map(kind_of, y))
+
+
 def split_known(learner: Any, X: Any, y: Any) -> tuple[list[int], list[Any]]:
     """Numbers of the labelled sequences, and the unlabelled ones."""
-    check_lengths([len(x) for x in X], y)
-    require(learner, map(kind_of, y))
+    check_input(learner, X, y)
     known = [i for i, one in enumerate(y) if kind_of(one) is Signal.FULL]
     return known, [X[i] for i in range(len(X)) if kind_of(y[i]) is Signal.NOTHING]
 

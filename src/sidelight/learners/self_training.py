@@ -3,9 +3,10 @@
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError
-from ..features.encoded import State
+from ..features.encoded import Encoded, State
 from ..progress import progress
 from ..structures.chain import ChainParts
 from ..supervision import Signal, label_set, learns_from
@@ -51,6 +52,8 @@ class SelfTraining(SequenceLearner):
         """Learn from labelled sequences and, where y is None, from unlabelled ones."""
         if not 0 <= self.threshold <= 1:
             raise DataError(f"threshold is a probability, got {self.threshold!r}")
+        if self.iterations < 0:
+            raise DataError(f"iterations is at least 0, got {self.iterations!r}")
         known, pool = split_known(self, X, y)
         if not known:
             raise DataError("self-training begins from labelled sequences, and there are none")
@@ -74,8 +77,15 @@ class SelfTraining(SequenceLearner):
 
     def scores(self, X: Any) -> ChainParts:
         """The last model's scores."""
+        check_is_fitted(self, "base_")
         scores: ChainParts = self.base_.scores(X)
         return scores
+
+    def encode(self, X: Any) -> Encoded:
+        """X as flat arrays for the last model."""
+        check_is_fitted(self, "base_")
+        encoded: Encoded = self.base_.encode(X)
+        return encoded
 
     def _models(self) -> dict[str, Any]:
         return {"base_": getattr(self, "base_", None)}
@@ -88,5 +98,6 @@ class SelfTraining(SequenceLearner):
 
     def explain(self, x: Any, position: int, *, top: int = 10) -> Explanation:
         """What speaks for a label in the last model."""
+        check_is_fitted(self, "base_")
         explanation: Explanation = self.base_.explain(x, position, top=top)
         return explanation

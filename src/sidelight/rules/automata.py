@@ -9,6 +9,7 @@ a counter that stops where more does not matter; logic is the product of counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,7 @@ def compile_rules(rules: Sequence[Rule], X: Sequence[Any], labels: Sequence[str]
     for rule in rules:
         if not isinstance(rule, Rule):
             raise DataError(f"expected a rule, got {rule!r}")
-        for title, single in _expand(rule, labels):
+        for title, single in _expand(rule, labels, rule.title):
             out += _automata(rule, title, single, X, labels)
     return out
 
@@ -82,10 +83,10 @@ def _automata(rule: Rule, title: str, single: Rule, X: Sequence[Any], labels: Se
 # Labels ----------------------------------------------------------------------------------------------------------
 
 
-def _each_of(rule: Any) -> Each | None:
-    """The `each` in a rule, if there is one."""
+def _each_of(rule: Any) -> set[Each]:
+    """Every different `each` in a rule."""
     if isinstance(rule, Labels):
-        return rule.names if isinstance(rule.names, Each) else None
+        return {rule.names} if isinstance(rule.names, Each) else set()
     fields: list[Any] = []
     match rule:
         case Comparison():
@@ -96,7 +97,7 @@ def _each_of(rule: Any) -> Each | None:
             fields = [rule.to]
         case Before():
             fields = [rule.earlier, rule.later]
-    return next((found for f in fields if (found := _each_of(f)) is not None), None)
+    return {found for f in fields for found in _each_of(f)}
 
 
 def labels_named(rules: Sequence[Rule]) -> set[str]:
@@ -125,13 +126,15 @@ def labels_named(rules: Sequence[Rule]) -> set[str]:
     return found
 
 
-def _expand(rule: Rule, labels: Sequence[str]) -> list[tuple[str, Rule]]:
+def _expand(rule: Rule, labels: Sequence[str], title: str) -> list[tuple[str, Rule]]:
     """The rule once for each label that `each` stands for, with titles."""
+    if isinstance(rule, Logic) and rule.kind == "all":
+        return [pair for part in rule.parts for pair in _expand(part, labels, title)]
     found = _each_of(rule)
-    if found is None:
-        return [(rule.title, rule)]
-    names = found.labels or tuple(labels)
-    return [(f"{rule.title} [{name}]", _substitute(rule, name)) for name in names]
+    if len(found) > 1:
+        raise DataError(f"rule {title!r} has several different each(...); a rule speaks of one label at a time")
+    names = [name for one in found for name in one.labels or tuple(labels)]
+    return [(f"{title} [{name}]", _substitute(rule, name)) for name in names] if found else [(title, rule)]
 
 
 def _substitute(rule: Any, name: str) -> Any:
@@ -228,6 +231,7 @@ def _counter(rule: Rule, title: str, single: Comparison, X: Sequence[Any], label
     if single.op != ">=" and start == 0:  # charged at once, so that search sees it; the counter then stands still
         over = np.maximum(moved - single.bound, 0.0) - np.maximum(states[:, None] - single.bound, 0.0)
     final = _excess(states[:, None] + at_end[None, :], single.op, single.bound)
+    charged = np.zeros(len(states))
     if start == 0 and single.op != ">=":
         charged = np.maximum(states - single.bound, 0.0) - max(-single.bound, 0.0)
         final = final - charged[:, None]
@@ -239,7 +243,7 @@ def _counter(rule: Rule, title: str, single: Comparison, X: Sequence[Any], label
     return replace(
         automaton,
         amount=sign * values.astype(float),
-        slack=sign * (single.bound - states),
+        slack=sign * (single.bound - states) + charged,
         two_sided=single.op == "==",
     )
 
@@ -276,8 +280,8 @@ def _formula(rule: Rule, title: str, single: Logic, X: Sequence[Any], labels: Se
     tables = [count_table(atom.count, X, labels, rule) for atom in atoms]
     caps = [max(int(np.floor(atom.bound)) + 1, 0) for atom in atoms]
     sizes = [cap + 1 for cap in caps]
-    if np.prod(sizes) > _LARGEST:
-        raise NotSupported(f"rule {title!r} needs {np.prod(sizes)} states; use smaller bounds")
+    if prod(sizes) > _LARGEST:
+        raise NotSupported(f"rule {title!r} needs {prod(sizes)} states; use smaller bounds")
     kinds, kind = np.unique(np.stack([t.kind for t in tables], axis=1), axis=0, return_inverse=True)
     amounts = np.stack([_whole(t.amount[kinds[:, k]], rule) for k, t in enumerate(tables)], axis=-1)
     if amounts.min() < 0:

@@ -112,6 +112,8 @@ last = Position(-1)
 
 def position(index: int) -> Position:
     """The token with this number; negative numbers count from the end."""
+    if not isinstance(index, int):
+        raise DataError(f"a position is a whole number, got {index!r}")
     return Position(index)
 
 

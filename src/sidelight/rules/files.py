@@ -10,8 +10,9 @@ reading = "soft"                      # or "hard", "expected"; left out, the lea
 penalty = 3.0                         # left out, it is learned from labelled data
 """
 
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
@@ -61,21 +62,33 @@ def read_rules(source: str | PathLike[str]) -> list[Rule]:
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise DataError(f"{lines.name}: {error}") from None
-    unknown = set(content) - {"words", "rule"}
+        raise DataError(f"{lines.name}:{_toml_place(str(error), len(lines.lines))}") from None
+    unknown = sorted(set(content) - {"words", "rule"})
     if unknown:
-        raise DataError(f"{lines.name}: unknown section {sorted(unknown)[0]!r}; a rule file has [words] and [[rule]]")
+        line = _first_line(lines.lines, rf"\s*\[*\s*{re.escape(unknown[0])}\b")
+        raise lines.error(line, f"unknown section {unknown[0]!r}; a rule file has [words] and [[rule]]")
     words, entries = content.get("words", {}), content.get("rule", [])
-    if not isinstance(entries, list) or not entries:
-        raise DataError(f'{lines.name}: no rules found; each rule is a [[rule]] section with a line rule = "..."')
-    return [_entry(entry, words, lines.name, text) for entry in entries]
+    if not isinstance(words, dict):
+        raise lines.error(_first_line(lines.lines, r"\s*words\b"), "words is a section of word lists: [words]")
+    if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
+        line = _first_line(lines.lines, r"\s*\[?\s*rule\b")
+        raise lines.error(line, 'no rules found; each rule is a [[rule]] section with a line rule = "..."')
+    heads = [k for k, line in enumerate(lines.lines) if re.match(r"\s*\[\[\s*rule\s*\]\]", line)]
+    if len(heads) != len(entries):  # written as inline tables
+        heads = [0] * len(entries)
+    return [
+        _entry(entry, words, lines.name, lines.lines, head, end)
+        for entry, head, end in zip(entries, heads, [*heads[1:], len(lines.lines)], strict=True)
+    ]
 
 
-def _entry(entry: dict[str, Any], words: Mapping[str, Any], name: str, text: str) -> Rule:
+def _entry(
+    entry: dict[str, Any], words: Mapping[str, Any], name: str, lines: Sequence[str], head: int, end: int
+) -> Rule:
     written = entry.get("rule")
     if not isinstance(written, str):
-        raise DataError(f'{name}: a [[rule]] section has no line rule = "...": {entry!r}')
-    line, column_before = _place(written, text)
+        raise DataError(f'{name}:{head + 1}: this [[rule]] section has no line rule = "...": {entry!r}')
+    line, column_before = _place(written, lines, head, end)
     unknown = set(entry) - _KEYS
     if unknown:
         raise DataError(f"{name}:{line}: unknown key {sorted(unknown)[0]!r}; a rule has {', '.join(sorted(_KEYS))}")
@@ -105,10 +118,21 @@ def _read_as(rule: Rule, reading: Any, penalty: Any) -> Rule:
     return rule.hard() if reading == "hard" else rule.expected()
 
 
-def _place(written: str, text: str) -> tuple[int, int]:
-    """Line of a rule's expression in the file, and how many characters stand before it."""
-    for number, line in enumerate(text.split("\n"), start=1):
-        at = line.find(written)
-        if at >= 0:
-            return number, at
-    return 1, 0
+def _place(written: str, lines: Sequence[str], head: int, end: int) -> tuple[int, int]:
+    """Line of a rule's expression in its section, and how many characters stand before it."""
+    for number in range(head, max(end, head + 1)):
+        key = re.match(r"\s*rule\s*=\s*['\"]*", lines[number])
+        if key:
+            return number + 1, max(lines[number].find(written), key.end())
+    at = [(number + 1, line.find(written)) for number, line in enumerate(lines) if written in line]
+    return at[0] if at else (head + 1, 0)
+
+
+def _first_line(lines: Sequence[str], pattern: str) -> int:
+    return next((k for k, line in enumerate(lines, start=1) if re.match(pattern, line)), 1)
+
+
+def _toml_place(message: str, lines: int) -> str:
+    """The message of a TOML error with its place in front."""
+    found = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", message, re.DOTALL)
+    return f"{found[2]}:{found[3]}: {found[1]}" if found else f"{max(lines, 1)}: {message}"

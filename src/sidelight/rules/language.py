@@ -15,6 +15,8 @@ or `rule.expected()`, a statement about the expectation. A rule without a readin
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from math import ceil, floor, inf, isfinite
+from numbers import Real
 from typing import Any, ClassVar, Literal
 
 from ..errors import DataError
@@ -52,6 +54,11 @@ class Labels:
         inner = repr(self.names) if isinstance(self.names, Each) else ", ".join(map(repr, self.names))
         return f"others({inner})" if self.all_but else inner
 
+    def as_one(self) -> str:
+        """Its text as a single argument: several names are a list."""
+        several = not self.all_but and not isinstance(self.names, Each) and len(self.names) != 1
+        return f"[{self!r}]" if several else repr(self)
+
 
 Any_ = Labels((), all_but=True)
 
@@ -79,18 +86,19 @@ class Count:
     terms: tuple[Term, ...]
     constant: float = 0.0
     text: str = ""
+    joined: bool = False  # whether the text is a sum, and needs brackets behind a minus
 
     readable: ClassVar[frozenset[str]] = frozenset()
 
     def _plus(self, other: "Count | float", sign: float) -> "Count":
+        mark = "+" if sign > 0 else "-"
         if not isinstance(other, Count):
-            return replace(self, constant=self.constant + sign * other, text=_join(self, sign, repr(other)))
+            number = _number(other)
+            return replace(self, constant=self.constant + sign * number, text=f"{self!r} {mark} {number}", joined=True)
         flipped = tuple(replace(t, coefficient=sign * t.coefficient) for t in other.terms)
-        return Count(
-            self.terms + flipped,
-            self.constant + sign * other.constant,
-            _join(self, sign, repr(other)),
-        )
+        right = f"({other!r})" if other.joined and sign < 0 else repr(other)
+        constant = self.constant + sign * other.constant
+        return Count(self.terms + flipped, constant, f"{self!r} {mark} {right}", joined=True)
 
     def __add__(self, other: "Count | float") -> "Count":
         return self._plus(other, 1.0)
@@ -99,6 +107,7 @@ class Count:
         return self._plus(other, -1.0)
 
     def __mul__(self, factor: float) -> "Count":
+        factor = _number(factor)
         terms = tuple(replace(t, coefficient=factor * t.coefficient) for t in self.terms)
         return Count(terms, factor * self.constant, f"{factor} * ({self!r})")
 
@@ -111,8 +120,6 @@ class Count:
         return _compare(self, ">=", bound)
 
     def __eq__(self, bound: object) -> "Comparison":  # type: ignore[override]
-        if not isinstance(bound, Count | int | float):
-            raise DataError(f"a count is compared with a number or a count, got {bound!r}")
         return _compare(self, "==", bound)
 
     __hash__ = None  # type: ignore[assignment]
@@ -121,8 +128,12 @@ class Count:
         return self.text
 
 
-def _join(left: Count, sign: float, right: str) -> str:
-    return f"{left!r} {'+' if sign > 0 else '-'} {right}"
+def _number(value: Any) -> float:
+    """A finite number, as an int where it is whole."""
+    if not isinstance(value, Real) or not isfinite(value):
+        raise DataError(f"a count is combined and compared with numbers and counts, got {value!r}")
+    number = float(value)
+    return int(number) if number.is_integer() else number
 
 
 @dataclass(frozen=True)
@@ -150,8 +161,10 @@ class Rule:
 
     def soft(self, penalty: float | None = None) -> "Rule":
         """Each unit of violation costs `penalty` score; None: learned by counting (Eq. 3.10 of Chang 2011)."""
-        if penalty is not None and not penalty >= 0:
-            raise DataError(f"a penalty is at least 0, got {penalty!r} for {self!r}")
+        if penalty is not None and not (isinstance(penalty, Real) and 0 <= float(penalty) < inf):
+            raise DataError(
+                f"a penalty is a finite number of at least 0, got {penalty!r} for {self!r}; see also .hard()"
+            )
         return replace(self, reading=Reading("soft", penalty))
 
     def expected(self) -> "Rule":
@@ -177,6 +190,9 @@ class Rule:
     def body(self) -> str:
         """The rule without its name and reading, as it is written."""
         raise NotImplementedError
+
+    def __bool__(self) -> bool:
+        raise DataError(f"a rule is not a truth value; combine rules with &, | and ~, not {self.body()} and ...")
 
     @property
     def title(self) -> str:
@@ -204,16 +220,18 @@ class Comparison(Rule):
     text: str = ""
 
     def __invert__(self) -> "Rule":
-        if self.op == "<=":
-            return _compare(self.count, ">=", self.bound + 1)
-        if self.op == ">=":
-            return _compare(self.count, "<=", self.bound - 1)
-        return _compare(self.count, "<=", self.bound - 1) | _compare(self.count, ">=", self.bound + 1)
+        if self.corpus:
+            raise DataError(f"{self.body()} is about the corpus and cannot be negated")
+        text = f"~({self.body()})"
+        below = Comparison(count=self.count, op="<=", bound=ceil(self.bound) - 1.0, text=text)
+        above = Comparison(count=self.count, op=">=", bound=floor(self.bound) + 1.0, text=text)
+        if self.op == "==":
+            return Logic("any", (below, above), text=text)
+        return above if self.op == "<=" else below
 
     def body(self) -> str:
         """For example "count('author') >= 1"."""
-        bound = int(self.bound) if float(self.bound).is_integer() else self.bound
-        return self.text or f"{self.count!r} {self.op} {bound}"
+        return self.text
 
     def __bool__(self) -> bool:
         raise DataError("a comparison of a count is a rule, not a truth value; combine rules with &, | and ~")
@@ -221,7 +239,11 @@ class Comparison(Rule):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Logic(Rule):
-    """All, or at least one, of several rules; violated by one if it does not hold."""
+    """All, or at least one, of several rules.
+
+    "any" is violated by one if it does not hold; the violations of "all" are those of its parts together, but inside
+    another formula it holds or does not.
+    """
 
     kind: Literal["all", "any"]
     parts: tuple[Rule, ...]
@@ -263,7 +285,7 @@ class Before(Rule):
 
     def body(self) -> str:
         """For example "before('author', 'title')"."""
-        return f"before({self.earlier!r}, {self.later!r})"
+        return f"before({self.earlier.as_one()}, {self.later.as_one()})"
 
 
 def _rule(value: Any) -> Rule:
@@ -272,19 +294,22 @@ def _rule(value: Any) -> Rule:
     return value
 
 
-def _compare(left: Count, op: Op, right: "Count | float") -> Comparison:
-    if isinstance(right, Count):
-        left, right = left - right, 0.0
-    if not isinstance(right, int | float):
-        raise DataError(f"a count is compared with a number or a count, got {right!r}")
-    bare = replace(left, constant=0.0, text=left.text)
-    return Comparison(count=bare, op=op, bound=float(right) - left.constant)
+def _compare(left: Count, op: Op, right: Any) -> Comparison:
+    bound = right if isinstance(right, Count) else _number(right)
+    text = f"{left!r} {op} {bound!r}"
+    if isinstance(bound, Count):
+        left, bound = left - bound, 0
+    return Comparison(count=replace(left, constant=0.0), op=op, bound=float(bound - left.constant), text=text)
 
 
 def _names(labels: Iterable[Any]) -> tuple[str, ...]:
-    flat = [name for item in labels for name in ([item] if isinstance(item, str) else item)]
-    if not all(isinstance(name, str) for name in flat):
-        raise DataError(f"labels are strings, got {flat!r}")
+    flat: list[Any] = []
+    for item in labels:
+        flat += item if isinstance(item, list | tuple | set | frozenset) else [item]
+    wrong = [name for name in flat if not isinstance(name, str)]
+    if wrong:
+        alone = "; each and others(...) stand alone" if isinstance(wrong[0], Each | Labels) else ""
+        raise DataError(f"labels are strings, got {wrong[0]!r}{alone}")
     return tuple(dict.fromkeys(flat))
 
 
@@ -296,7 +321,7 @@ def as_labels(labels: Any) -> Labels:
         return labels
     if isinstance(labels, Each):
         return Labels(labels)
-    return Labels(_names([labels] if isinstance(labels, str) else labels))
+    return Labels(_names([labels]))
 
 
 def others(*labels: Any) -> Labels:
@@ -307,7 +332,7 @@ def others(*labels: Any) -> Labels:
 
 def _said(name: str, *labels: Any, where: Where | None = None, **named: Any) -> str:
     shown = [repr(as_labels(label)) for label in labels if label is not None]
-    shown += [f"{k}={as_labels(v)!r}" for k, v in named.items() if v is not None]
+    shown += [f"{k}={as_labels(v).as_one()}" for k, v in named.items() if v is not None]
     shown += [f"where={where!r}"] if where is not None else []
     return f"{name}({', '.join(shown)})"
 
@@ -359,7 +384,7 @@ class Share:
     readable: ClassVar[frozenset[str]] = frozenset()
 
     def _compare(self, op: Op, value: Any) -> Comparison:
-        if not isinstance(value, int | float) or not 0 <= value <= 1:
+        if not isinstance(value, Real) or not 0 <= float(value) <= 1:
             raise DataError(f"a share lies between 0 and 1, got {value!r}")
         terms = (
             Term("token", self.to, where=self.where),
@@ -413,7 +438,7 @@ def min_length(length: int, *labels: Any) -> MinLength:
     """Every run (of these labels) has at least this many tokens."""
     if not isinstance(length, int) or length < 1:
         raise DataError(f"a length is a whole number of at least 1, got {length!r}")
-    return MinLength(length, as_labels(_names(labels) if labels else None))
+    return MinLength(length, _some(labels))
 
 
 def before(earlier: Any, later: Any) -> Before:
@@ -437,7 +462,7 @@ class Place:
     def never(self, *labels: Any) -> Comparison:
         """The label there is none of these."""
         text = f"where({self.condition!r}).{_said('never', *labels)}"
-        return _never(text, Term("token", as_labels(_names(labels)), where=self.condition))
+        return _never(text, Term("token", _some(labels), where=self.condition))
 
 
 def where(condition: Where) -> Place:
