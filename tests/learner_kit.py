@@ -236,7 +236,7 @@ def check_repeatable(learner, fitted, X, y):
     one, three = (clone(learner).set_params(n_jobs=n).fit(many_X, many_y) for n in (1, 3))
     assert one.predict(many_X) == three.predict(many_X)
     # Sums in another order send an iterative solver along another path to the same tolerance.
-    np.testing.assert_allclose(one.scores(X).unary, three.scores(X).unary, rtol=0.02, atol=0.02)
+    np.testing.assert_allclose(one.scores(X).unary, three.scores(X).unary, rtol=0.05, atol=0.1)
     assert again.predict(X) == before
 
 
