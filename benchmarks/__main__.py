@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
+from .citations import TABLES
 from .datasets import MissingData, require_files
 from .report import Report
 from .setting import Setting
@@ -24,7 +25,18 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("--json", type=Path, metavar="FILE", help="append each result as a line of JSON")
     out.add_argument("--peers", action="store_true", help="chunking: run sklearn-crfsuite as well")
     out.add_argument("--lbfgs", action="store_true", help="chunking: run sidelight's L-BFGS solver as well")
+    out.add_argument("--tables", type=tables, default=(), metavar="T,T", help=f"citations: {', '.join(TABLES)}")
+    out.add_argument("--figure", type=Path, metavar="FILE", help="citations: draw the curves that were measured")
     return out
+
+
+def tables(text: str) -> tuple[str, ...]:
+    """Names of tables between commas."""
+    names = tuple(text.split(","))
+    unknown = [name for name in names if name not in TABLES]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"there is no {', '.join(unknown)}; there are {', '.join(TABLES)}")
+    return names
 
 
 def seeds(text: str) -> tuple[int, ...]:
@@ -42,7 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unknown = sorted(set(options.names) - set(BENCHMARKS))
     if unknown:
         command_line.error(f"there is no benchmark {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")
-    setting = Setting(options.data, options.split, options.seeds, options.peers, options.lbfgs)
+    setting = Setting(
+        options.data, options.split, options.seeds, options.peers, options.lbfgs, options.tables, options.figure
+    )
     modules = {name: import_module(f".{name}", __package__) for name in options.names or BENCHMARKS}
     try:
         require_files(setting.data, [path for module in modules.values() for path in module.files(setting)])

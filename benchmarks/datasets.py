@@ -58,6 +58,11 @@ def read_citations(data: Path, split: Split) -> Task:
     return Task(*train, *evaluation)
 
 
+def unlabelled_citations(data: Path) -> Path:
+    """References without labels, one token a line."""
+    return data / "citations" / "unlabeled.txt"
+
+
 def require_files(data: Path, files: Sequence[Path]) -> None:
     """Raise `MissingData` for what is not there."""
     if not data.is_dir():

@@ -4,7 +4,8 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -15,13 +16,14 @@ from rich.table import Table
 
 PACKAGES = ("sidelight", "numpy", "numba", "python-crfsuite", "sklearn-crfsuite")
 RATIO = "×"
+AT_MOST, AT_LEAST = "≤", "≥"
 _VERSUS = " / "
-_DECIMALS = {"s": 3, "nats": 1, "%": 2, "% above": 3, RATIO: 3}
+_DECIMALS = {"s": 3, "nats": 1, "%": 2, "% above": 3, "score": 9, RATIO: 3}
 
 
 @dataclass(frozen=True)
 class Result:
-    """One number: `value` of `what` for `system`; met if it is at most the target."""
+    """One number: `value` of `what` for `system`; met if it is at most the target, or at least, as `bound` says."""
 
     benchmark: str
     what: str
@@ -31,6 +33,8 @@ class Result:
     deviation: float | None = None
     target: float | None = None
     met: bool | None = None
+    bound: str | None = None
+    section: str = ""
 
     def __str__(self) -> str:
         spread = "" if self.deviation is None else f" ± {_number(self.deviation, self.unit)}"
@@ -47,6 +51,7 @@ class Report:
     file: Path | None = None
     console: Console = field(default_factory=lambda: Console(width=None if sys.stdout.isatty() else 140))
     results: list[Result] = field(default_factory=list)
+    _section: str = ""
 
     def add(
         self,
@@ -57,10 +62,15 @@ class Report:
         *,
         deviation: float | None = None,
         at_most: float | None = None,
+        at_least: float | None = None,
     ) -> None:
         """Record one number."""
-        met = None if at_most is None else bool(value <= at_most)
-        result = Result(self.benchmark, what, system, float(value), unit, deviation, at_most, met)
+        target, bound, met = None, None, None
+        if at_most is not None:
+            target, bound, met = at_most, AT_MOST, bool(value <= at_most)
+        elif at_least is not None:
+            target, bound, met = at_least, AT_LEAST, bool(value >= at_least)
+        result = Result(self.benchmark, what, system, float(value), unit, deviation, target, met, bound, self._section)
         self.results.append(result)
         if self.file:
             with self.file.open("a") as lines:
@@ -79,10 +89,24 @@ class Report:
         """Tell the reader something beside the numbers."""
         self.console.print(text, style="dim", highlight=False, markup=False)
 
+    @contextmanager
+    def section(self, title: str) -> Iterator[None]:
+        """Results of a table of their own, printed at the end of the block."""
+        self._section = title
+        try:
+            yield
+        finally:
+            self._section = ""
+        self._print(title, [r for r in self.results if r.section == title])
+
     def show(self) -> None:
-        """Print the table."""
-        title = f"{self.benchmark} ({self.split}; seeds {', '.join(map(str, self.seeds))})"
-        self.console.print(table(title, self.results))
+        """Print the table of the results outside of sections."""
+        rest = [r for r in self.results if not r.section]
+        if rest or not self.results:
+            self._print(self.benchmark, rest)
+
+    def _print(self, title: str, results: list[Result]) -> None:
+        self.console.print(table(f"{title} ({self.split}; seeds {', '.join(map(str, self.seeds))})", results))
 
     def _flat(self, result: Result) -> dict[str, Any]:
         return {**asdict(result), "split": self.split, "seeds": ",".join(map(str, self.seeds)), **environment()}
@@ -127,7 +151,10 @@ def _column(result: Result) -> str:
 def _verdict(result: Result | None) -> list[str]:
     if result is None or result.target is None:
         return ["", ""]
-    return [f"≤ {_number(result.target, result.unit)} {result.unit}", "[green]yes" if result.met else "[red]no"]
+    return [
+        f"{result.bound} {_number(result.target, result.unit)} {result.unit}",
+        "[green]yes" if result.met else "[red]no",
+    ]
 
 
 def _number(value: float, unit: str) -> str:

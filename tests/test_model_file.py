@@ -206,8 +206,8 @@ def test_future_versions(saved):
 
 
 def test_future_learners(saved):
-    rewrite(saved, lambda header: header.update(learner="Codl"))
-    with pytest.raises(ModelFileError, match="holds a Codl, which this version of sidelight does not have"):
+    rewrite(saved, lambda header: header.update(learner="Oracle"))
+    with pytest.raises(ModelFileError, match="holds a Oracle, which this version of sidelight does not have"):
         load(saved)
 
 

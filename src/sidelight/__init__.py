@@ -12,9 +12,12 @@ __version__ = "0.1.0.dev0"
 _HOME = {
     "CRF": "learners.crf",
     "HMM": "learners.hmm",
+    "SemiCRF": "learners.semicrf",
     "StructuredPerceptron": "learners.perceptron",
     "Chain": "structures.chain",
     "ChainParts": "structures.chain",
+    "Segmentation": "structures.segmentation",
+    "SegmentParts": "structures.segmentation",
     "GOOD": "supervision",
     "BAD": "supervision",
     "word": "features.columns",
@@ -23,6 +26,34 @@ _HOME = {
     "bias": "features.columns",
     "window": "features.columns",
     "parse": "features.columns",
+    "CCM": "learners.ccm",
+    "Codl": "learners.codl",
+    "EM": "learners.em",
+    "SelfTraining": "learners.self_training",
+    **dict.fromkeys(
+        (
+            "count",
+            "runs",
+            "transitions",
+            "changes",
+            "share",
+            "each",
+            "others",
+            "starts_with",
+            "ends_with",
+            "once_each",
+            "changes_only_after",
+            "min_length",
+            "before",
+            "where",
+            "punctuation",
+        ),
+        "rules.language",
+    ),
+    **dict.fromkeys(("first", "last", "position", "when", "any_of", "all_of"), "rules.conditions"),
+    "parse_rule": "rules.files",
+    "read_rules": "rules.files",
+    "check": "rules.checking",
     "load": "model_file",
     "generate_references": "data",
     "read_columns": "data",
@@ -44,7 +75,7 @@ _HOME = {
     "Infeasible": "errors",
     "ModelFileError": "errors",
 }
-LEARNERS = ("HMM", "CRF", "StructuredPerceptron")
+LEARNERS = ("HMM", "CRF", "StructuredPerceptron", "SemiCRF", "CCM", "Codl", "EM", "SelfTraining")
 __all__ = sorted([*_HOME, "LEARNERS", "__version__", "learners_by_name"])
 
 

@@ -18,12 +18,17 @@ from .errors import DataError, ModelFileError
 from .features.arrays import ArrayEncoder
 from .features.columns import Column, Template, parse
 from .features.dicts import DictEncoder
+from .features.segments import SegmentEncoder
 from .features.symbols import SymbolEncoder
 from .features.templates import TemplateEncoder
+from .rules.files import parse_rule, saved_text
+from .rules.language import Rule
 
 FORMAT = "sidelight model"
 VERSION = 1
-_ENCODERS: dict[str, Any] = {cls.__name__: cls for cls in (TemplateEncoder, DictEncoder, ArrayEncoder, SymbolEncoder)}
+_ENCODERS: dict[str, Any] = {
+    cls.__name__: cls for cls in (TemplateEncoder, DictEncoder, ArrayEncoder, SymbolEncoder, SegmentEncoder)
+}
 # A fixed time stamp, so that equal models give equal files.
 _STAMP = (2000, 1, 1, 0, 0, 0)
 
@@ -32,27 +37,16 @@ def save(learner: Any, path: str | PathLike[str]) -> None:
     """Write a fitted learner to `path`; an existing file is replaced only when the new one is complete."""
     from . import __version__
 
-    encoder_values, encoder_arrays = learner.encoder_.state()
-    values, arrays = learner._state()
-    header = {
-        "format": FORMAT,
-        "version": VERSION,
-        "sidelight": __version__,
-        "learner": type(learner).__name__,
-        "parameters": {name: _plain(value) for name, value in learner.get_params(deep=False).items()},
-        "classes": learner.classes_,
-        "values": values,
-        "encoder": {"class": type(learner.encoder_).__name__, "values": encoder_values},
-    }
+    description, arrays = _describe(learner, "")
+    header = {"format": FORMAT, "version": VERSION, "sidelight": __version__, **description}
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         text = json.dumps(header, ensure_ascii=False, default=_plain)
         _put(archive, "header.json", text.encode(errors="surrogatepass"))
-        for folder, group in (("encoder", encoder_arrays), ("learner", arrays)):
-            for name, array in group.items():
-                member = io.BytesIO()
-                np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
-                _put(archive, f"{folder}/{name}.npy", member.getvalue())
+        for name, array in arrays.items():
+            member = io.BytesIO()
+            np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
+            _put(archive, f"{name}.npy", member.getvalue())
     try:
         with open_for_writing(path, binary=True) as file:
             file.write(content.getbuffer())
@@ -62,37 +56,82 @@ def save(learner: Any, path: str | PathLike[str]) -> None:
 
 def load(path: str | PathLike[str]) -> Any:
     """Read any fitted learner from a file written by `save`."""
-    from . import learners_by_name
-
     name = str(path)
     try:
         raw = Path(path).read_bytes()
     except OSError as error:
         raise ModelFileError(f"cannot read the model file {name}: {error.strerror}") from None
     header, arrays = _open(name, raw)
+    try:
+        return _rebuild(name, header, arrays, "")
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ModelFileError(f"{name} is not a complete sidelight model: {error!r} is missing or wrong") from error
+
+
+def _describe(learner: Any, folder: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A fitted learner, and the fitted learners inside it, as plain values and arrays named by folder."""
+    values, arrays = learner._state()
+    out: dict[str, Any] = {
+        "learner": type(learner).__name__,
+        "parameters": _parameters(learner),
+        "classes": learner.classes_,
+        "values": values,
+    }
+    named = {f"{folder}learner/{k}": array for k, array in arrays.items()}
+    encoder = getattr(learner, "encoder_", None)
+    if encoder is not None:
+        encoder_values, encoder_arrays = encoder.state()
+        out["encoder"] = {"class": type(encoder).__name__, "values": encoder_values}
+        named |= {f"{folder}encoder/{k}": array for k, array in encoder_arrays.items()}
+    out["models"] = {}
+    for name, model in learner._models().items():
+        if model is not None:
+            out["models"][name], more = _describe(model, f"{folder}{name}/")
+            named |= more
+    return out, named
+
+
+def _rebuild(name: str, header: dict[str, Any], arrays: dict[str, Any], folder: str) -> Any:
+    """The learner that `_describe` described."""
+
+    def inside(part: str) -> dict[str, Any]:
+        start = f"{folder}{part}/"
+        return {k.removeprefix(start): array for k, array in arrays.items() if k.startswith(start)}
+
+    learner = _unfitted(header, name)
+    learner.classes_ = header["classes"]
+    if "encoder" in header:
+        kind, values = header["encoder"]["class"], header["encoder"]["values"]
+        learner.encoder_ = _ENCODERS[kind].from_state(values, inside("encoder"), learner.n_jobs)
+    for part in learner._models():
+        inner = header["models"].get(part)
+        setattr(learner, part, None if inner is None else _rebuild(name, inner, arrays, f"{folder}{part}/"))
+    learner._restore(header["values"], inside("learner"))
+    return learner
+
+
+def _parameters(learner: Any) -> dict[str, Any]:
+    return {name: _plain(value) for name, value in learner.get_params(deep=False).items()}
+
+
+def _unfitted(header: dict[str, Any], name: str) -> Any:
+    from . import learners_by_name
+
     known = learners_by_name()
     if header.get("learner") not in known:
         raise ModelFileError(f"{name} holds a {header.get('learner')}, which this version of sidelight does not have")
-    try:
-        learner = known[header["learner"]](**{k: _rich(v) for k, v in header["parameters"].items()})
-        learner.classes_ = header["classes"]
-        encoder = header["encoder"]
-        learner.encoder_ = _ENCODERS[encoder["class"]].from_state(encoder["values"], arrays["encoder"], learner.n_jobs)
-        learner._restore(header["values"], arrays["learner"])
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ModelFileError(f"{name} is not a complete sidelight model: {error!r} is missing or wrong") from error
-    return learner
+    return known[header["learner"]](**{k: _rich(v) for k, v in header["parameters"].items()})
 
 
 def _put(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
     archive.writestr(zipfile.ZipInfo(name, _STAMP), content, zipfile.ZIP_DEFLATED)
 
 
-def _open(name: str, raw: bytes) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+def _open(name: str, raw: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     """Header and arrays, or an error that says what kind of file this is."""
     if not raw.startswith(b"PK"):
         raise ModelFileError(f"{name} is not a sidelight model; models are written by `sidelight train` or .save()")
-    arrays: dict[str, dict[str, Any]] = {"encoder": {}, "learner": {}}
+    arrays: dict[str, Any] = {}
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
             if "header.json" not in archive.namelist():
@@ -100,10 +139,9 @@ def _open(name: str, raw: bytes) -> tuple[dict[str, Any], dict[str, dict[str, An
             header = json.loads(archive.read("header.json"))
             _check_header(name, header)
             for member in archive.namelist():
-                folder, _, rest = member.partition("/")
-                if folder in arrays:
+                if member.endswith(".npy"):
                     content = io.BytesIO(archive.read(member))
-                    arrays[folder][rest.removesuffix(".npy")] = np.lib.format.read_array(content, allow_pickle=False)
+                    arrays[member.removesuffix(".npy")] = np.lib.format.read_array(content, allow_pickle=False)
     except ModelFileError:
         raise
     except Exception as error:  # zipfile meets damage with errors of a dozen kinds
@@ -122,9 +160,13 @@ def _check_header(name: str, header: Any) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """A parameter as JSON: column expressions as marked text."""
+    """A parameter as JSON: column expressions and rules as marked text, learners by name and parameters."""
     if isinstance(value, Column | Template):
         return {"expression": str(value)}
+    if isinstance(value, Rule):
+        return {"rule": saved_text(value)}
+    if hasattr(value, "get_params"):
+        return {"learner": type(value).__name__, "parameters": _parameters(value)}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     if isinstance(value, np.generic):
@@ -137,4 +179,8 @@ def _plain(value: Any) -> Any:
 def _rich(value: Any) -> Any:
     if isinstance(value, dict) and value.keys() == {"expression"}:
         return parse(value["expression"])
+    if isinstance(value, dict) and value.keys() == {"rule"}:
+        return parse_rule(value["rule"])
+    if isinstance(value, dict) and value.keys() == {"learner", "parameters"}:
+        return _unfitted(value, "the file")
     return [_rich(item) for item in value] if isinstance(value, list) else value

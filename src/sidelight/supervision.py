@@ -42,9 +42,9 @@ class Signal(Enum):
 
 # Which learners can use which signal, whether imported or not; a test holds it to the learners' own `signals`.
 USERS: dict[Signal, tuple[str, ...]] = {
-    Signal.FULL: ("HMM", "CRF", "StructuredPerceptron"),
-    Signal.PARTIAL: ("CRF",),
-    Signal.NOTHING: (),
+    Signal.FULL: ("HMM", "CRF", "StructuredPerceptron", "SemiCRF", "CCM", "Codl", "EM", "SelfTraining"),
+    Signal.PARTIAL: ("CRF", "CCM"),
+    Signal.NOTHING: ("Codl", "EM", "SelfTraining"),
     Signal.COMPANION: (),
 }
 

@@ -55,6 +55,25 @@ def test_a_missed_target_is_told() -> None:
     assert "90.00 ± 1.50 %" in text
 
 
+def test_sections_have_tables_of_their_own() -> None:
+    console = Console(width=140, record=True, file=io.StringIO())
+    report = Report("citations", "dev", (0,), None, console)
+    with report.section("Table 1"):
+        report.add("HMM", "sidelight", 90.0, "%", at_least=91.0)
+    with report.section("Table 2"):
+        report.add("CRF", "sidelight", 90.0, "%", at_least=89.0)
+    report.show()
+    assert [(r.section, r.bound, r.target, r.met) for r in report.results] == [
+        ("Table 1", "≥", 91.0, False),
+        ("Table 2", "≥", 89.0, True),
+    ]
+    first, second = console.export_text().split("Table 2")
+    assert "HMM" in first
+    assert "≥ 91.00 %" in first
+    assert "HMM" not in second
+    assert "CRF" in second
+
+
 def test_without_a_peer_there_is_no_ratio(report: Report) -> None:
     report.compare("time", "s", 5.0, None, peer="Peer", at_most=1 / 3)
     assert [r.system for r in report.results] == ["sidelight"]

@@ -2,28 +2,47 @@ from .conftest import Run
 
 
 def test_json(run: Run) -> None:
-    said = run("demo", "--labeled", 20, "--labeled", 4, "--test", 30, "--json").json
+    said = run("demo", "--labeled", 20, "--labeled", 4, "--test", 30, "--unlabeled", 40, "--json").json
     assert [(r["learner"], r["labeled"]) for r in said["results"]] == [
-        (name, count) for name in ("HMM", "CRF", "StructuredPerceptron") for count in (4, 20)
+        (name, count) for name in ("HMM", "CRF", "SemiCRF", "StructuredPerceptron") for count in (4, 20)
     ]
     assert all(0.2 < r["accuracy"] <= 1 and 0 < r["f1"] <= 1 for r in said["results"])
     assert (said["weights_labeled"], said["examples_labeled"]) == (20, 20)
-    assert 1 <= len(said["examples"]) <= 3
+    assert 1 <= len(said["examples"]) <= 2
+    assert [(a["added"], a["learner"], a["labeled"]) for a in said["additions"]] == [
+        (added, learner, count)
+        for added, learner in
+        (("nothing", "HMM"), ("rules", "CCM"), ("unlabelled references", "Codl"), ("both", "Codl"))
+        for count in (4, 20)
+    ]  # fmt: skip
+    scores = {(a["added"], a["labeled"]): a for a in said["additions"]}
+    assert scores["rules", 20]["f1"] > scores["nothing", 20]["f1"]
+    assert scores["both", 20]["violations"] < scores["nothing", 20]["violations"]
+    assert sum(v["without"] for v in said["violations"]) == scores["nothing", 20]["violations"]
+    assert sum(v["with_rules"] for v in said["violations"]) == scores["rules", 20]["violations"]
 
 
 def test_page_is_compact_and_readable_without_colours(run: Run) -> None:
-    said = run("demo", "--test", 60)
+    said = run("demo", "--test", 60, "--unlabeled", 60)
     lines = said.out.splitlines()
-    assert len(lines) <= 45
+    assert len(lines) <= 50
     assert max(map(len, lines)) <= 100
     assert "\x1b" not in said.out
-    for part in ("StructuredPerceptron", "100 refs", "What speaks for each field", "[author]", "≠"):
+    for part in (
+        "StructuredPerceptron",
+        "100 refs",
+        "What rules and 60 unlabelled",
+        "once_each()",
+        "What speaks",
+        "[author]",
+        "≠",
+    ):
         assert part in said.out
 
 
 def test_the_same_seed_gives_the_same_numbers(run: Run) -> None:
     def numbers() -> list[tuple[float, float]]:
-        said = run("demo", "--labeled", 3, "--test", 5, "--seed", 4, "--json").json
-        return [(r["accuracy"], r["f1"]) for r in said["results"]]
+        said = run("demo", "--labeled", 3, "--test", 5, "--unlabeled", 9, "--seed", 4, "--json").json
+        return [(r["accuracy"], r["f1"]) for r in said["results"] + said["additions"]]
 
     assert numbers() == numbers()

@@ -103,11 +103,14 @@ def test_files_that_are_no_models(run: Run, folder: Path, tmp_path: Path, comman
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["-l", "hmm", "--l2", "1"], "--l2: the learner hmm has no such option; crf has it"),
-        (["-l", "hmm", "-t", "word"], "--template: the learner hmm has no such option; crf and perceptron have it"),
+        (["-l", "hmm", "--l2", "1"], "--l2: the learner hmm has no such option; crf and semicrf have it"),
+        (
+            ["-l", "hmm", "-t", "word"],
+            "--template: the learner hmm has no such option; crf and semicrf and perceptron have it",
+        ),
         (
             ["-l", "perceptron", "--tolerance", "1"],
-            "--tolerance: the learner perceptron has no such option; crf has it",
+            "--tolerance: the learner perceptron has no such option; crf and semicrf have it",
         ),
         (["--epochs", "3"], "--epochs: the learner crf has no such option; perceptron has it"),
         (["--smoothing", "3"], "--smoothing: the learner crf has no such option; hmm has it"),
@@ -202,3 +205,19 @@ def test_interrupted(run: Run, folder: Path, tmp_path: Path, monkeypatch: pytest
     said = run("train", folder / "train.tsv", "-o", tmp_path / "m", "-q")
     assert (said.code, said.err) == (130, "interrupted\n")
     assert os.listdir(tmp_path) == []
+
+
+def test_score_refuses_different_tokens(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "gold.tsv").write_text("a\tA\nb\tB\n")
+    (tmp_path / "other.tsv").write_text("a\tA\nc\tB\n")
+    said = run("score", tmp_path / "gold.tsv", tmp_path / "other.tsv")
+    assert said.code == 1
+    assert "sequence 0, token 1: gold has 'b', predicted has 'c'" in said.message
+
+
+def test_the_label_is_no_input(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.conllu").write_text("1\ta\ta\tX\t_\t_\t0\troot\t_\t_\n\n")
+    said = run("train", tmp_path / "a.conllu", "-o", tmp_path / "m", "--columns", "form,upos")
+    assert said.code == 2
+    assert "upos is the label" in said.message
+    assert not (tmp_path / "m").exists()

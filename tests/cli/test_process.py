@@ -61,7 +61,7 @@ def test_a_terminal_without_unicode(tmp_path: Path) -> None:
 
 def test_version_and_help(run: Run) -> None:
     assert run("--version").out == f"sidelight {sidelight.__version__}\n"
-    for command in ("train", "predict", "evaluate", "score", "inspect", "explain", "demo"):
+    for command in ("train", "predict", "evaluate", "score", "check", "inspect", "explain", "demo"):
         said = run(command, "--help")
         assert said.code == 0
         assert "Examples" in said.out
@@ -76,7 +76,8 @@ def test_formats_of_the_command_line_are_those_of_the_library() -> None:
 
 
 def test_learners_of_the_command_line_are_those_of_the_library() -> None:
-    from sidelight.cli.parameters import CLASSES, LearnerName
+    from sidelight.cli.parameters import CLASSES, WRAPPERS, LearnerName, SemiName
 
-    assert set(CLASSES.values()) == set(sidelight.LEARNERS)
+    assert {*CLASSES.values(), *WRAPPERS.values()} == set(sidelight.LEARNERS)
     assert set(CLASSES) == {str(name) for name in LearnerName}
+    assert set(WRAPPERS) == {"ccm", *map(str, SemiName)}

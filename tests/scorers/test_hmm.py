@@ -3,8 +3,7 @@ import pytest
 
 from sidelight.features.symbols import SymbolEncoder
 from sidelight.scorers.hmm import HMMCounts, HMMScorer
-from sidelight.scorers.linear import indicator
-from sidelight.structures.chain import Chain
+from sidelight.structures.chain import Chain, indicator
 
 X = [["a", "b", "a"], ["a", "c"]]
 Y = np.array([0, 1, 0, 0, 1], np.int32)  # 0 1 0 | 0 1

@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 
 from sidelight.features.encoded import Encoded
-from sidelight.scorers.linear import LinearScorer, indicator
-from sidelight.structures.chain import Chain
+from sidelight.scorers.linear import LinearScorer
+from sidelight.structures.chain import Chain, indicator
 from sidelight.supervision import Signal, Targets
 
 

@@ -6,9 +6,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sidelight.scorers.linear import LinearScorer, indicator
+from sidelight.scorers.linear import LinearScorer
 from sidelight.solvers.perceptron import PerceptronState, run
-from sidelight.structures.chain import Chain
+from sidelight.structures.chain import Chain, indicator
 from tests.scorers.test_linear import random_encoded, random_targets
 
 

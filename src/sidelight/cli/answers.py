@@ -19,23 +19,39 @@ class Answers:
 
 def ask(learner: Any, X: list[Any], *, marginals: bool, kbest: int | None) -> Answers:
     """Label the sequences."""
-    encoded = learner.encode(X)
+    # A learner around others has no encoding of its own: they may differ.
+    encoded = learner.encode(X) if hasattr(learner, "encoder_") else X
     return Answers(
         X,
         learner.classes_,
         learner.predict(encoded),
-        learner.predict_marginals(encoded) if marginals else None,
+        _chances(learner, encoded) if marginals else None,
         _ranked(learner, encoded, kbest) if kbest else None,
     )
+
+
+def _chances(learner: Any, encoded: Any) -> list[Any]:
+    try:
+        chances: list[Any] = learner.predict_marginals(encoded)
+    except NotSupported as error:
+        raise NotSupported(f"{error} (--without-rules)") from None
+    return chances
 
 
 def _ranked(learner: Any, encoded: Any, count: int) -> list[list[dict[str, Any]]]:
     import numpy as np
 
-    totals = learner.log_partition(encoded)
+    try:
+        totals = learner.log_partition(encoded)
+    except NotSupported:  # rules about whole sequences: there are scores, but no probabilities
+        totals = [None] * len(encoded)
     return [
         [
-            {"labels": one.labels, "score": one.score, "probability": float(np.exp(one.score - total))}
+            {
+                "labels": one.labels,
+                "score": one.score,
+                "probability": None if total is None else float(np.exp(one.score - total)),
+            }
             for one in sequences
         ]
         for sequences, total in zip(learner.predict_kbest(encoded, count), totals, strict=True)

@@ -18,11 +18,12 @@ def command(
         list[int] | None,
         typer.Option(metavar="N", min=1, help="Labelled references to learn from; may be repeated (5, 20 and 100)."),
     ] = None,
+    unlabeled: Annotated[int, typer.Option(metavar="N", min=1, help="References without labels to learn from.")] = 500,
     test: Annotated[int, typer.Option(metavar="N", min=1, help="References to test on.")] = 300,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the generated references.")] = 1,
     json: JsonOption = False,
 ) -> None:
-    """Learn the fields of bibliographic references from a handful, and show what was learned.
+    """Learn the fields of bibliographic references from a handful, rules and unlabelled ones; show what was learned.
 
     Needs no files: the references are generated.
     """
@@ -37,7 +38,7 @@ def command(
         notice.start()
         prepare()
         notice.cancel()
-        demo = run_demo(sorted(set(labeled or (5, 20, 100))), test=test, seed=seed)
+        demo = run_demo(sorted(set(labeled or (5, 20, 100))), test=test, unlabeled=unlabeled, seed=seed)
     if json:
         print_json(demo)
     else:

@@ -15,6 +15,7 @@ from sidelight.cli.options import (
     ModelArgument,
     SchemeName,
     SchemeOption,
+    WithoutRulesOption,
 )
 from sidelight.cli.reading import Reader
 
@@ -31,6 +32,7 @@ def command(
     data: Annotated[str, typer.Argument(metavar="DATA", help="Labelled sequences; - is standard input.")],
     scheme: SchemeOption = SchemeName.auto,
     confusion: ConfusionOption = False,
+    without_rules: WithoutRulesOption = False,
     format: FormatOption = None,
     label_column: LabelColumnOption = None,
     columns: ColumnsOption = None,
@@ -50,7 +52,7 @@ def command(
     from sidelight.report.evaluation import evaluate
     from sidelight.report.tables import evaluation_page
 
-    learner = load_model(model, jobs)
+    learner = load_model(model, jobs, rules=not without_rules)
     sequences = Reader(format, label_column, columns, comment).read(data, labels=True)
     evaluation = evaluate(learner, sequences.X, sequences.y, scheme=scheme)
     if json:

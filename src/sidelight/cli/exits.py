@@ -1,5 +1,6 @@
 """How commands end: 0 done, 1 expected error, 2 wrong usage, 130 interrupted, 141 nobody reads the output any more."""
 
+import errno
 import os
 import sys
 from typing import Any
@@ -27,8 +28,17 @@ class CommandGroup(TyperGroup):
         except KeyboardInterrupt:
             print("interrupted", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
-        except BrokenPipeError:
-            # Python flushes standard output once more when it ends; that must not fail again.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(PIPE_CLOSED) from None
+        except OSError as error:
+            if isinstance(error, BrokenPipeError):
+                raise typer.Exit(_close_output(PIPE_CLOSED)) from None
+            if error.errno not in (errno.ENOSPC, errno.EIO, errno.EDQUOT):
+                raise
+            print(f"error: cannot write: {error.strerror}", file=sys.stderr)
+            raise typer.Exit(_close_output(1)) from None
         return result
+
+
+def _close_output(code: int) -> int:
+    """Python flushes standard output once more when it ends; that must not fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code

@@ -45,9 +45,14 @@ def command(
     comment: CommentOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show why one token got its label rather than the next most probable one."""
+    """Show why one token got its label rather than the next most probable one.
+
+    Of a model with rules, the evidence is that of the model without them, and the rules that this would violate.
+    """
     from sidelight.cli.loading import load_model
     from sidelight.cli.output import print_json
+    from sidelight.report.explanations import what_rules_changed
+    from sidelight.report.inner import inner_models
 
     learner = load_model(model)
     sequences = Reader(format, label_column, columns, comment).read(data, labels=labeled or label_column is not None)
@@ -56,17 +61,26 @@ def command(
     tokens, gold = sequences.X[sequence], sequences.y[sequence]
     labels = learner.predict([tokens])[0]
     where = _least_certain(learner, tokens, labels) if position is None else position
-    explanation = learner.explain(tokens, where, top=top)
+    explanations = {source: model.explain(tokens, where, top=top) for source, model in inner_models(learner).items()}
+    change = what_rules_changed(learner, tokens, labels)
     if json:
-        print_json({"tokens": tokens, "labels": labels, "explanation": explanation})
+        first, *others = explanations.values()
+        said = {"tokens": tokens, "labels": labels, "explanation": first}
+        print_json({**said, "unlabeled_explanation": others[0] if others else None, "rules": change})
         return
     from sidelight.report.console import results
-    from sidelight.report.tables import explanation_page
+    from sidelight.report.explanation_pages import explanation_page
 
-    results().print(explanation_page(explanation, tokens, labels, gold))
+    results().print(explanation_page(explanations, tokens, labels, gold, change))
 
 
 def _least_certain(learner: Any, tokens: Any, labels: list[str]) -> int:
-    table = learner.predict_marginals([tokens])[0]
+    """The token whose label is least probable, were there no rules."""
+    from sidelight.structures.chain import Chain
+
+    if hasattr(learner, "penalties_"):
+        table = Chain(1).marginals(learner.scores([tokens])).parts.unary
+    else:
+        table = learner.predict_marginals([tokens])[0]
     number = {label: k for k, label in enumerate(learner.classes_)}
     return min(range(len(labels)), key=lambda t: float(table[t, number[labels[t]]]))

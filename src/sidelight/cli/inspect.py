@@ -22,9 +22,13 @@ def command(
     transitions: Annotated[bool, typer.Option("--transitions", help="Also show how labels follow each other.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Show what a model file holds: learner, parameters, labels, the strongest weights."""
+    """Show what a model file holds: learner, parameters, labels, rules, the strongest weights.
+
+    A model learned from unlabelled data too has weights from each.
+    """
     from sidelight.cli.loading import load_model
     from sidelight.cli.output import print_json
+    from sidelight.report.inner import inner_models
     from sidelight.report.summary import summarize_model
     from sidelight.report.weights import strongest_weights, transition_scores
 
@@ -32,16 +36,20 @@ def command(
     if label is not None and label not in learner.classes_:
         raise DataError(f"the model has no label {label!r}; it has {', '.join(learner.classes_)}")
     summary = summarize_model(learner, model)
-    weights = strongest_weights(learner, top, label)
+    weights = {source: strongest_weights(inner, top, label) for source, inner in inner_models(learner).items()}
     table = transition_scores(learner) if transitions else None
     if json:
-        print_json({"model": summary, "weights": weights, **({"transitions": table} if table else {})})
+        first, *others = weights.values()
+        said = {"model": summary, "weights": first, "unlabeled_weights": others[0] if others else None}
+        print_json({**said, **({"transitions": table} if table else {})})
         return
     from sidelight.report.console import results
+    from sidelight.report.rule_tables import rules_table
     from sidelight.report.tables import model_table, page, transitions_table, weights_table
 
     console = results()
     parts: list[Any] = [model_table(summary)]
-    parts += [weights_table(weights)] if weights else []
+    parts += [rules_table(summary.rules)] if summary.rules else []
+    parts += [weights_table(found, source) for source, found in weights.items() if found]
     parts += [transitions_table(table, console.width)] if table else []
     console.print(page(*parts))

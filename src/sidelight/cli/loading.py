@@ -3,13 +3,23 @@
 from typing import Any
 
 
-def load_model(path: str, jobs: int | None = None) -> Any:
-    """Any fitted learner, to run on so many threads (None: every core), however many it was trained on."""
+def load_model(path: str, jobs: int | None = None, *, rules: bool = True) -> Any:
+    """Any fitted learner, to run on so many threads (None: every core), however many it was trained on.
+
+    With `rules` False, it predicts as if it had none.
+    """
+    import numpy as np
+
     from sidelight.model_file import load
+    from sidelight.report.inner import inner_models
 
     learner = load(path)
     threads = -1 if jobs is None else jobs
     learner.set_params(n_jobs=threads)
-    if hasattr(learner.encoder_, "n_jobs"):
-        learner.encoder_.n_jobs = threads
+    for model in inner_models(learner).values():
+        model.set_params(n_jobs=threads)
+        if hasattr(model.encoder_, "n_jobs"):
+            model.encoder_.n_jobs = threads
+    if not rules and hasattr(learner, "penalties_"):
+        learner.penalties_ = np.zeros_like(learner.penalties_)
     return learner

@@ -68,5 +68,6 @@ SchemeOption = Annotated[
     typer.Option("--scheme", help="What a span is: B- and I- prefixes, runs of one label, or told from the labels."),
 ]
 ConfusionOption = Annotated[bool, typer.Option("--confusion", help="Also show which labels were taken for which.")]
+WithoutRulesOption = Annotated[bool, typer.Option("--without-rules", help="Predict as if the model had no rules.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
 JobsOption = Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", help="Threads; by default every core.")]

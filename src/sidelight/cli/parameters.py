@@ -13,10 +13,20 @@ class LearnerName(StrEnum):
 
     crf = "crf"
     hmm = "hmm"
+    semicrf = "semicrf"
     perceptron = "perceptron"
 
 
-CLASSES = {"crf": "CRF", "hmm": "HMM", "perceptron": "StructuredPerceptron"}
+class SemiName(StrEnum):
+    """What learns from unlabelled sequences, around a learner."""
+
+    codl = "codl"
+    em = "em"
+    self_training = "self-training"
+
+
+CLASSES = {"crf": "CRF", "hmm": "HMM", "semicrf": "SemiCRF", "perceptron": "StructuredPerceptron"}
+WRAPPERS = {"ccm": "CCM", "codl": "Codl", "em": "EM", "self-training": "SelfTraining"}
 
 # Options that are not called as the parameter they set, or that set several.
 _PARAMETERS = {
@@ -24,11 +34,14 @@ _PARAMETERS = {
     "seed": ("random_state",),
     "smoothing": ("start_smoothing", "transition_smoothing", "emission_smoothing"),
 }
-_NOT_HERE = {"features": "--template", "verbose": "--quiet", "n_jobs": "--jobs", "warm_start": "Python"}
+_NOT_HERE = {
+    "features": "--template", "verbose": "--quiet", "n_jobs": "--jobs", "warm_start": "Python",
+    "begin_features": "Python", "end_features": "Python", "classes": "Python", "base": "--learner", "rules": "--rules",
+}  # fmt: skip
 
 
 def make_learner(
-    name: str, options: Mapping[str, Any], settings: Sequence[str], *, quiet: bool, jobs: int | None
+    name: str, options: Mapping[str, Any], settings: Sequence[str], *, quiet: bool, jobs: int | None, **fixed: Any
 ) -> Any:
     """The learner with the options that were given (those that are not None) and the `--set` ones."""
     known = _known_parameters(name)
@@ -48,13 +61,26 @@ def make_learner(
         chosen["verbose"] = not quiet
     if jobs is not None:
         chosen["n_jobs"] = jobs
-    return _learner_class(name)(**chosen)
+    return _learner_class(name)(**fixed, **chosen)
+
+
+def divide_settings(wrapper: str, base: str, settings: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The `--set` options that only the wrapper has, and the others, which the base learner takes or refuses."""
+    only = _known_parameters(wrapper).keys() - _known_parameters(base).keys()
+    names = [setting.partition("=")[0].strip().replace("-", "_") for setting in settings]
+    mine = [s for s, name in zip(settings, names, strict=True) if name in only]
+    return mine, [s for s, name in zip(settings, names, strict=True) if name not in only]
+
+
+def can_be_base(name: str) -> bool:
+    """Whether rules and unlabelled data can be put around this learner: it can be told all labels, and is a chain."""
+    return "classes" in _known_parameters(name)
 
 
 def _learner_class(name: str) -> Any:
     import sidelight
 
-    return getattr(sidelight, CLASSES[name])
+    return getattr(sidelight, (CLASSES | WRAPPERS)[name])
 
 
 def _known_parameters(name: str) -> dict[str, Any]:
@@ -65,7 +91,7 @@ def _known_parameters(name: str) -> dict[str, Any]:
 def _require(name: str, parameter: str, flag: str) -> None:
     if parameter in _known_parameters(name):
         return
-    others = [other for other in CLASSES if parameter in _known_parameters(other)]
+    others = [other for other in (WRAPPERS if name in WRAPPERS else CLASSES) if parameter in _known_parameters(other)]
     if others:
         advice = f"{' and '.join(others)} {'has' if len(others) == 1 else 'have'} it"
     else:
@@ -86,7 +112,9 @@ def _parse_setting(name: str, setting: str, known: Mapping[str, Any]) -> tuple[s
 
 
 def _value(parameter: str, text: str, default: Any) -> Any:
-    """The text as the type of the default."""
+    """The text as the type of the default; None may become a whole number or a text."""
+    if default is None and text.isdecimal():
+        return int(text)
     if isinstance(default, str) or default is None:
         return None if text.lower() == "none" else text
     try:

@@ -13,6 +13,7 @@ from sidelight.cli.options import (
     JobsOption,
     LabelColumnOption,
     ModelArgument,
+    WithoutRulesOption,
 )
 from sidelight.cli.reading import Reader, Sequences
 from sidelight.errors import DataError
@@ -47,6 +48,7 @@ def command(
         int | None,
         typer.Option(metavar="K", min=1, help="Add the K best label sequences of each input; needs jsonl output."),
     ] = None,
+    without_rules: WithoutRulesOption = False,
     labeled: Annotated[
         bool,
         typer.Option(
@@ -63,7 +65,8 @@ def command(
 ) -> None:
     """Label sequences with a model.
 
-    Every token keeps its columns and gets the predicted label as the last one.
+    Every token keeps its columns and gets the predicted label as the last one. CoNLL-U output holds tokens and labels
+    only: comments, other columns and multiword ranges of the input are not copied.
 
     Labels in jsonl and conllu input are ignored; columns and tsv need --labeled.
     """
@@ -72,7 +75,7 @@ def command(
     from sidelight.cli.output import check_writable
 
     check_writable(output, data, model)
-    learner = load_model(model, jobs)
+    learner = load_model(model, jobs, rules=not without_rules)
     reader = Reader(format, label_column, columns, comment)
     sequences = reader.read(data, labels=labeled or label_column is not None)
     target = _output_format(output, output_format, sequences.format, kbest)
@@ -89,11 +92,14 @@ def command(
 
 def _suspect_labels(learner: Any, sequences: Sequences) -> None:
     """One column too many is most likely the label."""
+    from sidelight.report.inner import inner_models
+
     if sequences.format not in ("columns", "tsv"):
         return
     first = sequences.X[0][0]
     found = 1 if isinstance(first, str) else len(first)
-    expected = getattr(learner.encoder_, "width_", found)
+    inner = next(iter(inner_models(learner).values()))
+    expected = getattr(inner.encoder_, "width_", found)
     if found == expected + 1:
         raise DataError(
             f"the model was trained on tokens of {expected} columns, these have {found}; "

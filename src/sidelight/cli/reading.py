@@ -44,6 +44,20 @@ class Reader:
             raise DataError(f"{source_name(path)}: there are no sequences in it")
         return Sequences(X, y, name)
 
+    def read_unlabeled(self, path: str) -> list[Any]:
+        """Read sequences without labels; the format is told from the file's name, else it is that of the data."""
+        from sidelight.data import guess_format
+
+        try:
+            name = FormatName(guess_format(path))
+        except DataError:
+            if self.format is None:
+                raise
+            name = self.format
+        columns = self.columns if name == "conllu" else None
+        comment = self.comment if name in _COLUMNAR else None
+        return Reader(name, columns=columns, comment=comment).read(path, labels=False).X
+
     def _options(self, name: str, labels: bool) -> dict[str, Any]:
         self._refuse("--label-column", self.label_column, name, (*_COLUMNAR, "conllu"))
         self._refuse("--columns", self.columns, name, ("conllu",))
@@ -52,6 +66,9 @@ class Reader:
             label = self._label_number() if labels else None
             return {"label": label, "partial": self.partial and labels, "comment": self.comment}
         if name == "conllu":
+            if labels and self.conllu_label in self.conllu_columns:
+                message = f"{self.conllu_label} is the label; a model that also reads it as input learns nothing"
+                raise typer.BadParameter(message, param_hint="--columns")
             return {"label": self.conllu_label if labels else None, "columns": self.conllu_columns}
         return {}
 

@@ -14,7 +14,8 @@ from sidelight.cli.options import (
     SchemeName,
     SchemeOption,
 )
-from sidelight.cli.reading import Reader
+from sidelight.cli.reading import Reader, Sequences
+from sidelight.errors import DataError
 
 NAME = "score"
 EXAMPLES = (
@@ -42,9 +43,18 @@ def command(
 
     reader = Reader(format, label_column, columns, comment)
     truth, guess = reader.read(gold, labels=True), reader.read(predicted, labels=True)
+    _require_same_tokens(truth, guess)
     evaluation = compare(truth.y, guess.y, scheme=scheme)
     if json:
         print_json(evaluation)
     else:
         console = results()
         console.print(evaluation_page(evaluation, console.width, confusion=confusion))
+
+
+def _require_same_tokens(truth: Sequences, guess: Sequences) -> None:
+    """Scores of different sequences would mean nothing. (Different lengths are told by the metrics.)"""
+    for i, (x, other) in enumerate(zip(truth.X, guess.X, strict=False)):
+        if len(x) == len(other) and x != other:
+            t = next(t for t, (a, b) in enumerate(zip(x, other, strict=True)) if a != b)
+            raise DataError(f"sequence {i}, token {t}: gold has {x[t]!r}, predicted has {other[t]!r}")

@@ -3,12 +3,14 @@
 import sys
 import time
 import warnings
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
+from sidelight.cli.knowledge import Knowledge, file_of_conflicts
 from sidelight.cli.options import ColumnsOption, CommentOption, FormatOption, JobsOption, JsonOption, LabelColumnOption
-from sidelight.cli.parameters import LearnerName
+from sidelight.cli.parameters import LearnerName, SemiName
 from sidelight.cli.reading import Reader, Sequences
 
 NAME = "train"
@@ -16,13 +18,26 @@ EXAMPLES = (
     "sidelight train train.tsv -o fields.model --dev dev.tsv",
     "sidelight train train.txt -o chunks.model --learner perceptron --epochs 20",
     'sidelight train train.txt -o chunks.model -t word -t "word[-1] & pos" --l2 0.1',
+    "sidelight train few.tsv -o fields.model --learner hmm --rules rules.toml --unlabeled more.txt",
 )
 _LONG = 1000
 _LEARNER = "What the learner does"
+_KNOWLEDGE = "What is known beside labels"
+
+
+class ReadingName(StrEnum):
+    """How rules without a reading of their own are used."""
+
+    soft = "soft"
+    hard = "hard"
 
 
 def _learner_option(*names: str, help: str, metavar: str | None = None) -> Any:
     return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=_LEARNER, show_default=False)
+
+
+def _knowledge_option(*names: str, help: str, metavar: str | None = None) -> Any:
+    return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=_KNOWLEDGE, show_default=False)
 
 
 def command(
@@ -53,14 +68,35 @@ def command(
             rich_help_panel="How the data is read",
         ),
     ] = False,
-    l1: Annotated[float | None, _learner_option(help="Penalty on the sizes of weights (crf; 0).")] = None,
-    l2: Annotated[float | None, _learner_option(help="Penalty on their squares (crf; 1).")] = None,
+    rules: Annotated[
+        str | None, _knowledge_option(metavar="FILE", help="TOML file of rules; predictions will keep to them.")
+    ] = None,
+    reading: Annotated[
+        ReadingName | None,
+        _knowledge_option(help="Rules without a reading are soft, penalties learned from DATA, or hard (soft)."),
+    ] = None,
+    labels: Annotated[
+        str | None,
+        _knowledge_option(metavar="NAMES", help="Labels that rules may name though DATA has none; commas between."),
+    ] = None,
+    unlabeled: Annotated[
+        str | None, _knowledge_option(metavar="FILE", help="Sequences without labels to learn from as well.")
+    ] = None,
+    semi: Annotated[SemiName | None, _knowledge_option(help="What learns from these (codl).")] = None,
+    balance: Annotated[
+        float | None, _knowledge_option(help="Weight of what was learned from labels, 0 to 1 (codl, em; 0.5).")
+    ] = None,
+    iterations: Annotated[int | None, _knowledge_option(help="Rounds over the unlabelled sequences (5).")] = None,
+    l1: Annotated[float | None, _learner_option(help="Penalty on the sizes of weights (crf, semicrf; 0).")] = None,
+    l2: Annotated[float | None, _learner_option(help="Penalty on their squares (crf; 1, semicrf; 0.03).")] = None,
     solver: Annotated[str | None, _learner_option(help="auto, eg or lbfgs (crf; auto).")] = None,
-    tolerance: Annotated[float | None, _learner_option(help="Relative duality gap to stop at (crf; 0.001).")] = None,
-    max_iterations: Annotated[int | None, _learner_option(help="Passes at most (crf; 500).")] = None,
+    tolerance: Annotated[
+        float | None, _learner_option(help="Relative duality gap to stop at (crf, semicrf; 0.001).")
+    ] = None,
+    max_iterations: Annotated[int | None, _learner_option(help="Passes at most (crf, semicrf; 500).")] = None,
     epochs: Annotated[int | None, _learner_option(help="Passes at most (perceptron; 10).")] = None,
     margin: Annotated[float | None, _learner_option(help="Margin per wrong token (perceptron; 0).")] = None,
-    min_count: Annotated[int | None, _learner_option(help="Drop rarer features (crf, perceptron; 1).")] = None,
+    min_count: Annotated[int | None, _learner_option(help="Drop rarer features (crf, semicrf, perceptron; 1).")] = None,
     order: Annotated[int | None, _learner_option(help="1: label pairs, 2: triples too (crf, perceptron; 1).")] = None,
     seed: Annotated[int | None, _learner_option(help="Seed of the order of visits (crf, perceptron; 0).")] = None,
     emission: Annotated[str | None, _learner_option(help="What of a token is emitted (hmm; word).")] = None,
@@ -73,13 +109,14 @@ def command(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Learn from labelled sequences and write a model.
+    """Learn from labelled sequences, and from rules and unlabelled ones, and write a model.
 
     Wrong options and files that cannot be read or written are found first.
     """
     from sidelight.cli.output import check_writable, print_json
-    from sidelight.cli.parameters import make_learner
     from sidelight.cli.templates import read_templates
+    from sidelight.report.evaluation import evaluate
+    from sidelight.report.summary import summarize_training
 
     if model == "-":
         raise typer.BadParameter("a model goes to a file; standard output has the summary", param_hint="--output")
@@ -88,20 +125,32 @@ def command(
         "l1": l1, "l2": l2, "solver": solver, "tolerance": tolerance, "max_iterations": max_iterations,
         "epochs": epochs, "margin": margin, "min_count": min_count, "order": order, "seed": seed,
     }  # fmt: skip
-    estimator = make_learner(learner, options, settings or [], quiet=quiet, jobs=jobs)
-    check_writable(model, data, dev, templates)
+    knowledge = Knowledge(rules, reading, unlabeled, semi, balance, iterations, labels)
+    estimator = knowledge.make_learner(learner, options, settings or [], quiet=quiet, jobs=jobs)
+    check_writable(model, data, dev, templates, rules, unlabeled)
     reader = Reader(format, label_column, columns, comment, partial)
     sequences = reader.read(data, labels=True)
     _suspect_one_sequence(sequences)
+    knowledge.check_labels(estimator, sequences)
+    everything = knowledge.add_unlabeled(reader, sequences)
     held_out = None if dev is None else reader.read(dev, labels=True)
-    summary = _train(estimator, sequences, held_out, model)
+    with file_of_conflicts(unlabeled):
+        seconds = _fit(estimator, everything)
+    with file_of_conflicts(data):
+        _try_rules(estimator, sequences)
+    estimator.save(model)
+    with file_of_conflicts(dev):
+        evaluation = None if held_out is None else evaluate(estimator, held_out.X, held_out.y)
+    summary = summarize_training(estimator, everything.X, everything.y, seconds, model, evaluation)
     if json:
         print_json(summary)
     else:
         from sidelight.report.console import results
-        from sidelight.report.tables import training_table
+        from sidelight.report.rule_tables import rules_table
+        from sidelight.report.tables import page, training_table
 
-        results().print(training_table(summary))
+        rules_part = [page(rules_table(summary.model.rules))] if summary.model.rules else []
+        results().print(*rules_part, training_table(summary))
 
 
 def _suspect_one_sequence(sequences: Sequences) -> None:
@@ -111,17 +160,19 @@ def _suspect_one_sequence(sequences: Sequences) -> None:
         print(f"note: all {tokens} tokens are one sequence; blank lines separate sequences", file=sys.stderr)
 
 
-def _train(estimator: Any, sequences: Sequences, held_out: Sequences | None, path: str) -> Any:
+def _fit(estimator: Any, sequences: Sequences) -> float:
+    """Train, and tell how many seconds it took."""
     from sklearn.exceptions import ConvergenceWarning
-
-    from sidelight.report.evaluation import evaluate
-    from sidelight.report.summary import summarize_training
 
     begin = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says it
         estimator.fit(sequences.X, sequences.y)
-    seconds = time.perf_counter() - begin
-    estimator.save(path)
-    evaluation = None if held_out is None else evaluate(estimator, held_out.X, held_out.y)
-    return summarize_training(estimator, sequences.X, seconds, path, evaluation)
+    return time.perf_counter() - begin
+
+
+def _try_rules(estimator: Any, sequences: Sequences) -> None:
+    """Find out now whether prediction under the rules is possible: hard ones may contradict each other."""
+    penalties = getattr(estimator, "penalties_", None)
+    if penalties is not None and len(penalties):
+        estimator.predict(sequences.X if float("inf") in penalties else sequences.X[:1])

@@ -11,15 +11,15 @@ language. An expression maps a token's string to a string, or to None where it h
 "yes" or None. Since it depends on one string only, it is worked out once per distinct string, never per token.
 """
 
-import ast
 import re
 import string
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from ..errors import DataError
+from ..expressions import evaluate
 
 YES = "yes"
 _NAMES = ("word", "pos")
@@ -63,6 +63,8 @@ class Column:
     negated: bool = False
 
     __iter__ = None  # indexing never ends, so without this a loop would not either
+
+    readable: ClassVar[frozenset[str]] = frozenset(_STEPS)
 
     def __getitem__(self, offset: int) -> "Column":
         if not isinstance(offset, int):
@@ -232,41 +234,7 @@ def _positive(length: int) -> int:
 
 def parse(text: str) -> Column | Template:
     """Read the text form, for example `word[-1].lower() & pos`."""
-    try:
-        expression: Column | Template = _build(ast.parse(text.strip(), mode="eval").body)
-    except SyntaxError as error:
-        raise DataError(f"cannot read the expression {text!r}: {error.msg} (column {error.offset})") from None
-    except (RecursionError, MemoryError):
-        raise DataError(f"cannot read the expression {text[:40]!r}...: it is nested too deeply") from None
-    except (ValueError, TypeError, AttributeError) as error:
-        raise DataError(f"cannot read the expression {text!r}: {error}") from None
-    return expression
-
-
-def _build(node: ast.expr) -> Any:
-    match node:
-        case ast.Name("bias"):
-            return bias
-        case ast.Name(name) if name in _NAMES:
-            return Column(_NAMES.index(name))
-        case ast.Call(ast.Name("column"), [ast.Constant(int() as index)], []):
-            return column(index)
-        case ast.Subscript(inner, offset):
-            return _build(inner)[_literal(offset)]
-        case ast.BinOp(left, ast.BitAnd(), right):
-            return _build(left) & _build(right)
-        case ast.UnaryOp(ast.Invert(), inner):
-            return ~_build(inner)
-        case ast.Call(ast.Attribute(inner, name), arguments, []) if name in _STEPS:
-            return getattr(_build(inner), name)(*map(_literal, arguments))
-        case ast.Attribute(inner, name) if name in _STEPS:
-            return getattr(_build(inner), name)()
-    known = ", ".join((*_NAMES, "column(k)", "bias", *(f".{name}" for name in _STEPS)))
-    raise DataError(f"{ast.unparse(node)!r} is not known here; there are {known}")
-
-
-def _literal(node: ast.expr) -> Any:
-    try:
-        return ast.literal_eval(node)
-    except ValueError:
-        raise DataError(f"{ast.unparse(node)!r} must be a plain number or string") from None
+    value = evaluate(text, {"word": word, "pos": pos, "column": column, "bias": bias})
+    if not isinstance(value, Column | Template):
+        raise DataError(f"cannot read the expression {text!r}: it is not a column or a template")
+    return value

@@ -28,11 +28,12 @@ class SymbolEncoder:
     """Symbols are numbered: known words, then classes of unknown words, then one for a class never seen.
 
     `emission` says what of a token is its word, `unknown` what of it tells the class of a word never seen (None: all
-    alike). Words seen once stand for unknown ones: what is known of a class comes from them.
+    alike). Words seen at most `rare` times stand for unknown ones: what is known of a class comes from them.
     """
 
     emission: Expression
     unknown: Expression | None
+    rare: int = 1
     words: dict[str, int] = field(default_factory=dict)
     counts: list[int] = field(default_factory=list)
     class_of_word: list[int] = field(default_factory=list)
@@ -81,10 +82,10 @@ class SymbolEncoder:
         return Encoded(offsets, np.arange(len(symbols) + 1, dtype=np.int64), symbols, np.empty(0), self.symbols)
 
     def class_counts(self, word_counts: Floats) -> Floats:
-        """Counts (words, labels) of the words seen once, added up by class: (classes, labels)."""
+        """Counts (words, labels) of the rare words, added up by class: (classes, labels)."""
         out = np.zeros((len(self.classes), word_counts.shape[1]))
-        once = np.flatnonzero(np.array(self.counts) == 1)
-        np.add.at(out, np.array(self.class_of_word, np.int64)[once], word_counts[once])
+        few = np.flatnonzero(np.array(self.counts) <= self.rare)
+        np.add.at(out, np.array(self.class_of_word, np.int64)[few], word_counts[few])
         return out
 
     def _values(self, X: Sequence[Sequence[Any]]) -> tuple[list[str], list[str]]:
@@ -117,6 +118,7 @@ class SymbolEncoder:
         values = {
             "emission": str(self._emission),
             "unknown": None if self._unknown is None else str(self._unknown),
+            "rare": self.rare,
             "words": list(self.words),
             "classes": list(self.classes),
         }
@@ -132,6 +134,7 @@ class SymbolEncoder:
         return cls(
             values["emission"],
             values["unknown"],
+            values["rare"],
             {word: k for k, word in enumerate(values["words"])},
             arrays["counts"].tolist(),
             arrays["class_of_word"].tolist(),

@@ -65,3 +65,72 @@ def marginals(u: Floats, arcs: Floats, types: Ints, start: Floats, end: Floats) 
             back = _log_sum_exp(onward, axis=2)  # (b, a)
             beta = back.T.reshape(B, L) if B > 1 else back
     return log_partition, gamma, xi
+
+
+def segment_scores(u: Floats, opens: Floats, closes: Floats, length: Floats) -> Floats:
+    """Scores of every segment (begin, length - 1, label), -inf for those that reach past the end.
+
+    u, opens, closes: (n, L); length: (M, L); first and last labels' scores are part of opens and closes.
+    """
+    n, L = u.shape
+    M = len(length)
+    out = np.full((n, M, L), -np.inf)
+    for b in range(n):
+        for m in range(1, min(M, n - b) + 1):
+            out[b, m - 1] = opens[b] + u[b : b + m].sum(axis=0) + closes[b + m - 1] + length[m - 1]
+    return out
+
+
+def best_segments(u: Floats, opens: Floats, closes: Floats, pair: Floats, length: Floats) -> tuple[Ints, float]:
+    """Semi-Markov Viterbi with back pointers, over the table of all segments; the output as 2 * label + begins."""
+    n, L = u.shape
+    segment = segment_scores(u, opens, closes, length)
+    best = np.full((n + 1, L), -np.inf)
+    back: dict[tuple[int, int], tuple[int, int]] = {}
+    for t in range(1, n + 1):
+        for c in range(L):
+            for m in range(1, min(len(length), t) + 1):
+                reach = np.zeros(1) if m == t else best[t - m] + pair[:, c]
+                value = float(reach.max() + segment[t - m, m - 1, c])
+                if value > best[t, c]:
+                    best[t, c] = value
+                    back[t, c] = (m, int(reach.argmax()))
+    outputs = np.empty(n, np.int32)
+    t, c = n, int(best[n].argmax())
+    while t > 0:
+        m, before = back[t, c]
+        outputs[t - m : t] = 2 * c
+        outputs[t - m] += 1
+        t, c = t - m, before
+    return outputs, float(best[n].max())
+
+
+def segment_marginals(
+    u: Floats, opens: Floats, closes: Floats, pair: Floats, length: Floats
+) -> tuple[float, Floats, Floats]:
+    """Log-partition, the marginals of all segments (n, M, L) and those of neighbours (n, L, L), by where they meet."""
+    n, L = u.shape
+    M = len(length)
+    segment = segment_scores(u, opens, closes, length)
+    before = np.full((n + 1, L), -np.inf)  # prefixes, by the label of the segment that comes next
+    closed = np.full((n + 1, L), -np.inf)
+    before[0] = 0.0
+    for t in range(1, n + 1):
+        sizes = range(1, min(M, t) + 1)
+        closed[t] = _log_sum_exp(np.stack([before[t - m] + segment[t - m, m - 1] for m in sizes]), axis=0)
+        before[t] = _log_sum_exp(closed[t][:, None] + pair, axis=0)
+    log_partition = float(_log_sum_exp(closed[n][None], axis=1)[0])
+    after = np.full((n + 1, L), -np.inf)  # suffixes, by the label of the segment that came before
+    after[n] = 0.0
+    onward = np.full((n, L), -np.inf)
+    for t in range(n - 1, -1, -1):
+        sizes = range(1, min(M, n - t) + 1)
+        onward[t] = _log_sum_exp(np.stack([segment[t, m - 1] + after[t + m] for m in sizes]), axis=0)
+        after[t] = _log_sum_exp(pair + onward[t], axis=1)
+    chance, meeting = np.zeros((n, M, L)), np.zeros((n, L, L))
+    for b in range(n):
+        for m in range(1, min(M, n - b) + 1):
+            chance[b, m - 1] = np.exp(before[b] + segment[b, m - 1] + after[b + m] - log_partition)
+        if b > 0:
+            meeting[b] = np.exp(closed[b][:, None] + pair + onward[b] - log_partition)
+    return log_partition, chance, meeting

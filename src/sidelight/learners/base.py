@@ -1,6 +1,7 @@
 """What all learners of label sequences share: encoding, prediction, explanation and files.
 
-A learner adds its parameters, `fit`, and `_chain_scores`, the scores of every part for encoded input.
+A learner adds its parameters, `fit`, and `_chain_scores`, the scores of every part for encoded input; one on another
+structure than the chain derives from `StructuredLearner`.
 """
 
 from collections.abc import Sequence
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -19,6 +20,7 @@ from ..features.encoded import Encoded, Encoder, State
 from ..kernels.compiling import Floats, Ints
 from ..metrics import token_accuracy
 from ..structures.chain import Chain, ChainParts
+from ..structures.protocol import Parts, Structure
 from ..supervision import Signal, Targets, check_lengths, encode_targets, kind_of, label_set, require
 
 
@@ -75,21 +77,42 @@ class Explanation:
         return "\n".join(lines)
 
 
-class SequenceLearner(BaseEstimator):  # type: ignore[misc]
-    """Base of the estimators that label sequences with chains."""
+class TokenParts(Parts, Protocol):
+    """Parts among which are the labels of tokens."""
+
+    @property
+    def unary(self) -> Floats:
+        """(tokens, labels)."""
+        ...
+
+
+P = TypeVar("P", bound=TokenParts)
+
+
+class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
+    """Base of the estimators that label the tokens of sequences by any structure over parts of type `P`."""
 
     signals: ClassVar[frozenset[Signal]]
     n_jobs: int
     encoder_: Encoder
     classes_: list[str]
 
-    def _chain_scores(self, encoded: Encoded) -> ChainParts:
+    @property
+    def _structure(self) -> Structure[P]:
+        """What can be predicted."""
+        raise NotImplementedError
+
+    def _part_scores(self, encoded: Encoded) -> P:
         """Scores θ of every part."""
         raise NotImplementedError
 
-    def _attribute_row(self, attribute: int) -> Floats:
-        """What one attribute of value one adds to the score of each label."""
-        raise NotImplementedError
+    def _label_numbers(self, outputs: Ints) -> Ints:
+        """The label of every token of outputs as the structure writes them."""
+        return outputs
+
+    def _models(self) -> dict[str, Any]:
+        """Fitted learners inside this one, by attribute; a model file keeps them too."""
+        return {}
 
     def _state(self) -> State:
         """Fitted values and arrays beside those of the encoder."""
@@ -111,18 +134,14 @@ class SequenceLearner(BaseEstimator):  # type: ignore[misc]
             raise DataError(f"classes must be different labels, got {labels!r}")
         return labels, encode_targets(y, lengths, labels)
 
-    @property
-    def _structure(self) -> Chain:
-        return Chain(self.n_jobs)
-
     def encode(self, X: Any) -> Encoded:
         """X as flat arrays; `predict` and its relatives take this as well, and need not encode again."""
         check_is_fitted(self, "classes_")
         return X if isinstance(X, Encoded) else self.encoder_.transform(X)
 
-    def scores(self, X: Any) -> ChainParts:
+    def scores(self, X: Any) -> P:
         """The scores of every part of every sequence."""
-        return self._chain_scores(self.encode(X))
+        return self._part_scores(self.encode(X))
 
     @staticmethod
     def _require_attributes(encoded: Encoded, count: int) -> None:
@@ -134,7 +153,7 @@ class SequenceLearner(BaseEstimator):  # type: ignore[misc]
             )
 
     def predict(self, X: Any) -> list[list[str]]:
-        """The best label sequence of each input, by exact Viterbi."""
+        """The best label sequence of each input, by exact inference."""
         scores = self.scores(X)
         return self._split(self._structure.argmax(scores).labels, scores)
 
@@ -168,15 +187,15 @@ class SequenceLearner(BaseEstimator):  # type: ignore[misc]
         if not -encoded.tokens <= position < encoded.tokens:
             raise DataError(f"position {position} is outside the sequence of {encoded.tokens} tokens")
         t = position % encoded.tokens
-        scores = self._chain_scores(encoded)
-        labels = self._structure.argmax(scores).labels
+        scores = self._part_scores(encoded)
+        outputs = self._structure.argmax(scores).labels
         chance = self._structure.marginals(scores).parts.unary[t]
-        label = int(labels[t])
+        label = int(self._label_numbers(outputs)[t])
         others = [c for c in np.argsort(-chance, kind="stable") if c != label]
         rival = int(others[0]) if others else label
         evidence = [
             Evidence(text, float(row[label]), float(row[rival]))
-            for text, row in self._reasons(encoded, scores, labels, t)
+            for text, row in self._reasons(encoded, scores, outputs, t)
         ]
         evidence.sort(key=lambda e: -abs(e.difference))
         name = self.classes_
@@ -185,8 +204,58 @@ class SequenceLearner(BaseEstimator):  # type: ignore[misc]
             tuple(e for e in evidence[:top] if e.difference != 0),
         )  # fmt: skip
 
-    def _reasons(self, encoded: Encoded, scores: ChainParts, labels: Ints, t: int) -> list[tuple[str, Floats]]:
+    def _reasons(self, encoded: Encoded, scores: P, outputs: Ints, t: int) -> list[tuple[str, Floats]]:
         """Every contribution to the score at token t, as a row over its label, the other labels being as they are."""
+        raise NotImplementedError
+
+    def _number(self, label: str) -> int:
+        if label not in self.classes_:
+            raise DataError(f"the model has no label {label!r}; it has {', '.join(self.classes_)}")
+        return self.classes_.index(label)
+
+    def _split(self, outputs: Ints, scores: P) -> list[list[str]]:
+        """Flat outputs as lists of names."""
+        names = np.array(self.classes_, object)[self._label_numbers(outputs)].tolist()
+        edges = scores.offsets.tolist()
+        return [names[a:b] for a, b in pairwise(edges)]
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to one file, atomically."""
+        from ..model_file import save
+
+        check_is_fitted(self, "classes_")
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Read a model of this class; `sidelight.load` reads any."""
+        from ..model_file import load
+
+        learner = load(path)
+        if not isinstance(learner, cls):
+            raise DataError(f"{path} holds a {type(learner).__name__}, not a {cls.__name__}")
+        return learner
+
+
+class SequenceLearner(StructuredLearner[ChainParts]):
+    """Base of the estimators that label sequences with chains."""
+
+    def _chain_scores(self, encoded: Encoded) -> ChainParts:
+        """Scores θ of every part."""
+        raise NotImplementedError
+
+    def _attribute_row(self, attribute: int) -> Floats:
+        """What one attribute of value one adds to the score of each label."""
+        raise NotImplementedError
+
+    @property
+    def _structure(self) -> Chain:
+        return Chain(self.n_jobs)
+
+    def _part_scores(self, encoded: Encoded) -> ChainParts:
+        return self._chain_scores(encoded)
+
+    def _reasons(self, encoded: Encoded, scores: ChainParts, labels: Ints, t: int) -> list[tuple[str, Floats]]:
         rows = []
         for n in range(encoded.indptr[t], encoded.indptr[t + 1]):
             value = float(encoded.values[n]) if len(encoded.values) else 1.0
@@ -217,31 +286,3 @@ class SequenceLearner(BaseEstimator):  # type: ignore[misc]
             b, c = labels[t + 1], labels[t + 2]
             rows.append((f"before {name[b]} {name[c]}", triple[:, b, c]))
         return rows
-
-    def _number(self, label: str) -> int:
-        if label not in self.classes_:
-            raise DataError(f"the model has no label {label!r}; it has {', '.join(self.classes_)}")
-        return self.classes_.index(label)
-
-    def _split(self, labels: Ints, scores: ChainParts) -> list[list[str]]:
-        """Flat label numbers as lists of names."""
-        names = np.array(self.classes_, object)[labels].tolist()
-        edges = scores.offsets.tolist()
-        return [names[a:b] for a, b in pairwise(edges)]
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to one file, atomically."""
-        from ..model_file import save
-
-        check_is_fitted(self, "classes_")
-        save(self, path)
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> Self:
-        """Read a model of this class; `sidelight.load` reads any."""
-        from ..model_file import load
-
-        learner = load(path)
-        if not isinstance(learner, cls):
-            raise DataError(f"{path} holds a {type(learner).__name__}, not a {cls.__name__}")
-        return learner

@@ -1,6 +1,7 @@
 """Linear-chain conditional random fields."""
 
 import warnings
+from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from ..errors import DataError, NotSupported
 from ..features.encoded import Encoded, State
 from ..kernels.compiling import Floats
 from ..progress import progress
+from ..scorers.linear import LinearScorer
 from ..solvers import exponentiated, lbfgs
 from ..solvers.certificate import Solution, Step
 from ..solvers.losses import LogLoss
@@ -50,6 +52,7 @@ class CRF(LinearLearner):
     order : 1 for label pairs, 2 for label triples as well.
     boundaries : whether first and last labels have weights.
     all_weights : weights for all (attribute, label) pairs, not only for those observed.
+    classes : all labels, where y may lack some.
     warm_start : go on from the weights of the last fit, where it saw the same features and labels.
     random_state : order of the visits of "eg".
     verbose : progress bar on a terminal, log lines elsewhere.
@@ -74,6 +77,7 @@ class CRF(LinearLearner):
         order: int = 1,
         boundaries: bool = True,
         all_weights: bool = False,
+        classes: Sequence[str] | None = None,
         warm_start: bool = False,
         random_state: int | None = 0,
         verbose: bool = False,
@@ -89,6 +93,7 @@ class CRF(LinearLearner):
         self.order = order
         self.boundaries = boundaries
         self.all_weights = all_weights
+        self.classes = classes
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
@@ -167,7 +172,7 @@ class CRF(LinearLearner):
             and len(encoded) * labels <= _WIDEST * encoded.tokens
         )
 
-    def _solve(self, solver: str, loss: LogLoss, start: Floats, on_step: Any) -> Solution:
+    def _solve(self, solver: str, loss: LogLoss[LinearScorer], start: Floats, on_step: Any) -> Solution:
         if solver == "eg":
             return exponentiated.minimize(
                 loss,

@@ -1,5 +1,6 @@
 """Hidden Markov models by counting."""
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -11,8 +12,7 @@ from ..features.encoded import Encoded, State
 from ..features.symbols import SymbolEncoder
 from ..kernels.compiling import Floats
 from ..scorers.hmm import HMMCounts, HMMScorer
-from ..scorers.linear import indicator
-from ..structures.chain import ChainParts
+from ..structures.chain import ChainParts, indicator
 from ..supervision import Signal, learns_from
 from .base import SequenceLearner, require_number
 
@@ -29,6 +29,8 @@ class HMM(SequenceLearner):
     unknown : what of an unknown word tells which kind it is; words seen once in training show how each kind is
         labelled. None puts all unknown words together.
     start_smoothing, transition_smoothing, emission_smoothing : added to every count; 0 makes the unseen impossible.
+    rare : words seen at most so often show how unknown words are labelled; 0 turns that off.
+    classes : all labels, where y may lack some.
     n_jobs : threads; -1 is every core.
 
     Attributes
@@ -48,6 +50,8 @@ class HMM(SequenceLearner):
         start_smoothing: float = 0.1,
         transition_smoothing: float = 0.1,
         emission_smoothing: float = 0.1,
+        rare: int = 1,
+        classes: Sequence[str] | None = None,
         n_jobs: int = -1,
     ) -> None:
         self.emission = emission
@@ -55,16 +59,19 @@ class HMM(SequenceLearner):
         self.start_smoothing = start_smoothing
         self.transition_smoothing = transition_smoothing
         self.emission_smoothing = emission_smoothing
+        self.rare = rare
+        self.classes = classes
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any) -> Self:
         """Count over fully labelled sequences."""
-        return self._add(X, y, None, SymbolEncoder(self.emission, self.unknown), None)
+        return self._add(X, y, self.classes, SymbolEncoder(self.emission, self.unknown, self.rare), None)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Add the counts of more sequences; name all labels in `classes` if the first batch lacks some."""
         if not hasattr(self, "counts_"):
-            return self._add(X, y, classes, SymbolEncoder(self.emission, self.unknown), None)
+            first = self.classes if classes is None else classes
+            return self._add(X, y, first, SymbolEncoder(self.emission, self.unknown, self.rare), None)
         return self._add(X, y, self.classes_, self.encoder_, self.counts_)
 
     def _add(self, X: Any, y: Any, classes: Any, encoder: SymbolEncoder, before: HMMCounts | None) -> Self:
@@ -77,11 +84,33 @@ class HMM(SequenceLearner):
         encoder.extend(X)
         encoded = encoder.transform(X)
         parts = indicator(encoded.offsets, targets.labels, len(found), 1)
+        return self._take(encoder, found, encoded, parts, before)
+
+    def fit_expected(self, X: Any, parts: ChainParts, classes: Sequence[str]) -> Self:
+        """Estimate from expected parts μ of every sequence instead of labels: the M step of EM."""
+        encoder = SymbolEncoder(self.emission, self.unknown, self.rare)
+        return self._take(encoder, list(classes), encoder.fit_transform(X), parts, None)
+
+    def _take(
+        self, encoder: SymbolEncoder, classes: list[str], encoded: Encoded, parts: ChainParts, before: HMMCounts | None
+    ) -> Self:
         counts = HMMCounts.expected(encoded, parts, len(encoder.words))
-        self.encoder_, self.classes_ = encoder, found
+        self.encoder_, self.classes_ = encoder, classes
         self.counts_ = counts if before is None else before + counts
         self._estimate()
         return self
+
+    def log_prior(self) -> float:
+        """Log-density, up to a constant, of the Dirichlet prior that the smoothing stands for."""
+        total = 0.0
+        for smoothing, table in (
+            (self.start_smoothing, self.scorer_.start),
+            (self.transition_smoothing, self.scorer_.transition),
+            (self.emission_smoothing, self.scorer_.emission),
+        ):
+            if smoothing > 0:
+                total += smoothing * float(table.sum())
+        return total
 
     def _estimate(self) -> None:
         self.scorer_ = HMMScorer.estimate(

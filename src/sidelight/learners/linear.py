@@ -1,5 +1,6 @@
 """What CRF and perceptron share: a linear scorer over encoded features."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,7 @@ class LinearLearner(SequenceLearner):
     order: int
     boundaries: bool
     all_weights: bool
+    classes: Sequence[str] | None
     random_state: int | None
     scorer_: LinearScorer
     weights_: Floats
@@ -44,7 +46,9 @@ class LinearLearner(SequenceLearner):
         if self.random_state is not None:
             require_number(self, "random_state", 0, whole=True)
         encoder = choose_encoder(X, self.features, self.min_count, self.n_jobs)
-        found, targets = self._read_targets([_length(i, x) for i, x in enumerate(X)], y, classes)
+        found, targets = self._read_targets(
+            [_length(i, x) for i, x in enumerate(X)], y, self.classes if classes is None else classes
+        )
         encoded = encoder.fit_transform(X)
         scorer = LinearScorer.observed(
             encoded,

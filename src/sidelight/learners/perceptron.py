@@ -1,5 +1,6 @@
 """The averaged structured perceptron."""
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 from ..errors import NotSupported
@@ -20,7 +21,7 @@ class StructuredPerceptron(LinearLearner):
 
     Parameters
     ----------
-    features, min_count, order, boundaries, all_weights, random_state, verbose, n_jobs : as for `CRF`.
+    features, min_count, order, boundaries, all_weights, classes, random_state, verbose, n_jobs : as for `CRF`.
     epochs : passes over the data; it stops early after a pass without mistakes.
     margin : above 0, the argmax is taken over θ + margin * Hamming loss, which asks for that margin.
 
@@ -42,6 +43,7 @@ class StructuredPerceptron(LinearLearner):
         order: int = 1,
         boundaries: bool = True,
         all_weights: bool = False,
+        classes: Sequence[str] | None = None,
         random_state: int | None = 0,
         verbose: bool = False,
         n_jobs: int = -1,
@@ -53,6 +55,7 @@ class StructuredPerceptron(LinearLearner):
         self.order = order
         self.boundaries = boundaries
         self.all_weights = all_weights
+        self.classes = classes
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs

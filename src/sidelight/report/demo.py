@@ -1,18 +1,32 @@
-"""The demo's computing: three learners on a growing handful of generated references. `demo_page` prints it."""
+"""The demo's computing: learners, rules and unlabelled data on a growing handful of generated references.
+
+`demo_page` prints it.
+"""
 
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .. import learners_by_name
+from sklearn.base import clone
+
 from ..data import generate_references
+from ..learners.ccm import CCM
+from ..learners.codl import Codl
+from ..learners.crf import CRF
+from ..learners.hmm import HMM
+from ..learners.perceptron import StructuredPerceptron
+from ..learners.semicrf import SemiCRF
 from ..metrics import span_scores
+from ..rules.checking import check
+from .reference_rules import REFERENCE_RULES
 from .weights import Weight, weights_by_label
 
 # Tokens of a reference that fits on three lines, and the share of wrong ones that is still few.
 _LENGTH = 45
 _FEW = 0.15
+
+_Outputs = list[list[str]]
 
 
 @dataclass(frozen=True)
@@ -27,6 +41,28 @@ class Result:
 
 
 @dataclass(frozen=True)
+class Addition:
+    """How well an HMM does with something added, and how often what it says violates the rules."""
+
+    added: str
+    learner: str
+    labeled: int
+    accuracy: float
+    f1: float
+    violations: float
+
+
+@dataclass(frozen=True)
+class RuleViolations:
+    """Violations of a rule by the gold labels, by an HMM's, and by those of an HMM with rules."""
+
+    rule: str
+    gold: float
+    without: float
+    with_rules: float
+
+
+@dataclass(frozen=True)
 class Example:
     """A test reference, its gold fields and the predicted ones."""
 
@@ -37,53 +73,105 @@ class Example:
 
 @dataclass(frozen=True)
 class Demo:
-    """Everything the demo shows. weights and examples are those of the CRF, of the most and the middle labels."""
+    """Everything the demo shows.
+
+    weights and examples are those of the CRF, of the most and the middle labels; violations also of the middle.
+    """
 
     seed: int
     test: int
+    unlabeled: int
     results: list[Result]
+    additions: list[Addition]
+    violations: list[RuleViolations]
     weights: dict[str, list[Weight]]
     weights_labeled: int
     examples: list[Example]
     examples_labeled: int
 
 
+@dataclass(frozen=True)
+class _References:
+    """Labelled references to learn from, unlabelled ones, and others to test on."""
+
+    labelled: tuple[_Outputs, _Outputs]
+    unlabelled: _Outputs
+    test: tuple[_Outputs, _Outputs]
+
+
 def prepare() -> None:
     """Compile, or load from the cache, what the demo needs, so that this does not count as time to learn."""
-    X, y = generate_references(3)
-    for learner in learners_by_name().values():
-        learner().fit(X, y).predict(X)
+    run_demo([5], test=10, unlabeled=20, seed=0)
 
 
-def run_demo(labeled: Sequence[int], *, test: int, seed: int) -> Demo:
-    """Train every learner on the first so many references, for each number; test on others."""
-    X, y = generate_references(max(labeled) + test, seed=seed)
-    held_out = X[max(labeled) :], y[max(labeled) :]
+def run_demo(labeled: Sequence[int], *, test: int, unlabeled: int, seed: int) -> Demo:
+    """Train on the first so many references, for each number; test on others."""
+    most, middle = labeled[-1], labeled[len(labeled) // 2]
+    X, y = generate_references(most + test + unlabeled, seed=seed)
+    end = most + test
+    data = _References((X[:most], y[:most]), X[end:], (X[most:end], y[most:end]))
+    results, crfs = _compare_learners(data, labeled)
+    additions, said = _add_to_hmm(data, labeled)
+    counts = [
+        [found.violations for found in check(REFERENCE_RULES, data.test[0], outputs, examples=0)]
+        for outputs in (data.test[1], said["nothing", middle], said["rules", middle])
+    ]
+    violations = [RuleViolations(rule.body(), *row) for rule, *row in zip(REFERENCE_RULES, *counts, strict=True)]
+    weights = weights_by_label(crfs[most], 1)
+    examples = _examples(crfs[middle], *data.test)
+    return Demo(seed, test, unlabeled, results, additions, violations, weights, most, examples, middle)
+
+
+def _compare_learners(data: _References, labeled: Sequence[int]) -> tuple[list[Result], dict[int, Any]]:
+    """Every learner by itself; also the CRFs by the number of labelled references."""
     results, crfs = [], {}
-    for name, learner in learners_by_name().items():
+    for learner in (HMM(), CRF(), SemiCRF(), StructuredPerceptron()):
         for count in labeled:
             begin = time.perf_counter()
-            model = learner().fit(X[:count], y[:count])
+            model = clone(learner).fit(data.labelled[0][:count], data.labelled[1][:count])
             seconds = time.perf_counter() - begin
-            scores = span_scores(held_out[1], model.predict(held_out[0]), scheme="runs")
-            results.append(Result(name, count, scores.accuracy, scores.overall.f1, seconds))
-            if name == "CRF":
+            scores = span_scores(data.test[1], model.predict(data.test[0]), scheme="runs")
+            results.append(Result(type(model).__name__, count, scores.accuracy, scores.overall.f1, seconds))
+            if isinstance(model, CRF):
                 crfs[count] = model
-    most, middle = labeled[-1], labeled[len(labeled) // 2]
-    weights = weights_by_label(crfs[most], 3)
-    return Demo(seed, test, results, weights, most, _examples(crfs[middle], *held_out), middle)
+    return results, crfs
 
 
-def _examples(model: Any, X: list[list[str]], y: list[list[str]]) -> list[Example]:
-    """The first short references without a mistake, with few and with more."""
+def _add_to_hmm(data: _References, labeled: Sequence[int]) -> tuple[list[Addition], dict[tuple[str, int], _Outputs]]:
+    """An HMM by itself, with rules, with unlabelled references and with both; also what each predicts."""
+    rules = list(REFERENCE_RULES)
+    learners: dict[str, Any] = {
+        "nothing": HMM(),
+        "rules": CCM(HMM(), rules),
+        "unlabelled references": Codl(HMM()),
+        "both": Codl(HMM(), rules),
+    }
+    additions, said = [], {}
+    for added, learner in learners.items():
+        more = data.unlabelled if isinstance(learner, Codl) else []
+        for count in labeled:
+            y = [*data.labelled[1][:count], *(None for _ in more)]
+            model = clone(learner).fit(data.labelled[0][:count] + more, y)
+            predicted = model.predict(data.test[0])
+            scores = span_scores(data.test[1], predicted, scheme="runs")
+            violations = sum(found.violations for found in check(rules, data.test[0], predicted, examples=0))
+            additions.append(
+                Addition(added, type(model).__name__, count, scores.accuracy, scores.overall.f1, violations)
+            )
+            said[added, count] = predicted
+    return additions, said
+
+
+def _examples(model: Any, X: _Outputs, y: _Outputs) -> list[Example]:
+    """The first short references with few mistakes and with more, or without any."""
     said = model.predict(X)
     short = [Example(x, gold, p) for x, gold, p in zip(X, y, said, strict=True) if len(x) <= _LENGTH]
     groups = (
-        [e for e in short if _share_wrong(e) == 0],
         [e for e in short if 0 < _share_wrong(e) <= _FEW],
         [e for e in short if _share_wrong(e) > _FEW],
+        [e for e in short if _share_wrong(e) == 0],
     )
-    return [group[0] for group in groups if group]
+    return [group[0] for group in groups if group][:2]
 
 
 def _share_wrong(example: Example) -> float:

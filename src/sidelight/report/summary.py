@@ -5,28 +5,48 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..supervision import Signal, kind_of
 from .evaluation import Evaluation
+from .inner import inner_models
+from .rules import RuleUse, rules_of
 
 
 @dataclass(frozen=True)
 class ModelSummary:
-    """What a model file holds. features: what can be observed of a token; weights: the numbers that were learned."""
+    """What a model file holds. features: what can be observed of a token; weights: the numbers that were learned.
+
+    base: the learner that this one is built around, with its parameters; None if there is none.
+    """
 
     path: str
     bytes: int
     learner: str
     parameters: dict[str, Any]
+    base: "Base | None"
     labels: list[str]
     features: int
     weights: int
+    rules: list[RuleUse]
+
+
+@dataclass(frozen=True)
+class Base:
+    """A learner inside another one."""
+
+    learner: str
+    parameters: dict[str, Any]
 
 
 @dataclass(frozen=True)
 class TrainingSummary:
-    """A training run. gap: how far at most the objective is above its optimum, relative to it; None if unknown."""
+    """A training run. gap: how far at most the objective is above its optimum, relative to it; None if unknown.
+
+    unlabeled: how many of the sequences have no labels; rounds: what happened in each round over these.
+    """
 
     model: ModelSummary
     sequences: int
+    unlabeled: int
     tokens: int
     seconds: float
     solver: str | None
@@ -34,25 +54,32 @@ class TrainingSummary:
     converged: bool | None
     gap: float | None
     mistakes: int | None
+    rounds: list[dict[str, Any]]
     dev: Evaluation | None
 
 
-def summarize_model(learner: Any, path: str) -> ModelSummary:
-    """The facts about a fitted learner and its file."""
-    parameters = {
-        name: [str(item) for item in value] if isinstance(value, list | tuple) else value
-        for name, value in learner.get_params(deep=False).items()
-        if name not in ("n_jobs", "verbose")
-    }
+def summarize_model(learner: Any, path: str, X: Sequence[Any] = (), y: Sequence[Any] = ()) -> ModelSummary:
+    """The facts about a fitted learner and its file; with the training data also the violations of rules there."""
+    base, models = getattr(learner, "base", None), inner_models(learner).values()
     return ModelSummary(
         path,
         os.path.getsize(path) if os.path.isfile(path) else 0,
         type(learner).__name__,
-        parameters,
+        _parameters(learner),
+        None if base is None else Base(type(base).__name__, _parameters(base)),
         list(learner.classes_),
-        learner.encode([]).attributes,
-        _weight_count(learner),
+        sum(model.encode([]).attributes for model in models),
+        sum(map(_weight_count, models)),
+        rules_of(learner, X, y),
     )
+
+
+def _parameters(learner: Any) -> dict[str, Any]:
+    return {
+        name: [str(item) for item in value] if isinstance(value, list | tuple) else value
+        for name, value in learner.get_params(deep=False).items()
+        if name not in ("n_jobs", "verbose", "base", "rules")
+    }
 
 
 def _weight_count(learner: Any) -> int:
@@ -63,20 +90,33 @@ def _weight_count(learner: Any) -> int:
 
 
 def summarize_training(
-    learner: Any, X: Sequence[Any], seconds: float, path: str, dev: Evaluation | None
+    learner: Any, X: Sequence[Any], y: Sequence[Any], seconds: float, path: str, dev: Evaluation | None
 ) -> TrainingSummary:
     """The facts about a learner that has just been fitted and saved."""
-    last = learner.trace_[-1] if getattr(learner, "trace_", ()) else None
-    mistakes = getattr(learner, "mistakes_", None)
+    models = list(inner_models(learner).values())
+    # How a single model came about; of several, trained again in every round, only whether all converged.
+    single: Any = models[0] if len(models) == 1 else None
+    last = single.trace_[-1] if getattr(single, "trace_", ()) else None
+    mistakes = getattr(single, "mistakes_", None)
+    converged = [model.converged_ for model in models if hasattr(model, "converged_")]
     return TrainingSummary(
-        summarize_model(learner, path),
+        summarize_model(learner, path, X, y),
         len(X),
+        sum(kind_of(known) is Signal.NOTHING for known in y),
         sum(map(len, X)),
         seconds,
-        getattr(learner, "solver_", None),
+        getattr(single, "solver_", None),
         last.iteration if last else len(mistakes) if mistakes else None,
-        getattr(learner, "converged_", None),
-        last.relative_gap if last and last.gap == last.gap else None,
+        all(converged) if converged else None,
+        last.gap / max(last.objective, 1.0) if last and last.gap == last.gap else None,
         mistakes[-1] if mistakes else None,
+        _rounds(learner),
         dev,
     )
+
+
+def _rounds(learner: Any) -> list[dict[str, Any]]:
+    """What the learner says of each round over unlabelled data."""
+    if hasattr(learner, "kept_"):
+        return [{"iteration": k, "kept": kept} for k, kept in enumerate(learner.kept_, start=1)]
+    return [vars(step) for step in learner.trace_] if hasattr(learner, "driven_") else []

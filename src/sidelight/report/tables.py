@@ -12,7 +12,6 @@ from rich.text import Text
 from ..metrics import Score
 from .evaluation import Confusion, Evaluation
 from .summary import ModelSummary, TrainingSummary
-from .text import labelled_text, token_text
 from .weights import Transitions, Weight
 
 _MANY = 20
@@ -58,22 +57,26 @@ def counted(count: int, thing: str) -> str:
 
 
 def training_table(summary: TrainingSummary) -> Table:
-    """What `train` says at the end."""
+    """What `train` says at the end, but for rules."""
     model = summary.model
+    unlabeled = f", {summary.unlabeled:,} of them unlabelled" if summary.unlabeled else ""
     rows: list[tuple[str, RenderableType]] = [
-        ("data", f"{counted(summary.sequences, 'sequence')}, {counted(summary.tokens, 'token')}"),
+        ("data", f"{counted(summary.sequences, 'sequence')}{unlabeled}, {counted(summary.tokens, 'token')}"),
         ("labels", _labels(model.labels)),
         ("features", f"{model.features:,} features, {model.weights:,} weights"),
         ("training", Text(_course(summary))),
     ]
     if summary.dev:
         rows += [("dev", headline(summary.dev)), *_remarks(summary.dev)]
-    rows.append(("model", Text(f"{model.learner} in {model.path} ({_size(model.bytes)})")))
+    rows.append(("model", _model(model)))
     return grid(rows)
 
 
 def _course(summary: TrainingSummary) -> str:
     parts = [f"{summary.seconds:.1f} s"]
+    if summary.rounds:
+        parts.append(f"{counted(len(summary.rounds), 'round')} over the unlabelled sequences")
+        parts += _last_round(summary.rounds[-1])
     if summary.passes is not None:
         passes = f"{summary.passes} {'iterations' if summary.solver == 'lbfgs' else 'passes'}"
         parts.append(passes + (f" of {summary.solver}" if summary.solver else ""))
@@ -84,6 +87,16 @@ def _course(summary: TrainingSummary) -> str:
     if summary.gap is not None:
         parts.append(f"relative duality gap {summary.gap:.1e}")
     return ", ".join(parts)
+
+
+def _last_round(last: Mapping[str, Any]) -> list[str]:
+    said = {"changed": "labels changed in the last", "violations": "violations there", "kept": "sequences kept"}
+    return [f"{last[name]:,.10g} {text}" for name, text in said.items() if name in last]
+
+
+def _model(model: ModelSummary) -> Text:
+    around = f" around {model.base.learner}" if model.base else ""
+    return Text(f"{model.learner}{around} in {model.path} ({_size(model.bytes)})")
 
 
 def _labels(labels: Sequence[str]) -> Text:
@@ -184,24 +197,30 @@ def _emphasis(cell: str, diagonal: bool) -> str:
 def model_table(summary: ModelSummary) -> Table:
     """What a model file holds."""
     rows: list[tuple[str, RenderableType]] = [
-        ("model", Text(f"{summary.learner} in {summary.path} ({_size(summary.bytes)})")),
+        ("model", _model(summary)),
         ("labels", _labels(summary.labels)),
         ("features", f"{summary.features:,} features, {summary.weights:,} weights"),
+        ("parameters", _parameters(summary.parameters)),
     ]
-    plain = [f"{name}={value}" for name, value in summary.parameters.items() if name != "features"]
-    rows.append(("parameters", Text(", ".join(plain))))
-    if "features" in summary.parameters:
-        given = summary.parameters["features"]
+    if summary.base:
+        rows.append((summary.base.learner, _parameters(summary.base.parameters)))
+    parameters = summary.base.parameters if summary.base else summary.parameters
+    if "features" in parameters:
+        given = parameters["features"]
         rows.append(("templates", Text("the default ones" if given is None else "\n".join(given))))
     return grid(rows)
 
 
-def weights_table(weights: Sequence[Weight]) -> Group:
+def _parameters(parameters: Mapping[str, Any]) -> Text:
+    return Text(", ".join(f"{name}={value}" for name, value in parameters.items() if name != "features"))
+
+
+def weights_table(weights: Sequence[Weight], source: str = "") -> Group:
     """Features, labels and weights."""
     table = sheet(["feature", "label", "weight"], text_columns=2)
     for item in weights:
         table.add_row(Text(item.feature), Text(item.label), f"{item.weight:+.3f}")
-    return titled("Strongest weights", table)
+    return titled("Strongest weights" + (f", learned from {source}" if source else ""), table)
 
 
 def transitions_table(found: Transitions, width: int) -> Group:
@@ -222,23 +241,3 @@ def transitions_table(found: Transitions, width: int) -> Group:
     for value, before, after in ranked[:half] + ranked[half:][-half:]:
         table.add_row(Text(before), Text(after), f"{value:+.3f}")
     return titled(f"Transitions (the {half} highest and lowest; --json has all)", table)
-
-
-def explanation_page(explanation: Any, tokens: Sequence[Any], labels: Sequence[str], gold: Any) -> Group:
-    """The labelled sequence, and what speaks for the label of one token."""
-    e = explanation
-    known = gold if isinstance(gold, list) else None
-    says = Text(f"Token {e.position}, ")
-    says.append(token_text(tokens[e.position]), "bold underline")
-    says.append(f": {e.label} ({e.probability:.1%}) rather than {e.rival} ({e.rival_probability:.1%})")
-    if known and known[e.position] != e.label:
-        says.append(f"; gold is {known[e.position]}")
-    table = sheet(["evidence", e.label, e.rival, "difference", ""], text_columns=1)
-    table.columns[4].justify = "left"
-    largest = max((abs(item.difference) for item in e.evidence), default=1.0)
-    for item in e.evidence:
-        bar = "█" * max(1, round(12 * abs(item.difference) / largest))
-        style = "green" if item.difference > 0 else "red"
-        numbers = (f"{item.weight:+.3f}", f"{item.rival_weight:+.3f}", f"{item.difference:+.3f}")
-        table.add_row(Text(item.feature), *numbers, Text(bar, style))
-    return page(labelled_text(tokens, labels, known), says, table)

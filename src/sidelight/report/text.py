@@ -16,6 +16,9 @@ _OPENING = ("B-", "S-", "U-")
 _NO_SPACE_BEFORE = frozenset(".,;:)]!?%")
 _NO_SPACE_AFTER = frozenset("([")
 WRONG = "≠"
+_MARKS = ("»", "«")
+# Words of a run around its middle, which may be left out.
+_HEAD, _TAIL = 4, 3
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,28 @@ def labelled_text(
         out.append(tag, f"bold {style} reverse" if wrong else f"bold {style}")
         out.append(" ")
         out.append(join_words(run.words), f"{style} underline" if wrong else style)
+    return out
+
+
+def marked_text(tokens: Sequence[Any], labels: Sequence[str], marked: Iterable[int]) -> Text:
+    """The words with a tag before each run and marks around some of them; long runs without any are shortened."""
+    colour, chosen = label_styles(labels), frozenset(marked)
+    out, t = Text(), 0
+    for run in label_runs(tokens, labels):
+        style, inside = colour.get(run.label, ""), range(t, t + len(run.words))
+        t = inside.stop
+        out.append(" " if out else "")
+        out.append(f"[{run.label}]", f"bold {style}")
+        words = [
+            _MARKS[0] + word + _MARKS[1] if k in chosen else word for k, word in zip(inside, run.words, strict=True)
+        ]
+        if chosen.isdisjoint(inside) and len(words) > _HEAD + _TAIL + 1:
+            words[_HEAD:-_TAIL] = ["…"]
+            while len(words) > _HEAD + 2 and words[_HEAD + 1] in _NO_SPACE_BEFORE:
+                del words[_HEAD + 1]
+        out.append(" ")
+        out.append(join_words(words), style)
+    out.highlight_regex(f"{_MARKS[0]}[^{_MARKS[1]}]+{_MARKS[1]}", "bold reverse")
     return out
 
 

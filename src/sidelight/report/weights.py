@@ -36,4 +36,6 @@ def weights_by_label(learner: Any, count: int) -> dict[str, list[Weight]]:
 def transition_scores(learner: Any) -> Transitions:
     """The tables of label pairs, first and last labels; they do not depend on the input."""
     scores = learner.scores([])
-    return Transitions(list(learner.classes_), scores.start.tolist(), scores.end.tolist(), scores.pair[0].tolist())
+    labels = len(learner.classes_)
+    pair = scores.pair.reshape(-1, labels, labels)[0]
+    return Transitions(list(learner.classes_), scores.start.tolist(), scores.end.tolist(), pair.tolist())

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..features.encoded import Encoded
 from ..kernels.compiling import Floats, Ints, Longs
-from ..structures.chain import ChainParts
+from ..structures.chain import ChainParts, count_tables
 from ..supervision import Targets
 
 # An attribute with at least so many labels gets a dense row of weights.
@@ -57,7 +57,7 @@ class LinearScorer:
             pointer = np.arange(encoded.attributes + 1, dtype=np.int64) * labels
             label = np.tile(np.arange(labels, dtype=np.int32), encoded.attributes)
         else:
-            pointer, label = _observed_attributes(encoded, targets, labels)
+            pointer, label = observed_attributes(encoded, targets, labels)
         tables = _observed_tables(encoded.offsets, targets, labels, order)
         pair, start, end, triple = (np.ones_like(t) for t in tables) if all_weights else tables
         nothing = np.empty(0, np.int64)
@@ -220,41 +220,12 @@ class Expectation:
         return out
 
 
-def indicator(offsets: Longs, labels: Ints, count: int, order: int) -> ChainParts:
-    """One output per sequence as 0/1 parts, tables summed over the batch."""
-    L = count
-    unary = np.zeros((len(labels), L))
-    unary[np.arange(len(labels)), labels] = 1.0
-    pair, start, end, triple = _count_tables(offsets, labels, L, order)
-    types = np.zeros(len(labels), np.int32)
-    return ChainParts(offsets, unary, pair[None], types, start, end, triple if order == 2 else None)
-
-
-def _count_tables(offsets: Longs, labels: Ints, L: int, order: int) -> tuple[Floats, Floats, Floats, Floats]:
-    """How often each label pair, start, end and triple occurs."""
-    heads, tails = offsets[:-1], offsets[1:] - 1
-    codes = labels.astype(np.int64)
-    follows = np.ones(len(labels), bool)
-    follows[heads] = False
-    at = np.flatnonzero(follows)
-    pair = np.bincount(codes[at - 1] * L + codes[at], minlength=L * L).reshape(L, L).astype(float)
-    follows[heads[tails > heads] + 1] = False
-    at = np.flatnonzero(follows)
-    triple = np.zeros((0, 0, 0))
-    if order == 2:
-        cells = (codes[at - 2] * L + codes[at - 1]) * L + codes[at]
-        triple = np.bincount(cells, minlength=L**3).reshape(L, L, L).astype(float)
-    start = np.bincount(codes[heads], minlength=L).astype(float)
-    end = np.bincount(codes[tails], minlength=L).astype(float)
-    return pair, start, end, triple
-
-
 def _observed_tables(
     offsets: Longs, targets: Targets, L: int, order: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
     """Which label pairs, starts, ends and triples occur, or are possible where labels are partial."""
     if targets.allowed is None:
-        pair, start, end, triple = (t > 0 for t in _count_tables(offsets, targets.labels, L, order))
+        pair, start, end, triple = (t > 0 for t in count_tables(offsets, targets.labels, L, order))
         return pair, start, end, triple
     allowed = targets.allowed.astype(np.float64)
     heads, tails = offsets[:-1], offsets[1:] - 1
@@ -271,7 +242,7 @@ def _observed_tables(
     return pair, allowed[heads].sum(axis=0) > 0, allowed[tails].sum(axis=0) > 0, triple
 
 
-def _observed_attributes(encoded: Encoded, targets: Targets, L: int) -> tuple[Longs, Ints]:
+def observed_attributes(encoded: Encoded, targets: Targets, L: int) -> tuple[Longs, Ints]:
     """For every attribute the labels it occurs with."""
     from ..kernels import linear
 

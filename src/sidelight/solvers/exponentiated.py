@@ -16,6 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..kernels.compiling import Floats, Halves, Ints, Longs
+from ..scorers.linear import LinearScorer
 from .certificate import Solution, Step, penalty, reached, residual
 from .losses import LogLoss
 
@@ -26,7 +27,7 @@ _FIRST_RATE = 0.5
 
 
 def minimize(
-    loss: LogLoss,
+    loss: LogLoss[LinearScorer],
     start: Floats,
     *,
     l2: float,

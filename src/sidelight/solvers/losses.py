@@ -1,31 +1,34 @@
 """Losses between data and solver: a number and a gradient for a weight vector."""
 
 from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from ..features.encoded import Encoded
 from ..kernels.compiling import Floats
 from ..kernels.parallel import map_shards
-from ..scorers.linear import LinearScorer, Weights, indicator
-from ..structures.chain import Chain, ChainParts
+from ..scorers.protocol import Scorer, Weights
+from ..structures.protocol import Structure
 from ..supervision import Targets
+
+S = TypeVar("S", bound=Scorer[Any])
 
 # Scores of so many tokens stay in cache from one step to the next.
 _BLOCK_TOKENS = 2000
 
 
 @dataclass(frozen=True)
-class LogLoss:
+class LogLoss(Generic[S]):
     """Negative log-likelihood Σ_i log Z(x_i) - log Z(x_i, y_i) and its gradient Fᵀ(μ - target).
 
     Z(x, y) sums over the outputs that agree with what is known, so for a full label it is the score of that output
     (Eq. 2.8 of Chang 2011 with its sign mended, and C = 1 / (2 l2)) and for a partial one the likelihood of all
-    completions.
+    completions. Any structure with marginals will do; `targets.labels` holds the outputs as it writes them.
     """
 
-    scorer: LinearScorer
-    structure: Chain
+    scorer: S
+    structure: Structure[Any]
     encoded: Encoded
     targets: Targets
 
@@ -38,9 +41,9 @@ class LogLoss:
             gradient += part
         return sum(loss for loss, _ in results), gradient
 
-    def _shard(self, weights: Weights, first: int, last: int) -> tuple[float, Floats]:
+    def _shard(self, weights: Weights[Any], first: int, last: int) -> tuple[float, Floats]:
         loss, gradient = 0.0, self.scorer.expectation()
-        single = replace(self.structure, n_jobs=1)
+        single: Structure[Any] = replace(self.structure, n_jobs=1)  # type: ignore[type-var]
         for lo, hi in _blocks(self.encoded, first, last):
             block = self.encoded.sequences(lo, hi)
             scores = weights.scores(block)
@@ -50,13 +53,12 @@ class LogLoss:
             gradient.add(block, predicted.parts - target)
         return loss, gradient.total()
 
-    def _target(self, single: Chain, scores: ChainParts, lo: int, hi: int) -> tuple[ChainParts, float]:
+    def _target(self, single: Structure[Any], scores: Any, lo: int, hi: int) -> tuple[Any, float]:
         """Expected parts given what is known, and their log-partition."""
         at = slice(self.encoded.offsets[lo], self.encoded.offsets[hi])
         if self.targets.allowed is None:
             labels = self.targets.labels[at]
-            gold = indicator(scores.offsets, labels, scores.labels, scores.order)
-            return gold, float(single.score(scores, labels).sum())
+            return single.indicator(scores, labels), float(single.score(scores, labels).sum())
         known = single.marginals(scores.restrict(self.targets.allowed[at]))
         return known.parts, float(known.log_partition.sum())
 

@@ -163,7 +163,7 @@ class ChainParts:
         for name in ("unary", "pair", "start", "end", "triple"):
             mine, theirs = getattr(self, name), getattr(other, name)
             if mine is not None and theirs is not None:
-                total += float(_product(mine, theirs).sum())
+                total += float(product_of(mine, theirs).sum())
         return total
 
     def arcs(self) -> Floats:
@@ -176,8 +176,8 @@ class ChainParts:
         return np.stack((second, later))
 
 
-def _product(scores: Floats, mass: Floats) -> Floats:
-    """scores * mass with -inf * 0 = 0."""
+def product_of(scores: Floats, mass: Floats) -> Floats:
+    """scores * mass with -inf * 0 = 0: what forbidden parts without mass add to an expected score."""
     with np.errstate(invalid="ignore"):
         out: Floats = np.where(mass == 0, 0.0, scores * mass)
     return out
@@ -203,7 +203,7 @@ class Chain:
             chain.best_paths(lo, hi, *tables, -1 if seed is None else seed, labels, best)
 
         parallel.map_shards(run, scores.offsets, self.n_jobs)
-        _require_feasible(best)
+        require_feasible(best)
         return Best(labels, best)
 
     def kbest(self, scores: ChainParts, k: int) -> Ranked:
@@ -218,7 +218,7 @@ class Chain:
         parallel.map_shards(
             lambda lo, hi: chain.k_best_paths(lo, hi, *tables, k, labels, best), scores.offsets, self.n_jobs
         )
-        _require_feasible(best[:, 0])
+        require_feasible(best[:, 0])
         return Ranked(labels, best)
 
     def marginals(self, scores: ChainParts) -> Marginals[ChainParts]:
@@ -259,7 +259,7 @@ class Chain:
         sums = np.zeros_like(arcs)
         for direct, factors in parallel.map_shards(run, offsets, self.n_jobs):
             sums += direct + factors * e_arcs
-        _require_feasible(log_partition)
+        require_feasible(log_partition)
         return Marginals(log_partition, _expected(scores, gamma, sums))
 
     def entropy(self, scores: ChainParts) -> Floats:
@@ -279,13 +279,13 @@ class Chain:
         marginals = self._marginals(scores, position)
         heads, tails = scores.offsets[:-1], scores.offsets[1:] - 1
         gamma = marginals.parts.unary
-        expected = _product(scores.unary, gamma).sum(axis=1)
+        expected = product_of(scores.unary, gamma).sum(axis=1)
         arcs = scores.arcs()
         level = np.ones(len(expected), np.int64)
         level[heads[tails > heads] + 1] = 0
-        expected += _product(arcs[level, scores.pair_type], position).sum(axis=(1, 2, 3))
-        np.add.at(expected, heads, _product(scores.start, gamma[heads]).sum(axis=1))
-        np.add.at(expected, tails, _product(scores.end, gamma[tails]).sum(axis=1))
+        expected += product_of(arcs[level, scores.pair_type], position).sum(axis=(1, 2, 3))
+        np.add.at(expected, heads, product_of(scores.start, gamma[heads]).sum(axis=1))
+        np.add.at(expected, tails, product_of(scores.end, gamma[tails]).sum(axis=1))
         entropy: Floats = marginals.log_partition - np.add.reduceat(expected, heads)
         return np.maximum(entropy, 0.0)
 
@@ -318,12 +318,53 @@ class Chain:
         total: Floats = np.add.reduceat(value, heads) if len(heads) else np.empty(0)
         return total
 
+    def indicator(self, scores: ChainParts, labels: Ints) -> ChainParts:
+        """One output per sequence as 0/1 parts, tables summed over the batch."""
+        if len(scores.pair) == 1:
+            return indicator(scores.offsets, labels, scores.labels, scores.order)
+        gold = indicator(scores.offsets, labels, scores.labels, scores.order)
+        follows = np.ones(len(labels), bool)
+        follows[scores.offsets[:-1]] = False
+        at = np.flatnonzero(follows)
+        pair = np.zeros_like(scores.pair)
+        np.add.at(pair, (scores.pair_type[at], labels[at - 1], labels[at]), 1.0)
+        return replace(gold, pair=pair, pair_type=scores.pair_type)
+
     def support(self, scores: ChainParts, index: int) -> Iterator[tuple[int, ...]]:
         """Every output of sequence `index` with a finite score."""
         one = scores.sequences(index, index + 1)
         for labels in product(range(scores.labels), repeat=len(one.unary)):
             if self.score(one, np.array(labels, np.int32))[0] > -np.inf:
                 yield labels
+
+
+def indicator(offsets: Longs, labels: Ints, count: int, order: int) -> ChainParts:
+    """One output per sequence as 0/1 parts, tables summed over the batch."""
+    L = count
+    unary = np.zeros((len(labels), L))
+    unary[np.arange(len(labels)), labels] = 1.0
+    pair, start, end, triple = count_tables(offsets, labels, L, order)
+    types = np.zeros(len(labels), np.int32)
+    return ChainParts(offsets, unary, pair[None], types, start, end, triple if order == 2 else None)
+
+
+def count_tables(offsets: Longs, labels: Ints, L: int, order: int) -> tuple[Floats, Floats, Floats, Floats]:
+    """How often each label pair, start, end and triple occurs."""
+    heads, tails = offsets[:-1], offsets[1:] - 1
+    codes = labels.astype(np.int64)
+    follows = np.ones(len(labels), bool)
+    follows[heads] = False
+    at = np.flatnonzero(follows)
+    pair = np.bincount(codes[at - 1] * L + codes[at], minlength=L * L).reshape(L, L).astype(float)
+    follows[heads[tails > heads] + 1] = False
+    at = np.flatnonzero(follows)
+    triple = np.zeros((0, 0, 0))
+    if order == 2:
+        cells = (codes[at - 2] * L + codes[at - 1]) * L + codes[at]
+        triple = np.bincount(cells, minlength=L**3).reshape(L, L, L).astype(float)
+    start = np.bincount(codes[heads], minlength=L).astype(float)
+    end = np.bincount(codes[tails], minlength=L).astype(float)
+    return pair, start, end, triple
 
 
 def _kernel_arguments(scores: ChainParts) -> tuple[Longs, Floats, Floats, Ints, Floats, Floats]:
@@ -353,7 +394,8 @@ def _expected(scores: ChainParts, gamma: Floats, sums: Floats) -> ChainParts:
     )
 
 
-def _require_feasible(best: Floats) -> None:
+def require_feasible(best: Floats) -> None:
+    """Raise `Infeasible` naming the first sequence whose best score is -inf."""
     bad = np.flatnonzero(~(best > -np.inf))
     if len(bad):
         raise Infeasible(

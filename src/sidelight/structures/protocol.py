@@ -25,8 +25,16 @@ class Parts(Protocol):
         """Shifted scores."""
         ...
 
+    def __sub__(self, other: Self) -> Self:
+        """Difference of expected parts."""
+        ...
+
     def divide(self, temperature: float) -> Self:
         """Scores of the tempered distribution p^(1/T)."""
+        ...
+
+    def restrict(self, allowed: NDArray[np.bool_]) -> Self:
+        """-inf on what is not allowed; allowed: (tokens, labels)."""
         ...
 
     def dot(self, other: Self) -> float:
@@ -41,7 +49,8 @@ P = TypeVar("P", bound=Parts)
 class Best:
     """The best output of every input.
 
-    labels: (tokens,) int32, flat; scores: (sequences,) float64; exact: whether no output can score higher.
+    labels: (tokens,) int32, the outputs as the structure writes them, flat; scores: (sequences,) float64; exact:
+    whether no output can score higher.
     """
 
     labels: NDArray[np.int32]
@@ -71,6 +80,11 @@ class Marginals(Generic[P]):
 class Structure(Protocol[P]):
     """A family of outputs over parts of type `P`."""
 
+    @property
+    def n_jobs(self) -> int:
+        """Threads that share the inputs of a batch."""
+        ...
+
     def argmax(self, scores: P, *, seed: int | None = None) -> Best:
         """The best output of each input; with a seed, ties are broken at random."""
         ...
@@ -93,6 +107,10 @@ class Structure(Protocol[P]):
 
     def score(self, scores: P, labels: NDArray[np.int32]) -> NDArray[np.float64]:
         """θ·y of the given outputs: (sequences,)."""
+        ...
+
+    def indicator(self, scores: P, labels: NDArray[np.int32]) -> P:
+        """The given outputs as 0/1 parts of the batch that `scores` are for."""
         ...
 
     def support(self, scores: P, index: int) -> Iterator[tuple[int, ...]]:

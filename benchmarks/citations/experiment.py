@@ -1,0 +1,87 @@
+"""Subsets of the labelled references, and learners trained on them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean, stdev
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sidelight import HMM, Codl, read_columns, token_accuracy
+from sidelight.rules.language import Rule
+
+from ..datasets import MissingData, Task, read_citations, unlabelled_citations
+from ..setting import Setting
+from .published import SIZES
+
+# β, the weight of the model learned from labelled data, wherever it is not varied.
+BALANCE = 0.5
+ITERATIONS = 5
+
+
+def hmm() -> HMM:
+    """The HMM of all tables."""
+    return HMM("word.lower()", emission_smoothing=0.03)
+
+
+def codl(rules: Sequence[Rule] = (), *, balance: float = BALANCE, iterations: int = ITERATIONS) -> Codl:
+    """Constraint-driven learning on that HMM; without rules it is hard EM."""
+    return Codl(hmm(), rules, balance=balance, iterations=iterations)
+
+
+class Mean(NamedTuple):
+    """Accuracy in percent over subsets; no deviation where there is one subset only."""
+
+    value: float
+    deviation: float | None
+
+
+@dataclass
+class Experiment:
+    """Data, seeds, and what was measured already; curves: panel -> system -> points, for the figures."""
+
+    task: Task
+    pool: list[Any]
+    seeds: tuple[int, ...]
+    curves: dict[str, dict[str, list[tuple[float, float]]]] = field(default_factory=dict)
+    measured: dict[tuple[str, int], Mean] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, setting: Setting) -> "Experiment":
+        """Read the data; too little of it is an error."""
+        task = read_citations(setting.data, setting.split)
+        if len(task.train_X) < max(SIZES):
+            raise MissingData(f"citations/train.tsv has {len(task.train_X)} references, {max(SIZES)} are needed")
+        pool, _ = read_columns(unlabelled_citations(setting.data), label=None)
+        return cls(task, pool, setting.seeds)
+
+    def subset(self, count: int, seed: int) -> tuple[list[Any], list[Any]]:
+        """Labelled references drawn with a seed."""
+        drawn = np.random.default_rng(seed).choice(len(self.task.train_X), count, replace=False)
+        return [self.task.train_X[i] for i in drawn], [self.task.train_y[i] for i in drawn]
+
+    def with_pool(self, count: int, seed: int) -> tuple[list[Any], list[Any]]:
+        """The same, with the unlabelled references after them."""
+        X, y = self.subset(count, seed)
+        return X + self.pool, y + [None] * len(self.pool)
+
+    def supervised(self, name: str, make: Callable[[], Any], count: int) -> Mean:
+        """Accuracy after learning from so many labelled references; `name` stands for the learner's setting."""
+        return self._mean(name, make, count, self.subset)
+
+    def semi_supervised(self, name: str, make: Callable[[], Any], count: int) -> Mean:
+        """Accuracy after learning from the unlabelled references as well."""
+        return self._mean(name, make, count, self.with_pool)
+
+    def _mean(self, name: str, make: Callable[[], Any], count: int, data: Callable[[int, int], Any]) -> Mean:
+        """Measure once for each name and count, whatever table asks."""
+        if (name, count) not in self.measured:
+            # All references are one subset, in whatever order.
+            seeds = self.seeds if count < len(self.task.train_X) else self.seeds[:1]
+            scores = [self.accuracy(make().fit(*data(count, seed))) for seed in seeds]
+            self.measured[name, count] = Mean(fmean(scores), stdev(scores) if len(scores) > 1 else None)
+        return self.measured[name, count]
+
+    def accuracy(self, model: Any) -> float:
+        """Token accuracy in percent on what is scored."""
+        return 100 * float(token_accuracy(self.task.eval_y, model.predict(self.task.eval_X)))

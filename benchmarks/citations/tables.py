@@ -1,0 +1,143 @@
+"""Tables 3.3 to 3.8, beside the published numbers."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from sidelight import CCM, CRF, SemiCRF, StructuredPerceptron
+from sidelight.rules.language import Rule
+
+from ..report import Report
+from . import published
+from .experiment import Experiment, Mean, codl, hmm
+from .known import LARGE, RULES, hard, soft
+from .published import SIZES, SLACK
+
+OURS, THESIS = "sidelight", "thesis"
+# What the HMM sees of a token: the word, and its shape where it is unknown.
+TOKEN_FEATURES = ["word.lower()", "word.shape()"]
+_END = ["word.ispunct()"]
+# One penalty for the models of Table 3.4.
+_L2 = 0.03
+DEFAULT_SEMICRF, SEMICRF_TARGET = "SemiCRF, default features", 93.5
+
+
+def add(
+    report: Report, what: str, found: Mean, thesis: float | None = None, *, target: float | None = None, **others: float
+) -> None:
+    """One row: the measured mean, the published number and others'."""
+    report.add(what, OURS, found.value, "%", deviation=found.deviation, at_least=target)
+    if thesis is not None:
+        report.add(what, THESIS, thesis, "%")
+    for system, value in others.items():
+        report.add(what, system, value, "%")
+
+
+def hmm_and(rules: Sequence[Rule]) -> CCM:
+    """The HMM with rules at prediction."""
+    return CCM(hmm(), rules)
+
+
+def baseline(experiment: Experiment, count: int) -> Mean:
+    """The supervised HMM."""
+    return experiment.supervised("HMM", hmm, count)
+
+
+def ccm(experiment: Experiment, count: int) -> Mean:
+    """With all rules, their penalties learned."""
+    return experiment.supervised("CCM", lambda: hmm_and(soft()), count)
+
+
+def hard_em(experiment: Experiment, count: int) -> Mean:
+    """With unlabelled references."""
+    return experiment.semi_supervised("hard EM", codl, count)
+
+
+def driven(experiment: Experiment, count: int) -> Mean:
+    """With both."""
+    return experiment.semi_supervised("CoDL", lambda: codl(soft()), count)
+
+
+def rules_and_unlabelled(experiment: Experiment, report: Report) -> None:
+    """Table 3.3."""
+    with report.section("Table 3.3: rules and unlabelled references"):
+        measures = (baseline, ccm, hard_em, driven)
+        for (name, numbers), measure in zip(published.TABLE_3_3.items(), measures, strict=True):
+            for count, number in zip(SIZES, numbers, strict=True):
+                add(report, f"{name}, {count} labelled", measure(experiment, count), number, target=number - SLACK)
+
+
+def tailored_models(experiment: Experiment, report: Report) -> None:
+    """Table 3.4; the last rows are learners as they come."""
+    makers: dict[str, Callable[[], Any]] = {
+        "HMM": hmm,
+        "HMM and Punctuation (CCM)": lambda: hmm_and(soft("Punctuation")),
+        "CRF": lambda: CRF(TOKEN_FEATURES, l2=_L2),
+        "SemiCRF": partial(SemiCRF, TOKEN_FEATURES, begin_features=[], end_features=_END, length=False, l2=_L2),
+        "SemiCRF+": partial(SemiCRF, TOKEN_FEATURES, begin_features=[], end_features=_END, l2=_L2),
+        DEFAULT_SEMICRF: SemiCRF,
+        "CRF, default features": CRF,
+        "perceptron, default features": StructuredPerceptron,
+    }
+    report.note(
+        f"Table 3.4: CRF and SemiCRF see {' and '.join(TOKEN_FEATURES)} of each token, as the HMM does; SemiCRF also "
+        "whether a segment ends with punctuation, SemiCRF+ its length too."
+    )
+    with report.section("Table 3.4: one rule, and models tailored to it"):
+        for name, make in makers.items():
+            numbers = published.TABLE_3_4.get(name, (None,) * len(SIZES))
+            for count, number in zip(SIZES, numbers, strict=True):
+                target = SEMICRF_TARGET if name == DEFAULT_SEMICRF and count == SIZES[-1] else None
+                found = experiment.supervised(name, make, count)
+                add(report, f"{name}, {count} labelled", found, number, target=target)
+
+
+def alternating_projections(experiment: Experiment, report: Report) -> None:
+    """Table 3.5."""
+    thesis = dict(zip(SIZES, published.TABLE_3_3["HMM and rules, semi-supervised (CoDL)"], strict=True))
+    with report.section("Table 3.5: beside alternating projections (Bellare et al. 2009)"):
+        for count in published.TABLE_3_5["AP-T"]:
+            others = {name: numbers[count] for name, numbers in published.TABLE_3_5.items()}
+            add(report, f"CoDL, {count} labelled", driven(experiment, count), thesis[count], **others)
+
+
+def soft_and_hard(experiment: Experiment, report: Report) -> None:
+    """Table 3.6."""
+    _tell_hard(report, "3.6")
+    with report.section("Table 3.6: penalties learned, or hard rules; semi-supervised"):
+        for name, numbers in published.TABLE_3_6.items():
+            for count, number in zip(SIZES, numbers, strict=True):
+                found = driven(experiment, count) if name == "soft rules" else _hard_all(experiment, count)
+                add(report, f"{name}, {count} labelled", found, number)
+
+
+def _hard_all(experiment: Experiment, count: int) -> Mean:
+    return experiment.semi_supervised("CoDL, hard ALL", lambda: codl(hard()), count)
+
+
+def each_rule(experiment: Experiment, report: Report) -> None:
+    """Table 3.7."""
+    _tell_hard(report, "3.7")
+    count = SIZES[0]
+    with report.section(f"Table 3.7: each rule alone, hard, {count} labelled"):
+        for name, (supervised, semi) in published.TABLE_3_7.items():
+            rules = [] if name == "None" else hard() if name == "ALL" else hard(name)
+            if rules:
+                first = experiment.supervised(f"CCM, hard {name}", partial(hmm_and, rules), count)
+                second = experiment.semi_supervised(f"CoDL, hard {name}", partial(codl, rules), count)
+            else:
+                first, second = baseline(experiment, count), hard_em(experiment, count)
+            add(report, f"{name}, supervised", first, supervised)
+            add(report, f"{name}, semi-supervised", second, semi)
+
+
+def _tell_hard(report: Report, table: str) -> None:
+    report.note(
+        f"Table {table}: a few references have no output that satisfies all {len(RULES)} rules, so hard rules are soft "
+        f"ones with a penalty of {LARGE:g}."
+    )
+
+
+def advertisements(experiment: Experiment, report: Report) -> None:
+    """Table 3.8 is about other data."""
+    report.note("Table 3.8 is about advertisements, which are not among the data: left out.")

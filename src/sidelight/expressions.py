@@ -1,0 +1,113 @@
+"""Reading expressions written as text: Python's syntax, but only names, calls and operators that are offered.
+
+Used for column expressions and rules in files and on the command line. Nothing is executed but the methods and
+operators of the offered objects; names with a leading underscore, keywords and lambdas are refused.
+"""
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .errors import DataError
+
+_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.RShift: operator.rshift,
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+}
+_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.LtE: operator.le,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.Lt: operator.lt,
+    ast.Gt: operator.gt,
+}
+
+
+class ExpressionError(DataError):
+    """A text that is not an expression of the language; `column` counts from 1."""
+
+    def __init__(self, text: str, column: int, message: str) -> None:
+        super().__init__(f"cannot read the expression {text!r}, column {column}: {message}")
+        self.text, self.column, self.message = text, column, message
+
+
+def evaluate(text: str, names: Mapping[str, Any]) -> Any:
+    """The value of an expression over the given names."""
+    line = text.strip().replace("\n", " ")
+    indent = len(text) - len(text.lstrip())
+    try:
+        return _Reader(text, line, indent, names).value(ast.parse(line, mode="eval").body)
+    except SyntaxError as error:
+        raise ExpressionError(text, indent + (error.offset or 1), error.msg) from None
+    except (RecursionError, MemoryError):
+        raise ExpressionError(text, 1, "it is nested too deeply") from None
+    except DataError:
+        raise
+    except ValueError as error:  # a null character
+        raise ExpressionError(text, 1, str(error)) from None
+
+
+class _Reader:
+    def __init__(self, text: str, line: str, indent: int, names: Mapping[str, Any]) -> None:
+        self.text, self.line, self.indent, self.names = text, line, indent, names
+
+    def fail(self, node: ast.expr, message: str) -> ExpressionError:
+        before = self.line.encode()[: node.col_offset].decode()  # Python counts bytes
+        return ExpressionError(self.text, self.indent + len(before) + 1, message)
+
+    def value(self, node: ast.expr) -> Any:
+        try:
+            return self._value(node)
+        except ExpressionError:
+            raise
+        except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError) as error:
+            raise self.fail(node, str(error)) from None
+
+    def _value(self, node: ast.expr) -> Any:
+        match node:
+            case ast.Constant(str() | int() | float() as constant):
+                return constant
+            case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as constant)):
+                return -constant
+            case ast.List(items) | ast.Tuple(items):
+                return [self.value(item) for item in items]
+            case ast.Name(name):
+                if name not in self.names:
+                    raise self.fail(node, f"{name!r} is not known here; there are {', '.join(self.names)}")
+                return self.names[name]
+            case ast.Attribute(inner, name):
+                method = self._attribute(node, self.value(inner), name)
+                return method() if callable(method) else method
+            case ast.Call(ast.Attribute(inner, name) as at, arguments, []):
+                return self._attribute(at, self.value(inner), name)(*map(self.value, arguments))
+            case ast.Call(ast.Attribute(_, name), _, _):
+                raise self.fail(node, f".{name} takes no named arguments")
+            case ast.Call(function, arguments, keywords):
+                if any(k.arg is None for k in keywords):
+                    raise self.fail(node, "** is not part of the language")
+                named = {str(k.arg): self.value(k.value) for k in keywords}
+                return self.value(function)(*map(self.value, arguments), **named)
+            case ast.Subscript(inner, index):
+                return self.value(inner)[self.value(index)]
+            case ast.UnaryOp(ast.Invert(), inner):
+                return ~self.value(inner)
+            case ast.BinOp(left, op, right) if type(op) in _BINARY:
+                a, b = self.value(left), self.value(right)
+                if isinstance(a, str | list) or isinstance(b, str | list):
+                    raise self.fail(node, "text and lists cannot be combined by operators")
+                return _BINARY[type(op)](a, b)
+            case ast.Compare(left, [op], [right]) if type(op) in _COMPARE:
+                return _COMPARE[type(op)](self.value(left), self.value(right))
+        raise self.fail(node, f"{ast.unparse(node)!r} is not part of the language")
+
+    def _attribute(self, node: ast.expr, owner: Any, name: str) -> Any:
+        offered: frozenset[str] = getattr(type(owner), "readable", frozenset())
+        if name not in offered:
+            known = ", ".join(f".{n}" for n in sorted(offered)) or "no methods"
+            raise self.fail(node, f"{owner!r} has no .{name}; it has {known}")
+        return getattr(owner, name)

@@ -1,0 +1,1 @@
+"""Inference under rules: folding, search, integer programs."""

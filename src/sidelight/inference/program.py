@@ -1,0 +1,135 @@
+"""Integer programs for chains under rules, solved by HiGHS.
+
+Variables: one per (token, label), one per (token, label before, label), and for every automaton the flow of its run,
+one per (token, state, event); all in [0, 1], the first ones whole. Rows: one label per token, pairs agree with their
+labels, events of an automaton agree with the pairs, its flow is conserved. Penalties are the costs of the flow.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..errors import SidelightError
+from ..kernels.compiling import Floats, Ints, Longs
+from ..rules.automata import Automaton
+from ..structures.chain import ChainParts
+
+
+@dataclass
+class _Builder:
+    """Columns with costs and upper bounds, and sparse rows."""
+
+    cost: list[Floats] = field(default_factory=list)
+    upper: list[Floats] = field(default_factory=list)
+    columns: int = 0
+    rows: list[tuple[float, float, Ints, Floats]] = field(default_factory=list)
+
+    def variables(self, gain: Floats) -> Longs:
+        """New variables, one per entry of `gain`; -inf fixes one at zero."""
+        allowed = gain > -np.inf
+        self.cost.append(np.where(allowed, gain, 0.0).ravel())
+        self.upper.append(allowed.astype(float).ravel())
+        numbers = np.arange(self.columns, self.columns + gain.size).reshape(gain.shape)
+        self.columns += gain.size
+        return numbers
+
+    def row(self, low: float, high: float, plus: Longs, minus: Longs | None = None) -> None:
+        """low <= Σ plus - Σ minus <= high; a variable named several times counts several times."""
+        less = np.empty(0, np.int64) if minus is None else minus.ravel()
+        index = np.concatenate((plus.ravel(), less))
+        value = np.concatenate((np.ones(plus.size), -np.ones(less.size)))
+        unique, at = np.unique(index, return_inverse=True)
+        total = np.bincount(at, weights=value)
+        keep = total != 0
+        self.rows.append((low, high, unique[keep].astype(np.int32), total[keep]))
+
+
+def solve_chain(scores: ChainParts, automata: Sequence[Automaton], penalty: Floats, k: int = 1) -> tuple[Ints, Floats]:
+    """The k best outputs of one sequence: labels (k, n), scores (k,); -1 and -inf where there are fewer."""
+    n, L = scores.unary.shape
+    build = _Builder()
+    unary = scores.unary.copy()
+    unary[0] += scores.start
+    unary[-1] += scores.end
+    token = build.variables(unary)
+    pair = build.variables(scores.pair[scores.pair_type[1:]])
+    for t in range(n):
+        build.row(1, 1, token[t])
+    for t in range(1, n):
+        for c in range(L):
+            build.row(0, 0, pair[t - 1, :, c], token[t, c : c + 1])
+            build.row(0, 0, pair[t - 1, c], token[t - 1, c : c + 1])
+    for automaton, rho in zip(automata, penalty, strict=True):
+        _add_automaton(build, automaton, rho, token, pair)
+    labels, values = np.full((k, n), -1, np.int32), np.full(k, -np.inf)
+    for rank in range(k):
+        answer = _run(build, token)
+        if answer is None:
+            break
+        labels[rank], values[rank] = answer
+        build.row(-np.inf, n - 1, token[np.arange(n), labels[rank]])
+    return labels, values
+
+
+def _add_automaton(build: _Builder, m: Automaton, rho: float, token: Longs, pair: Longs) -> None:
+    n, L = token.shape
+    states, events = m.after.shape
+    price = np.where(m.degree > 0, -rho * m.degree, 0.0) if rho < np.inf else np.where(m.degree > 0, -np.inf, 0.0)
+    flow = build.variables(np.broadcast_to(price, (n, states, events)))
+    for t in range(n):
+        seen = m.events[m.kind[t]]
+        for e in range(events):
+            parts = token[0][seen[L] == e] if t == 0 else pair[t - 1][seen[:L] == e]
+            build.row(0, 0, flow[t, :, e], parts)
+        for s in range(states):
+            if t == 0:
+                here = 1.0 if s == m.initial else 0.0
+                build.row(here, here, flow[0, s])
+            else:
+                build.row(0, 0, flow[t, s], flow[t - 1][m.after == s])
+    if (m.final > 0).any():
+        cost = np.where(m.final > 0, -rho, 0.0) if rho == np.inf else -rho * m.final
+        last = build.variables(cost)
+        for s in range(states):
+            build.row(0, 0, last[s], flow[n - 1][m.after == s])
+        for c in range(L):
+            build.row(0, 0, last[:, c], token[n - 1, c : c + 1])
+
+
+def _run(build: _Builder, token: Longs) -> tuple[Ints, float] | None:
+    """Solve; the labels and their score, or None if there is no output."""
+    import highspy
+
+    lengths = [len(index) for _, _, index, _ in build.rows]
+    model = highspy.HighsLp()
+    model.num_col_, model.num_row_ = build.columns, len(build.rows)
+    model.sense_ = highspy.ObjSense.kMaximize
+    model.col_cost_ = np.concatenate(build.cost)
+    model.col_lower_ = np.zeros(build.columns)
+    model.col_upper_ = np.concatenate(build.upper)
+    model.row_lower_ = np.array([low for low, *_ in build.rows])
+    model.row_upper_ = np.array([high for _, high, *_ in build.rows])
+    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    model.a_matrix_.start_ = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+    model.a_matrix_.index_ = np.concatenate([index for _, _, index, _ in build.rows])
+    model.a_matrix_.value_ = np.concatenate([value for *_, value in build.rows])
+    whole = np.zeros(build.columns, bool)
+    whole[token.ravel()] = True
+    model.integrality_ = [highspy.HighsVarType.kInteger if w else highspy.HighsVarType.kContinuous for w in whole]
+    solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    solver.setOptionValue("output_flag", False)
+    solver.setOptionValue("threads", 1)
+    solver.setOptionValue("mip_rel_gap", 0.0)
+    solver.setOptionValue("mip_abs_gap", 1e-9)
+    solver.passModel(model)
+    solver.run()
+    status = solver.getModelStatus()
+    if status == highspy.HighsModelStatus.kInfeasible:
+        return None
+    if status != highspy.HighsModelStatus.kOptimal:
+        raise SidelightError(f"the integer program ended with {solver.modelStatusToString(status)}")
+    solution = np.array(solver.getSolution().col_value)
+    labels = solution[token].argmax(axis=1).astype(np.int32)
+    return labels, float(solver.getInfo().objective_function_value)

@@ -1,0 +1,200 @@
+"""Constraint-driven learning: labelled and unlabelled data with rules (Algorithm 8 of Chang 2011).
+
+    (w_0, ρ_0) = learn(L);  repeat:  label U by argmax_y w·F(x, y) - Σ ρ_k d_k(x, y)
+                                     (w, ρ) = β (w_0, ρ_0) + (1 - β) learn(U)
+
+Without rules it is hard EM. With no labelled data it begins from the rules alone.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from ..errors import DataError
+from ..features.encoded import State
+from ..features.templates import sequence_offsets
+from ..inference.compiled import CompiledRules, WeighedRules, learn_penalties, penalties, times
+from ..inference.constrained import Constrained, Method, best_outputs
+from ..kernels.compiling import Floats, Ints
+from ..progress import progress
+from ..rules.language import Rule
+from ..structures.chain import ChainParts
+from ..supervision import Signal, encode_targets, learns_from
+from .ccm import RuleLearner, count_penalties
+from .mixture import Mixture, fit_on, mix_scores, split_known
+
+# Penalty of a rule whose penalty is to be learned, before anything was.
+_UNLEARNED = 10.0
+
+
+@dataclass(frozen=True)
+class CodlStep:
+    """One round: the objective Σ_U max_y of the round's model, violations of its labels, and how many labels moved."""
+
+    iteration: int
+    objective: float
+    violations: float
+    changed: int
+
+
+@learns_from(Signal.FULL, Signal.NOTHING)
+class Codl(Mixture, RuleLearner):
+    """Constraint-driven learning on any base learner.
+
+    Parameters
+    ----------
+    base : any learner of sequences.
+    rules, reading, method, beam : as for `CCM`; no rules make it hard EM.
+    balance : β, the weight of the model learned from labelled data.
+    iterations : rounds of labelling and learning.
+    k : outputs taken of each unlabelled sequence.
+    rules_at_prediction : whether `predict` uses the rules, or only the model they shaped.
+    random_state : breaks ties where it begins without labelled data.
+    verbose, n_jobs : as for `CRF`.
+
+    Attributes
+    ----------
+    base_ : the model learned from labelled data (None without any); driven_ : the one learned from unlabelled data;
+    penalties_; classes_; trace_ : a `CodlStep` for each round.
+    """
+
+    def __init__(
+        self,
+        base: Any,
+        rules: Sequence[Rule] = (),
+        *,
+        reading: Literal["hard", "soft"] = "soft",
+        balance: float = 0.5,
+        iterations: int = 5,
+        k: int = 1,
+        rules_at_prediction: bool = True,
+        method: Method = "exact",
+        beam: int = 50,
+        random_state: int = 0,
+        verbose: bool = False,
+        n_jobs: int = -1,
+    ) -> None:
+        self.base = base
+        self.rules = rules
+        self.reading = reading
+        self.balance = balance
+        self.iterations = iterations
+        self.k = k
+        self.rules_at_prediction = rules_at_prediction
+        self.method = method
+        self.beam = beam
+        self.random_state = random_state
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from labelled sequences and, where y is None, from unlabelled ones."""
+        self._check()
+        known, pool = split_known(self, X, y)
+        classes = self._all_labels(y)
+        if not classes:
+            raise DataError("no label is known: give labelled sequences, or rules that name the labels")
+        if not known and not self.iterations:
+            raise DataError("without labelled sequences there is nothing to learn in 0 iterations")
+        base, weight, first = None, 0.0, None
+        if known:
+            base = fit_on(self.base, [X[i] for i in known], [y[i] for i in known], classes)
+            weight = self.balance
+            first = self._penalties_of([X[i] for i in known], [y[i] for i in known], classes)
+        driven, second, trace = self._drive(base, first, weight, pool, classes)
+        self.base_, self.driven_, self.classes_, self.trace_ = base, driven, classes, tuple(trace)
+        self.weight_ = weight
+        self.penalties_ = second
+        return self
+
+    def _check(self) -> None:
+        self._default()
+        if not 0 <= self.balance <= 1:
+            raise DataError(f"balance lies between 0 and 1, got {self.balance!r}")
+        if self.iterations < 0 or self.k < 1:
+            raise DataError(f"iterations is at least 0 and k at least 1, got {self.iterations!r} and {self.k!r}")
+
+    def _penalties_of(self, X: Any, y: Any, classes: list[str]) -> Floats:
+        codes = encode_targets(y, [len(x) for x in X], classes).labels
+        learned = count_penalties(self._rule_list(), X, codes, classes)
+        return penalties(self._rule_list(), self._default(), learned)
+
+    def _drive(
+        self, base: Any, first: Floats | None, weight: float, pool: list[Any], classes: list[str]
+    ) -> tuple[Any, Floats, list[CodlStep]]:
+        """Rounds of labelling the pool and learning from it: the last model, its penalties, and the trace."""
+        driven, current = None, self._first_penalties(first)
+        trace: list[CodlStep] = []
+        if not pool:
+            return driven, current, trace
+        rules = CompiledRules.compile(self._rule_list(), pool, classes)
+        constant = None if base is None else base.scores(pool)
+        before: Ints | None = None
+        with progress("CoDL", self.iterations, self.verbose) as tell:
+            for iteration in range(1, self.iterations + 1):
+                scores = self._mixed(constant, driven, weight, pool, classes)
+                found = best_outputs(
+                    scores, rules.weigh(current), k=self.k, method=self.method, beam=self.beam, n_jobs=self.n_jobs
+                )
+                objective = float(found.scores[:, 0].sum())
+                if driven is not None and hasattr(driven, "log_prior"):
+                    objective += driven.log_prior()
+                labels = found.labels[0]
+                changed = len(labels) if before is None else int((labels != before).sum())
+                violated = float(rules.violations(labels).sum())
+                trace.append(CodlStep(iteration, objective, violated, changed))
+                tell(iteration, f"objective {objective:.1f}, {changed} labels changed, {violated:.0f} violations")
+                if changed == 0:
+                    break
+                before = labels
+                driven, learned = self._learn(pool, found, scores.offsets.tolist(), rules, classes)
+                mixed = learned if first is None else times(weight, first) + times(1 - weight, learned)
+                current = np.where(np.isinf(self._first_penalties(first)), np.inf, mixed)
+        return driven, current, trace
+
+    def _first_penalties(self, first: Floats | None) -> Floats:
+        """Penalties to begin with; without labelled data those to be learned begin high."""
+        if first is not None:
+            return first
+        return penalties(self._rule_list(), self._default(), np.full(len(self._rule_list()), _UNLEARNED))
+
+    def _mixed(self, constant: Any, driven: Any, weight: float, pool: list[Any], classes: list[str]) -> ChainParts:
+        if driven is None:
+            return constant if constant is not None else self._noise(pool, len(classes))
+        scores: ChainParts = driven.scores(pool)
+        return scores if constant is None else mix_scores(constant, scores, weight)
+
+    def _noise(self, pool: list[Any], labels: int) -> ChainParts:
+        """Scores to begin with where nothing was learned: the rules decide, and chance where they are silent."""
+        offsets = sequence_offsets(pool)
+        rng = np.random.default_rng(self.random_state)
+        return ChainParts.of(offsets, rng.uniform(size=(int(offsets[-1]), labels)), np.zeros((labels, labels)))
+
+    def _learn(
+        self, pool: list[Any], found: Constrained, edges: list[int], rules: CompiledRules, classes: list[str]
+    ) -> tuple[Any, Floats]:
+        """Fit the base learner to the outputs found, and count their violations."""
+        names = np.array(classes, object)
+        X, y = [], []
+        for row in found.labels:
+            words = names[np.maximum(row, 0)].tolist()
+            for x, a, b in zip(pool, edges[:-1], edges[1:], strict=True):
+                if row[a] >= 0:
+                    X.append(x)
+                    y.append(words[a:b])
+        learned = learn_penalties(rules.violations(found.labels[0]).sum(axis=0), len(found.labels[0]))
+        return fit_on(self.base, X, y, classes), penalties(self._rule_list(), self._default(), learned)
+
+    def _state(self) -> State:
+        steps = [[s.iteration, s.objective, s.violations, s.changed] for s in self.trace_]
+        return {"weight": self.weight_, "trace": steps}, {"penalties": self.penalties_}
+
+    def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
+        self.weight_, self.penalties_ = values["weight"], arrays["penalties"]
+        self.trace_ = tuple(CodlStep(*step) for step in values["trace"])
+
+    def _rules(self, X: Any) -> WeighedRules:
+        rules = super()._rules(X)
+        return rules if self.rules_at_prediction else replace(rules, penalty=np.zeros_like(rules.penalty))

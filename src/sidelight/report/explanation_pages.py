@@ -1,0 +1,59 @@
+"""Why a token got its label: the evidence of each model, and what the rules did."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from .explanations import Change
+from .tables import counted, page, sheet
+from .text import labelled_text, token_text
+
+
+def explanation_page(
+    explanations: Mapping[str, Any], tokens: Sequence[Any], labels: Sequence[str], gold: Any, change: Change | None
+) -> Group:
+    """The labelled sequence, and what speaks for the label of one token, by what the model was learned from."""
+    known = gold if isinstance(gold, list) else None
+    parts: list[RenderableType] = [labelled_text(tokens, labels, known)]
+    for source, e in explanations.items():
+        says = Text(f"Token {e.position}, ")
+        says.append(token_text(tokens[e.position]), "bold underline")
+        says.append(f": {e.label} ({e.probability:.1%}) rather than {e.rival} ({e.rival_probability:.1%})")
+        says.append(f", learned from {source}" if source else "")
+        if known and known[e.position] != labels[e.position]:
+            says.append(f"; gold is {known[e.position]}")
+        parts += [says, _evidence(e)]
+    if change is not None:
+        at = next(iter(explanations.values())).position
+        parts += _changes(change, tokens, labels, at)
+    return page(*parts)
+
+
+def _evidence(e: Any) -> Table:
+    table = sheet(["evidence", e.label, e.rival, "difference", ""], text_columns=1)
+    table.columns[4].justify = "left"
+    largest = max((abs(item.difference) for item in e.evidence), default=1.0)
+    for item in e.evidence:
+        bar = "█" * max(1, round(12 * abs(item.difference) / largest))
+        style = "green" if item.difference > 0 else "red"
+        numbers = (f"{item.weight:+.3f}", f"{item.rival_weight:+.3f}", f"{item.difference:+.3f}")
+        table.add_row(Text(item.feature), *numbers, Text(bar, style))
+    return table
+
+
+def _changes(change: Change, tokens: Sequence[Any], labels: Sequence[str], at: int) -> list[RenderableType]:
+    if not change.tokens:
+        return [Text("The rules change nothing in this sequence.")]
+    changed = change.without[at] != labels[at]
+    here = f"change this label from {change.without[at]} to {labels[at]}" if changed else "leave this label as it is"
+    says = Text(
+        f"The rules {here}, and change {counted(change.tokens, 'label')} of the sequence in all. Without rules:"
+    )
+    table = sheet(["rule", "penalty", "violations without rules", "with rules"])
+    for rule in change.rules:
+        penalty = "hard" if rule.penalty is None else f"{rule.penalty:.2f}"
+        table.add_row(Text(rule.name), penalty, f"{rule.without:,.10g}", f"{rule.with_rules:,.10g}")
+    return [Group(says, labelled_text(tokens, change.without)), table]

@@ -1,0 +1,19 @@
+"""The models with weights inside a learner that is built around others."""
+
+from typing import Any
+
+_LEARNED_FROM = {"base_": "labelled data", "driven_": "unlabelled data"}
+
+
+def inner_models(learner: Any) -> dict[str, Any]:
+    """Every model with features and weights, by what it was learned from; by "" where there is only one."""
+    if hasattr(learner, "encoder_"):
+        return {"": learner}
+    parts = {name: model for name, model in learner._models().items() if model is not None}
+    if len(parts) == 1:
+        return inner_models(next(iter(parts.values())))
+    return {
+        " and ".join(filter(None, (_LEARNED_FROM[name], inner))): leaf
+        for name, model in parts.items()
+        for inner, leaf in inner_models(model).items()
+    }

@@ -1,0 +1,141 @@
+"""The rules of a model, what they cost there, and where labelled data violates rules."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import DataError
+from ..rules.automata import Automaton, compile_rules, labels_named
+from ..rules.checking import RuleCheck, check
+from ..rules.language import Comparison, MinLength, Rule
+from ..supervision import Signal, kind_of, label_set
+
+
+@dataclass(frozen=True)
+class Violations:
+    """How much labels violate a rule, and the sequences in which they do, of how many."""
+
+    degree: float
+    sequences: int
+    of: int
+
+
+@dataclass(frozen=True)
+class RuleUse:
+    """A rule in a model. penalty: what each unit of violation costs, None for a hard rule; learned: from labels."""
+
+    name: str
+    text: str
+    reading: str
+    penalty: float | None
+    learned: bool
+    violations: Violations | None
+
+
+def rules_of(learner: Any, X: Sequence[Any] = (), y: Sequence[Any] = ()) -> list[RuleUse]:
+    """The rules of a fitted learner, with their violations by labelled data if there is any; [] if it has none."""
+    rules: list[Rule] = list(getattr(learner, "rules", None) or ())
+    labelled = rules and any(kind_of(known) is Signal.FULL for known in y)
+    found = [_counted(one) for one in check(rules, X, y, examples=0)] if labelled else [None] * len(rules)
+    uses = []
+    for rule, penalty, violations in zip(rules, getattr(learner, "penalties_", ()), found, strict=True):
+        reading = rule.reading.kind if rule.reading else learner.reading
+        learned = reading == "soft" and (rule.reading is None or rule.reading.penalty is None)
+        cost = None if reading == "hard" else float(penalty)
+        uses.append(RuleUse(rule.title, rule.body(), reading, cost, learned, violations))
+    return uses
+
+
+def _counted(found: RuleCheck | None) -> Violations | None:
+    return None if found is None else Violations(found.violations, found.sequences, found.of)
+
+
+@dataclass(frozen=True)
+class Example:
+    """A sequence that violates a rule; at: the tokens where it does, empty if only the whole does."""
+
+    sequence: int
+    degree: float
+    tokens: list[Any]
+    labels: list[str]
+    at: list[int]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A rule on data: violations by the gold labels and by predicted ones, None where there are none of these."""
+
+    name: str
+    text: str
+    corpus: bool
+    gold: Violations | None
+    predicted: Violations | None
+    examples: list[Example]
+
+
+def check_data(
+    rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any], predicted: Sequence[Any] | None, *, examples: int
+) -> list[Checked]:
+    """Violations by gold labels and by predicted ones; examples are of the predicted ones where there are any."""
+    labelled = any(kind_of(known) is Signal.FULL for known in y)
+    if not labelled and predicted is None:
+        raise DataError("no sequence has a label at every token, so there is nothing to check the rules on")
+    gold = check(rules, X, y, examples=examples) if labelled else [None] * len(rules)
+    said = check(rules, X, predicted, examples=examples) if predicted is not None else [None] * len(rules)
+    shown = y if predicted is None else predicted
+    out = []
+    for rule, left, right in zip(rules, gold, said, strict=True):
+        worst = right or left
+        found = [
+            Example(i, degree, list(X[i]), list(shown[i]), violated_at(rule, X[i], shown[i]))
+            for i, degree in (worst.examples if worst else ())
+        ]
+        corpus = isinstance(rule, Comparison) and rule.corpus
+        out.append(
+            Checked(
+                rule.title, rule.body(), corpus, _counted(left), _counted(right), found
+            )
+        )  # fmt: skip
+    return out
+
+
+def labels_unused(rules: Sequence[Rule], *outputs: Sequence[Any]) -> dict[str, list[str]]:
+    """Labels that rules name but that occur nowhere, with the titles of these rules."""
+    there = {label for y in outputs for label in label_set(y)}
+    found: dict[str, list[str]] = {}
+    for rule in rules:
+        for label in sorted(labels_named([rule]) - there):
+            found.setdefault(label, []).append(rule.title)
+    return found
+
+
+def violated_at(rule: Rule, x: Any, y: Sequence[str]) -> list[int]:
+    """The tokens at which one sequence violates a rule; none if only its end tells."""
+    labels = sorted({*y, *labels_named([rule])})
+    codes = [labels.index(label) for label in y]
+    places: set[int] = set()
+    for automaton in compile_rules([rule], [x], labels):
+        ends = _charged(automaton, codes, len(labels))
+        if isinstance(rule, MinLength):  # known at the first token behind the run that is too short
+            places.update(t for end in ends for t in _run_before(codes, end))
+        else:
+            places.update(t for t in ends if t < len(codes))
+    return sorted(places)
+
+
+def _charged(automaton: Automaton, codes: Sequence[int], start: int) -> list[int]:
+    """The steps at which an automaton counts violations; as many as there are tokens stands for the end."""
+    state, before, found = automaton.initial, start, []
+    for t, label in enumerate(codes):
+        event = automaton.events[automaton.kind[t], before, label]
+        if automaton.degree[state, event] > 0:
+            found.append(t)
+        state, before = automaton.after[state, event], label
+    return [*found, len(codes)] if automaton.final[state, before] > 0 else found
+
+
+def _run_before(codes: Sequence[int], end: int) -> range:
+    begin = end
+    while begin > 0 and codes[begin - 1] == codes[end - 1]:
+        begin -= 1
+    return range(begin, end)

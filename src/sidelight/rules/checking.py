@@ -1,0 +1,67 @@
+"""How often data violates rules."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import DataError
+from ..features.templates import sequence_offsets
+from ..supervision import Signal, check_lengths, encode_targets, kind_of, label_set
+from .automata import count_table, labels_named
+from .language import Comparison, Rule
+
+
+@dataclass(frozen=True)
+class RuleCheck:
+    """Violations of one rule: their sum, the sequences with any, and the worst of these (number, degree).
+
+    For a rule about the corpus, `violations` is by how much the count over the corpus misses its bound.
+    """
+
+    rule: Rule
+    violations: float
+    sequences: int
+    of: int
+    examples: tuple[tuple[int, float], ...]
+
+    @property
+    def share(self) -> float:
+        """Share of sequences with a violation."""
+        return self.sequences / self.of if self.of else 0.0
+
+
+def check(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any], *, examples: int = 3) -> list[RuleCheck]:
+    """Violations of each rule by labelled data; sequences that are not fully labelled are left out."""
+    from ..inference.compiled import CompiledRules
+
+    check_lengths([len(x) for x in X], y)
+    full = [i for i, known in enumerate(y) if kind_of(known) is Signal.FULL]
+    if not full:
+        raise DataError("no sequence is fully labelled, so there is nothing to check rules on")
+    inputs, outputs = [X[i] for i in full], [y[i] for i in full]
+    labels = sorted({*label_set(outputs), *labels_named(rules)})
+    codes = encode_targets(outputs, [len(x) for x in inputs], labels).labels
+    local = [rule for rule in rules if not (isinstance(rule, Comparison) and rule.corpus)]
+    found = iter(CompiledRules.compile(local, inputs, labels).violations(codes).T) if local else iter(())
+    out = []
+    for rule in rules:
+        if isinstance(rule, Comparison) and rule.corpus:
+            out.append(RuleCheck(rule, _corpus_miss(rule, inputs, codes, labels), 0, len(full), ()))
+            continue
+        degree = next(found)
+        worst = np.argsort(-degree, kind="stable")[:examples]
+        named = tuple((full[i], float(degree[i])) for i in worst if degree[i] > 0)
+        out.append(RuleCheck(rule, float(degree.sum()), int((degree > 0).sum()), len(full), named))
+    return out
+
+
+def _corpus_miss(rule: Comparison, X: Sequence[Any], labels: Any, names: Sequence[str]) -> float:
+    table = count_table(rule.count, X, names, rule)
+    offsets = sequence_offsets(X)
+    before = np.concatenate(([len(names)], labels[:-1]))
+    before[offsets[:-1]] = len(names)
+    total = float(table.amount[table.kind, before, labels].sum() + table.at_end[labels[offsets[1:] - 1]].sum())
+    over = total - rule.bound
+    return max(over, 0.0) if rule.op == "<=" else max(-over, 0.0) if rule.op == ">=" else abs(over)

@@ -1,0 +1,169 @@
+"""Conditions on the input: where in a sequence a rule speaks.
+
+A condition is a column expression (`word.isin("pp", "pages")`, true where it has a value), a conjunction of them, the
+position (`first`, `last`), any function of a sequence and a position, or `any_of`, `all_of` and `~` of conditions.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError
+from ..features.columns import Column, Template
+from ..features.templates import sequence_offsets, split_columns
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Base of the conditions that are not column expressions."""
+
+    readable: ClassVar[frozenset[str]] = frozenset()
+
+    def __invert__(self) -> "Condition":
+        return Not(self)
+
+    def mask(self, X: Sequence[Any]) -> Mask:
+        """Where it holds: (tokens,) bool."""
+        raise NotImplementedError
+
+
+Where = Condition | Column | Template
+
+
+@dataclass(frozen=True, repr=False)
+class Position(Condition):
+    """The k-th token from the beginning (0, 1, ...) or from the end (-1, -2, ...)."""
+
+    index: int
+
+    def mask(self, X: Sequence[Any]) -> Mask:
+        """One token of every sequence that is long enough."""
+        offsets = sequence_offsets(X)
+        out = np.zeros(int(offsets[-1]), bool)
+        lengths = np.diff(offsets)
+        enough = lengths > self.index if self.index >= 0 else lengths >= -self.index
+        base = offsets[:-1] if self.index >= 0 else offsets[1:]
+        out[base[enough] + self.index] = True
+        return out
+
+    def __repr__(self) -> str:
+        return {0: "first", -1: "last"}.get(self.index, f"position({self.index})")
+
+
+@dataclass(frozen=True, repr=False)
+class Function(Condition):
+    """Any function of a sequence and a position. Rules with one cannot be written to a file."""
+
+    function: Callable[[Any, int], Any]
+
+    def mask(self, X: Sequence[Any]) -> Mask:
+        """Calls the function for every token; an exception names the place."""
+        out = []
+        for i, x in enumerate(X):
+            for t in range(len(x)):
+                try:
+                    out.append(bool(self.function(x, t)))
+                except Exception as error:
+                    raise DataError(f"{self} raised {error!r} at sequence {i}, token {t}") from error
+        return np.array(out, bool)
+
+    def __repr__(self) -> str:
+        return f"when({getattr(self.function, '__name__', 'function')})"
+
+
+@dataclass(frozen=True, repr=False)
+class Combined(Condition):
+    """All or any of several conditions."""
+
+    every: bool
+    parts: tuple[Where, ...]
+
+    def mask(self, X: Sequence[Any]) -> Mask:
+        """The conditions' masks, joined."""
+        masks = np.stack([mask_of(part, X) for part in self.parts])
+        return np.asarray(masks.all(axis=0) if self.every else masks.any(axis=0))
+
+    def __repr__(self) -> str:
+        return f"{'all_of' if self.every else 'any_of'}({', '.join(map(repr, self.parts))})"
+
+
+@dataclass(frozen=True, repr=False)
+class Not(Condition):
+    """Where the condition does not hold."""
+
+    part: Where
+
+    def mask(self, X: Sequence[Any]) -> Mask:
+        """The opposite mask."""
+        return ~mask_of(self.part, X)
+
+    def __repr__(self) -> str:
+        return f"~{self.part!r}"
+
+
+first = Position(0)
+last = Position(-1)
+
+
+def position(index: int) -> Position:
+    """The token with this number; negative numbers count from the end."""
+    if not isinstance(index, int):
+        raise DataError(f"a position is a whole number, got {index!r}")
+    return Position(index)
+
+
+def when(function: Callable[[Any, int], Any]) -> Function:
+    """A condition from any function of a sequence and a position."""
+    return Function(function)
+
+
+def any_of(*conditions: Where) -> Combined:
+    """Where at least one condition holds."""
+    return Combined(False, conditions)
+
+
+def all_of(*conditions: Where) -> Combined:
+    """Where all conditions hold."""
+    return Combined(True, conditions)
+
+
+def mask_of(condition: Where, X: Sequence[Any]) -> Mask:
+    """Where a condition holds on a batch: (tokens,) bool."""
+    if isinstance(condition, Template):
+        return Combined(True, condition.columns).mask(X)
+    if isinstance(condition, Condition):
+        return condition.mask(X)
+    if not isinstance(condition, Column):
+        raise DataError(f"a condition is a column expression, a position or when(...), got {condition!r}")
+    return _column_mask(condition, X)
+
+
+def _column_mask(column: Column, X: Sequence[Any]) -> Mask:
+    columns = split_columns(X)
+    if column.index >= len(columns):
+        raise DataError(f"{column} needs column {column.index}, but tokens have {len(columns)}")
+    offsets, tokens = sequence_offsets(X), columns[column.index]
+    said: dict[str, bool] = {}
+    for t, token in enumerate(tokens):
+        if token not in said:
+            try:
+                said[token] = column.value(token) is not None
+            except DataError:
+                raise
+            except Exception as error:
+                i = int(np.searchsorted(offsets, t, side="right")) - 1
+                raise DataError(f"{column} raised {error!r} at sequence {i}, token {t - offsets[i]}") from error
+    here = np.fromiter((said[token] for token in tokens), bool, len(tokens))
+    if column.offset == 0:
+        return here
+    where = np.arange(len(tokens)) + column.offset
+    sequence = np.repeat(np.arange(len(X)), np.diff(offsets))
+    inside = (where >= offsets[sequence]) & (where < offsets[sequence + 1])
+    out = np.full(len(tokens), column.negated)
+    out[inside] = here[where[inside]]
+    return out

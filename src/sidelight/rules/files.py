@@ -1,0 +1,138 @@
+"""Rules as text: one expression, or a TOML file of them.
+
+[words]                               # word lists for the rules below
+venues = ["proc", "journal"]
+
+[[rule]]
+name = "venue"
+rule = "where(word.lower().isin(venues)).label('journal', 'booktitle')"
+reading = "soft"                      # or "hard", "expected"; left out, the learner decides
+penalty = 3.0                         # left out, it is learned from labelled data
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+from ..data.source import read_lines
+from ..errors import DataError
+from ..expressions import ExpressionError, evaluate
+from ..features.columns import column, pos, word
+from . import conditions, language
+from .language import Rule
+
+_NAMES: dict[str, Any] = {
+    "word": word,
+    "pos": pos,
+    "column": column,
+    "punctuation": language.punctuation,
+    **{n: getattr(language, n) for n in (
+        "count", "runs", "transitions", "changes", "share", "each", "others", "starts_with", "ends_with", "once_each",
+        "changes_only_after", "min_length", "before", "where",
+    )},
+    **{n: getattr(conditions, n) for n in ("first", "last", "position", "any_of", "all_of")},
+}  # fmt: skip
+_KEYS = {"name", "rule", "reading", "penalty"}
+
+
+def parse_rule(text: str, words: Mapping[str, Any] | None = None) -> Rule:
+    """Read one rule, for example "count('author') >= 1"."""
+    value = evaluate(text, {**_NAMES, **(words or {})})
+    if not isinstance(value, Rule):
+        raise DataError(f"{text!r} is not a rule: a count needs a bound, as in count('author') >= 1")
+    return value
+
+
+def saved_text(rule: Rule) -> str:
+    """The rule as text that `parse_rule` reads back; a rule with a Python function in it has none."""
+    text = repr(rule)
+    try:
+        parse_rule(text)
+    except DataError:
+        raise DataError(f"the rule {rule.title!r} cannot be written to a file: it holds a Python function") from None
+    return text
+
+
+def read_rules(source: str | PathLike[str]) -> list[Rule]:
+    """Read a TOML file of rules; errors name the file, line and column."""
+    lines = read_lines(source)
+    text = "\n".join(lines.lines)
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise DataError(f"{lines.name}:{_toml_place(str(error), len(lines.lines))}") from None
+    unknown = sorted(set(content) - {"words", "rule"})
+    if unknown:
+        line = _first_line(lines.lines, rf"\s*\[*\s*{re.escape(unknown[0])}\b")
+        raise lines.error(line, f"unknown section {unknown[0]!r}; a rule file has [words] and [[rule]]")
+    words, entries = content.get("words", {}), content.get("rule", [])
+    if not isinstance(words, dict):
+        raise lines.error(_first_line(lines.lines, r"\s*words\b"), "words is a section of word lists: [words]")
+    if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
+        line = _first_line(lines.lines, r"\s*\[?\s*rule\b")
+        raise lines.error(line, 'no rules found; each rule is a [[rule]] section with a line rule = "..."')
+    heads = [k for k, line in enumerate(lines.lines) if re.match(r"\s*\[\[\s*rule\s*\]\]", line)]
+    if len(heads) != len(entries):  # written as inline tables
+        heads = [0] * len(entries)
+    return [
+        _entry(entry, words, lines.name, lines.lines, head, end)
+        for entry, head, end in zip(entries, heads, [*heads[1:], len(lines.lines)], strict=True)
+    ]
+
+
+def _entry(
+    entry: dict[str, Any], words: Mapping[str, Any], name: str, lines: Sequence[str], head: int, end: int
+) -> Rule:
+    written = entry.get("rule")
+    if not isinstance(written, str):
+        raise DataError(f'{name}:{head + 1}: this [[rule]] section has no line rule = "...": {entry!r}')
+    line, column_before = _place(written, lines, head, end)
+    unknown = set(entry) - _KEYS
+    if unknown:
+        raise DataError(f"{name}:{line}: unknown key {sorted(unknown)[0]!r}; a rule has {', '.join(sorted(_KEYS))}")
+    try:
+        rule = parse_rule(written, words)
+        reading, penalty = entry.get("reading"), entry.get("penalty")
+        if reading is None and penalty is not None:
+            reading = "soft"
+        if reading is not None:
+            rule = _read_as(rule, reading, penalty)
+    except ExpressionError as error:
+        raise DataError(f"{name}:{line}:{column_before + error.column}: {error.message}, in {written!r}") from None
+    except DataError as error:
+        raise DataError(f"{name}:{line}: {error}") from None
+    return rule.named(str(entry["name"])) if "name" in entry else rule
+
+
+def _read_as(rule: Rule, reading: Any, penalty: Any) -> Rule:
+    if penalty is not None and not isinstance(penalty, int | float):
+        raise DataError(f"a penalty is a number, got {penalty!r}")
+    if reading == "soft":
+        return rule.soft(penalty)
+    if reading not in ("hard", "expected"):
+        raise DataError(f"reading is hard, soft or expected, got {reading!r}")
+    if penalty is not None:
+        raise DataError(f"a rule that is {reading} has no penalty")
+    return rule.hard() if reading == "hard" else rule.expected()
+
+
+def _place(written: str, lines: Sequence[str], head: int, end: int) -> tuple[int, int]:
+    """Line of a rule's expression in its section, and how many characters stand before it."""
+    for number in range(head, max(end, head + 1)):
+        key = re.match(r"\s*rule\s*=\s*['\"]*", lines[number])
+        if key:
+            return number + 1, max(lines[number].find(written), key.end())
+    at = [(number + 1, line.find(written)) for number, line in enumerate(lines) if written in line]
+    return at[0] if at else (head + 1, 0)
+
+
+def _first_line(lines: Sequence[str], pattern: str) -> int:
+    return next((k for k, line in enumerate(lines, start=1) if re.match(pattern, line)), 1)
+
+
+def _toml_place(message: str, lines: int) -> str:
+    """The message of a TOML error with its place in front."""
+    found = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", message, re.DOTALL)
+    return f"{found[2]}:{found[3]}: {found[1]}" if found else f"{max(lines, 1)}: {message}"

@@ -1,0 +1,344 @@
+"""Segmentations: the tokens are cut into labelled segments, and neighbouring segments interact (semi-Markov).
+
+    s(x, y) = Σ segments (b..e, c) [ opens[b, c] + Σ_{t=b..e} unary[t, c] + closes[e, c] + length[c, e - b + 1] ]
+              + Σ neighbours pair[c', c] + start[first label] + end[last label]
+
+This is the segment model of Sarawagi & Cohen 2004 with scores kept factored, so that memory grows with tokens and
+not with segments. An output is one code per token, 2 * label + 1 where a segment begins and 2 * label elsewhere.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError
+from ..kernels.compiling import Floats, Ints, Longs
+from .chain import product_of, require_feasible
+from .protocol import Best, Marginals, Ranked
+
+_TABLES = ("unary", "opens", "closes", "pair", "length", "start", "end")
+
+
+def labels_of(outputs: NDArray[np.integer]) -> Ints:
+    """The label of every token of outputs."""
+    return np.asarray(outputs, np.int32) >> 1
+
+
+def begins_of(outputs: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """Whether a segment begins at each token of outputs."""
+    begins: NDArray[np.bool_] = (np.asarray(outputs) & 1).astype(bool)
+    return begins
+
+
+def runs(offsets: Longs, labels: Ints) -> Ints:
+    """The output whose segments are the runs of equal labels; offsets: (sequences + 1,), labels: (tokens,)."""
+    begins = np.ones(len(labels), bool)
+    begins[1:] = labels[1:] != labels[:-1]
+    begins[offsets[:-1]] = True
+    return (2 * labels + begins).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class Segments:
+    """Outputs as lists of segments.
+
+    first: (segments,) flat position of the first token; lengths, labels: (segments,); heads: (sequences,) number of
+    each sequence's first segment.
+    """
+
+    first: Longs
+    lengths: Longs
+    labels: Ints
+    heads: Longs
+
+    @classmethod
+    def of(cls, offsets: Longs, outputs: NDArray[np.integer]) -> "Segments":
+        """Read outputs; a label that changes within a segment, or a sequence that begins inside one, is an error."""
+        labels, begins = labels_of(outputs), begins_of(outputs)
+        inside = np.flatnonzero(~begins)
+        if not begins[offsets[:-1]].all() or (labels[inside] != labels[inside - 1]).any():
+            raise DataError("an output is 2 * label + 1 at the first token of a segment and 2 * label at its others")
+        first = np.flatnonzero(begins)
+        return cls(
+            first,
+            np.diff(np.append(first, len(labels))),
+            labels[first],
+            np.searchsorted(first, offsets[:-1]).astype(np.int64),
+        )
+
+    @property
+    def last(self) -> Longs:
+        """Flat position of every segment's last token."""
+        return self.first + self.lengths - 1
+
+    @property
+    def tails(self) -> Longs:
+        """Number of each sequence's last segment."""
+        return np.append(self.heads[1:], len(self.first)) - 1
+
+    @property
+    def followers(self) -> Longs:
+        """Numbers of the segments that have one before them."""
+        return np.setdiff1d(np.arange(len(self.first)), self.heads, assume_unique=True)
+
+
+@dataclass(frozen=True)
+class SegmentParts:
+    """One number per part of a batch of segmentations: scores θ, or expected parts μ.
+
+    offsets: (sequences + 1,) int64; unary, opens, closes: (tokens, labels), for a token in a segment, as its first and
+    as its last one; pair: (labels, labels) of neighbouring segments, -inf on its diagonal where neighbours must differ;
+    length: (labels, longest), at [c, m - 1] for a segment of m tokens (longer ones are no outputs, and -inf forbids a
+    length); start, end: (labels,). As expected parts all but the first three are summed over the batch.
+    """
+
+    offsets: Longs
+    unary: Floats
+    opens: Floats
+    closes: Floats
+    pair: Floats
+    length: Floats
+    start: Floats
+    end: Floats
+
+    @classmethod
+    def of(
+        cls,
+        offsets: NDArray[np.integer],
+        unary: Floats,
+        pair: Floats,
+        length: Floats,
+        *,
+        opens: Floats | None = None,
+        closes: Floats | None = None,
+        start: Floats | None = None,
+        end: Floats | None = None,
+    ) -> "SegmentParts":
+        """Parts from arrays, checked; what is left out is zero."""
+        unary = np.ascontiguousarray(unary, np.float64)
+        tokens, labels = unary.shape
+
+        def table(given: Floats | None, *shape: int) -> Floats:
+            return np.zeros(shape) if given is None else np.ascontiguousarray(given, np.float64)
+
+        parts = cls(
+            np.asarray(offsets, np.int64),
+            unary,
+            table(opens, tokens, labels),
+            table(closes, tokens, labels),
+            table(pair),
+            table(length),
+            table(start, labels),
+            table(end, labels),
+        )
+        parts._check()
+        return parts
+
+    def _check(self) -> None:
+        tokens, labels = self.unary.shape
+        if self.offsets[0] != 0 or self.offsets[-1] != tokens or (np.diff(self.offsets) < 1).any():
+            raise DataError(f"offsets must rise from 0 to the {tokens} tokens by at least one token a sequence")
+        if self.length.ndim != 2 or len(self.length) != labels or self.length.shape[1] < 1:
+            raise DataError(f"length scores need one row for each of the {labels} labels and at least one column")
+        if self.pair.shape != (labels, labels):
+            raise DataError(f"pair scores need the shape {(labels, labels)}, got {self.pair.shape}")
+        for name in ("opens", "closes"):
+            if getattr(self, name).shape != self.unary.shape:
+                raise DataError(f"{name} needs the shape {self.unary.shape} of the unary scores")
+        for name in _TABLES:
+            if not (getattr(self, name) < np.inf).all():
+                raise DataError(f"{name} scores must be numbers below infinity (-inf forbids a part)")
+
+    @property
+    def labels(self) -> int:
+        """Number of labels."""
+        return int(self.unary.shape[1])
+
+    @property
+    def longest(self) -> int:
+        """Most tokens of a segment."""
+        return int(self.length.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def sequences(self, first: int, last: int) -> "SegmentParts":
+        """The parts of sequences first to last - 1; tables are shared, not copied."""
+        offsets = self.offsets[first : last + 1]
+        at = slice(offsets[0], offsets[-1])
+        return replace(
+            self,
+            offsets=offsets - offsets[0],
+            unary=self.unary[at],
+            opens=self.opens[at],
+            closes=self.closes[at],
+        )
+
+    def __add__(self, shift: "SegmentParts") -> "SegmentParts":
+        """θ + δ, with both on the same batch and of one longest length."""
+        return replace(self, **{name: getattr(self, name) + getattr(shift, name) for name in _TABLES})
+
+    def __sub__(self, other: "SegmentParts") -> "SegmentParts":
+        """μ - μ', with both on the same batch and finite."""
+        return replace(self, **{name: getattr(self, name) - getattr(other, name) for name in _TABLES})
+
+    def divide(self, temperature: float) -> "SegmentParts":
+        """θ / T: the scores of p^(1/T)."""
+        if not temperature > 0:
+            raise DataError(f"a temperature must be positive, got {temperature}; use argmax for the limit at zero")
+        return replace(self, **{name: getattr(self, name) / temperature for name in _TABLES})
+
+    def restrict(self, allowed: NDArray[np.bool_]) -> "SegmentParts":
+        """-inf on every (token, label) that is not allowed; allowed: (tokens, labels)."""
+        return replace(self, unary=np.where(allowed, self.unary, -np.inf))
+
+    def add_loss(self, outputs: Ints, weight: float = 1.0) -> "SegmentParts":
+        """θ + Δ for the Hamming loss over tokens: `weight` on every label that differs from the output's."""
+        unary = self.unary + weight
+        unary[np.arange(len(outputs)), labels_of(outputs)] -= weight
+        return replace(self, unary=unary)
+
+    def dot(self, other: "SegmentParts") -> float:
+        """θ·μ over the whole batch; a forbidden part with no mass counts zero."""
+        return sum(float(product_of(getattr(self, name), getattr(other, name)).sum()) for name in _TABLES)
+
+
+@dataclass(frozen=True)
+class Segmentation:
+    """Segmentations into labelled segments. `n_jobs` threads share the sequences of a batch."""
+
+    n_jobs: int = -1
+
+    def argmax(self, scores: SegmentParts, *, seed: int | None = None) -> Best:
+        """Semi-Markov Viterbi. Raises `Infeasible` for a sequence without an output of finite score."""
+        from ..kernels import parallel, segmentation
+
+        outputs = np.empty(len(scores.unary), np.int32)
+        best = np.empty(len(scores))
+        tables = _kernel_arguments(scores)
+
+        def run(lo: int, hi: int) -> None:
+            segmentation.best_segmentations(lo, hi, *tables, -1 if seed is None else seed, outputs, best)
+
+        parallel.map_shards(run, scores.offsets, self.n_jobs)
+        require_feasible(best)
+        return Best(outputs, best)
+
+    def kbest(self, scores: SegmentParts, k: int) -> Ranked:
+        """The k best segmentations."""
+        from ..kernels import parallel, segmentation
+
+        if k < 1:
+            raise DataError(f"k-best needs k >= 1, got {k}")
+        outputs = np.empty((k, len(scores.unary)), np.int32)
+        best = np.empty((len(scores), k))
+        tables = _kernel_arguments(scores)
+
+        def run(lo: int, hi: int) -> None:
+            segmentation.k_best_segmentations(lo, hi, *tables, k, outputs, best)
+
+        parallel.map_shards(run, scores.offsets, self.n_jobs)
+        require_feasible(best[:, 0])
+        return Ranked(outputs, best)
+
+    def marginals(self, scores: SegmentParts) -> Marginals[SegmentParts]:
+        """Semi-Markov forward-backward; `parts.unary` holds the probability of every label at every token."""
+        return self._marginals(scores)[0]
+
+    def _marginals(self, scores: SegmentParts) -> tuple[Marginals[SegmentParts], Floats]:
+        """Marginals, and every sequence's expected score."""
+        from ..kernels import parallel, segmentation
+
+        log_partition, expected = np.empty(len(scores)), np.empty(len(scores))
+        unary, opens, closes = (np.empty_like(scores.unary) for _ in range(3))
+        tables = _kernel_arguments(scores)
+
+        def run(lo: int, hi: int) -> tuple[Floats, Floats]:
+            return segmentation.forward_backward(
+                lo, hi, *tables, log_partition, expected, unary, opens, closes
+            )  # fmt: skip
+
+        pair, length = np.zeros_like(scores.pair), np.zeros((scores.longest, scores.labels))
+        for shard_pair, shard_length in parallel.map_shards(run, scores.offsets, self.n_jobs):
+            pair += shard_pair
+            length += shard_length
+        require_feasible(log_partition)
+        start, end = opens[scores.offsets[:-1]].sum(axis=0), closes[scores.offsets[1:] - 1].sum(axis=0)
+        parts = SegmentParts(scores.offsets, unary, opens, closes, pair, length.T, start, end)
+        return Marginals(log_partition, parts), expected
+
+    def entropy(self, scores: SegmentParts) -> Floats:
+        """H = log Z - θ·μ for each sequence."""
+        marginals, expected = self._marginals(scores)
+        return np.maximum(marginals.log_partition - expected, 0.0)
+
+    def sample(self, scores: SegmentParts, draws: int, *, seed: int) -> Ints:
+        """Forward filtering, backward sampling: (draws, tokens)."""
+        from ..kernels import parallel, segmentation
+
+        require_feasible(self.argmax(scores).scores)
+        outputs = np.empty((draws, len(scores.unary)), np.int32)
+        tables = _kernel_arguments(scores)
+        parallel.map_shards(
+            lambda lo, hi: segmentation.sample_segmentations(lo, hi, *tables, draws, seed, outputs),
+            scores.offsets,
+            self.n_jobs,
+        )
+        return outputs
+
+    def score(self, scores: SegmentParts, outputs: Ints) -> Floats:
+        """θ·y of one output per sequence; -inf where a segment is longer than any allowed."""
+        cut = Segments.of(scores.offsets, outputs)
+        value = np.add.reduceat(scores.unary[np.arange(len(outputs)), labels_of(outputs)], cut.first)
+        value += scores.opens[cut.first, cut.labels] + scores.closes[cut.last, cut.labels]
+        fits = cut.lengths <= scores.longest
+        value += np.where(fits, scores.length[cut.labels, np.minimum(cut.lengths, scores.longest) - 1], -np.inf)
+        after = cut.followers
+        value[after] += scores.pair[cut.labels[after - 1], cut.labels[after]]
+        value[cut.heads] += scores.start[cut.labels[cut.heads]]
+        value[cut.tails] += scores.end[cut.labels[cut.tails]]
+        total: Floats = np.add.reduceat(value, cut.heads)
+        return total
+
+    def indicator(self, scores: SegmentParts, outputs: Ints) -> SegmentParts:
+        """One output per sequence as 0/1 parts, tables summed over the batch."""
+        cut = Segments.of(scores.offsets, outputs)
+        L = scores.labels
+        unary, opens, closes = (np.zeros_like(scores.unary) for _ in range(3))
+        unary[np.arange(len(outputs)), labels_of(outputs)] = 1.0
+        opens[cut.first, cut.labels] = 1.0
+        closes[cut.last, cut.labels] = 1.0
+        pair, length = np.zeros((L, L)), np.zeros((L, scores.longest))
+        after = cut.followers
+        np.add.at(pair, (cut.labels[after - 1], cut.labels[after]), 1.0)
+        np.add.at(length, (cut.labels, cut.lengths - 1), 1.0)
+        start = np.bincount(cut.labels[cut.heads], minlength=L).astype(float)
+        end = np.bincount(cut.labels[cut.tails], minlength=L).astype(float)
+        return SegmentParts(scores.offsets, unary, opens, closes, pair, length, start, end)
+
+    def support(self, scores: SegmentParts, index: int) -> Iterator[tuple[int, ...]]:
+        """Every output of sequence `index` with a finite score."""
+        one = scores.sequences(index, index + 1)
+        for output in _segmentations(len(one.unary), scores.labels):
+            if self.score(one, np.array(output, np.int32))[0] > -np.inf:
+                yield output
+
+
+def _segmentations(tokens: int, labels: int) -> Iterator[tuple[int, ...]]:
+    if tokens == 0:
+        yield ()
+    for size in range(1, tokens + 1):
+        for c in range(labels):
+            segment = (2 * c + 1,) + (2 * c,) * (size - 1)
+            for rest in _segmentations(tokens - size, labels):
+                yield segment + rest
+
+
+def _kernel_arguments(scores: SegmentParts) -> tuple[Longs, Floats, Floats, Floats, Floats, Floats]:
+    """Offsets and tables in the kernels' layout: first and last labels folded in, lengths by rows."""
+    opens, closes = scores.opens.copy(), scores.closes.copy()
+    opens[scores.offsets[:-1]] += scores.start
+    closes[scores.offsets[1:] - 1] += scores.end
+    return scores.offsets, scores.unary, opens, closes, scores.pair, np.ascontiguousarray(scores.length.T)

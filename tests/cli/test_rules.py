@@ -1,0 +1,279 @@
+"""Training with rules and unlabelled data, and what the other commands make of such models."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sidelight import CCM, EM, HMM, Codl, SelfTraining, load, read_columns, read_rules
+
+from .conftest import Run
+
+RULES = """
+[words]
+meetings = ["proc", "proceedings"]
+
+[[rule]]
+rule = "starts_with('author', 'editor')"
+reading = "hard"
+
+[[rule]]
+name = "each field once"
+rule = "once_each()"
+
+[[rule]]
+name = "meeting"
+rule = "where(word.lower().isin(meetings)).label('booktitle')"
+penalty = 3.0
+"""
+
+
+@pytest.fixture(scope="session")
+def rules(folder: Path) -> Path:
+    path = folder / "rules.toml"
+    path.write_text(RULES)
+    return path
+
+
+@pytest.fixture(scope="session")
+def more(folder: Path) -> Path:
+    """The dev references, one token a line, without labels."""
+    lines = (folder / "dev.tsv").read_text().splitlines()
+    path = folder / "more.txt"
+    path.write_text("\n".join(line.split("\t")[0] for line in lines) + "\n")
+    return path
+
+
+@pytest.fixture(scope="session")
+def ruled(run: Run, folder: Path, rules: Path) -> Path:
+    model = folder / "ccm.model"
+    assert run("train", folder / "train.tsv", "-o", model, "-l", "hmm", "--rules", rules, "-q").code == 0
+    return model
+
+
+@pytest.fixture(scope="session")
+def driven(run: Run, folder: Path, rules: Path, more: Path) -> Path:
+    model = folder / "codl.model"
+    options = ["-l", "hmm", "--rules", rules, "--unlabeled", more, "--iterations", 2]
+    assert run("train", folder / "train.tsv", "-o", model, *options, "-q").code == 0
+    return model
+
+
+def test_rules_make_a_ccm(run: Run, folder: Path, rules: Path, tmp_path: Path) -> None:
+    data = [folder / "train.tsv", "-o", tmp_path / "m", "-l", "hmm", "-q", "--dev", folder / "dev.tsv"]
+    plain = run("train", *data, "--json").json
+    said = run("train", *data, "--rules", rules, "--json").json
+    X, y = read_columns(folder / "train.tsv", separator="\t")
+    expected = CCM(HMM(), read_rules(rules)).fit(X, y)
+    assert (said["model"]["learner"], said["model"]["base"]["learner"]) == ("CCM", "HMM")
+    found = said["model"]["rules"]
+    assert [(r["name"], r["reading"], r["learned"]) for r in found] == [
+        ("starts_with('author', 'editor')", "hard", False),
+        ("each field once", "soft", True),
+        ("meeting", "soft", False),
+    ]
+    assert [r["penalty"] for r in found] == [None, pytest.approx(expected.penalties_[1]), 3.0]
+    assert all(r["violations"]["of"] == 40 for r in found)
+    assert said["dev"]["accuracy"] >= plain["dev"]["accuracy"]
+    assert (plain["model"]["base"], plain["model"]["rules"], plain["rounds"]) == (None, [], [])
+
+
+def test_unlabeled_makes_a_codl(run: Run, folder: Path, rules: Path, more: Path, tmp_path: Path) -> None:
+    data = ["train", folder / "train.tsv", "-o", tmp_path / "m", "-l", "hmm", "-q", "--unlabeled", more]
+    options = ["--rules", rules, "--balance", 0.7, "--iterations", 2, "--reading", "hard", "--set", "k=2"]
+    said = run(*data, *options, "--json").json
+    assert (said["sequences"], said["unlabeled"], said["model"]["learner"]) == (60, 20, "Codl")
+    assert set(said["rounds"][0]) == {"iteration", "objective", "violations", "changed"}
+    model = load(tmp_path / "m")
+    assert isinstance(model, Codl)
+    assert (model.balance, model.iterations, model.reading, model.k) == (0.7, 2, "hard", 2)
+    assert run(*data).code == 0
+    assert not load(tmp_path / "m").rules
+
+
+@pytest.mark.parametrize(("semi", "cls"), [("em", EM), ("self-training", SelfTraining), ("codl", Codl)])
+def test_other_ways_to_use_unlabelled_data(
+    run: Run, folder: Path, more: Path, tmp_path: Path, semi: str, cls: type
+) -> None:
+    options = ["-l", "hmm", "-q", "--unlabeled", more, "--semi", semi, "--iterations", 1]
+    said = run("train", folder / "train.tsv", "-o", tmp_path / "m", *options)
+    assert (said.code, "1 round over the unlabelled sequences" in said.out) == (0, True), said.err
+    assert isinstance(load(tmp_path / "m"), cls)
+    for command in (["evaluate", tmp_path / "m", folder / "dev.tsv"], ["inspect", tmp_path / "m"]):
+        assert run(*command).code == 0
+    assert run("explain", tmp_path / "m", folder / "new.txt").code == 0
+    assert run("predict", tmp_path / "m", folder / "new.txt", "--marginals").code == 0
+
+
+def test_unlabelled_sequences_may_be_in_the_data(run: Run, folder: Path, tmp_path: Path) -> None:
+    data = (folder / "train.jsonl").read_text() + '{"tokens": ["J", ".", "Moore", "."]}\n'
+    (tmp_path / "d.jsonl").write_text(data)
+    arguments = ["train", tmp_path / "d.jsonl", "-o", tmp_path / "m", "-l", "hmm", "-q"]
+    assert "use Codl" in run(*arguments).err
+    assert run(*arguments, "--semi", "codl", "--json").json["unlabeled"] == 1
+
+
+def test_the_base_learner_takes_its_options(
+    run: Run, folder: Path, rules: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    options = ["--l2", 0.5, "-t", "word", "-t", "word[-1]", "--set", "boundaries=no", "--set", "method=beam"]
+    said = run("train", folder / "train.tsv", "-o", tmp_path / "m", "--rules", rules, *options)
+    assert (said.code, "CCM around CRF" in said.out, "converged" in said.out) == (0, True, True)
+    assert "CRF 1: " in caplog.text
+    model = load(tmp_path / "m")
+    assert (model.base.l2, model.base.features, model.base.boundaries) == (0.5, ["word", "word[-1]"], False)
+    assert model.method == "beam"
+    assert "word[-1]" in run("inspect", tmp_path / "m").out
+
+
+def test_summary(
+    run: Run, folder: Path, rules: Path, more: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    options = ["-l", "hmm", "--rules", rules, "--unlabeled", more]
+    said = run("train", folder / "train.tsv", "-o", tmp_path / "m", *options)
+    for part in ("each field once", "soft, learned", "soft, given", "hard", "60 sequences, 20 of them unlabelled",
+                 "labels changed in the last", "Codl around HMM"):  # fmt: skip
+        assert part in said.out
+    assert "CoDL 1/5: objective" in caplog.text
+
+
+def test_predict_and_evaluate(run: Run, folder: Path, ruled: Path, driven: Path, tmp_path: Path) -> None:
+    X, y = read_columns(folder / "dev.tsv", separator="\t")
+    for path in (ruled, driven):
+        model = load(path)
+        output = tmp_path / "out.tsv"
+        assert run("predict", path, folder / "dev.tsv", "--labeled", "-o", output).code == 0
+        assert read_columns(output, separator="\t") == (X, model.predict(X))
+        assert run("evaluate", path, folder / "dev.tsv", "--json").json["accuracy"] == model.score(X, y)
+    free = run("evaluate", ruled, folder / "dev.tsv", "--without-rules", "--json").json
+    assert free["accuracy"] == load(ruled).base_.score(X, y)
+
+
+def test_probabilities_under_rules(run: Run, folder: Path, ruled: Path) -> None:
+    said = run("predict", ruled, folder / "new.txt", "--marginals")
+    assert (said.code, "no exact marginals under the rule 'each field once" in said.err) == (1, True)
+    assert "--without-rules" in said.err
+    assert run("predict", ruled, folder / "new.txt", "--marginals", "--without-rules").code == 0
+    ranked = json.loads(run("predict", ruled, folder / "new.txt", "--kbest", 2).out.splitlines()[0])["kbest"]
+    assert ranked[0]["score"] >= ranked[1]["score"]
+    assert ranked[0]["probability"] is None
+    free = run("predict", ruled, folder / "new.txt", "--kbest", 2, "--without-rules").out
+    assert 0 < json.loads(free.splitlines()[0])["kbest"][0]["probability"] <= 1
+
+
+def test_inspect(run: Run, ruled: Path, driven: Path) -> None:
+    said = run("inspect", ruled, "--top", 3, "--transitions", "--json").json
+    assert [r["penalty"] for r in said["model"]["rules"]][::2] == [None, 3.0]
+    assert (len(said["weights"]), said["unlabeled_weights"]) == (3, None)
+    assert len(said["transitions"]["pair"]) == len(said["model"]["labels"])
+    assert len(run("inspect", driven, "--top", 3, "--json").json["unlabeled_weights"]) == 3
+    page = run("inspect", driven, "--transitions").out
+    for part in ("Codl around HMM", "each field once", "learned from labelled", "learned from unlabelled"):
+        assert part in page
+
+
+def test_explain_tells_what_rules_change(run: Run, folder: Path, ruled: Path, driven: Path) -> None:
+    X, _ = read_columns(folder / "dev.tsv", separator="\t")
+    model = load(ruled)
+    free, kept = model.base_.predict(X), model.predict(X)
+    i = next(i for i in range(len(X)) if free[i] != kept[i])
+    said = run("explain", ruled, folder / "dev.tsv", "--labeled", "-s", i, "--json").json
+    assert (said["labels"], said["rules"]["without"]) == (kept[i], free[i])
+    assert said["rules"]["tokens"] == sum(map(str.__ne__, free[i], kept[i]))
+    assert any(rule["without"] > rule["with_rules"] for rule in said["rules"]["rules"])
+    assert "The rules change this label from" in run("explain", ruled, folder / "dev.tsv", "--labeled", "-s", i).out
+    same = next(i for i in range(len(X)) if free[i] == kept[i])
+    assert "The rules change nothing" in run("explain", ruled, folder / "dev.tsv", "--labeled", "-s", same).out
+    page = run("explain", driven, folder / "new.txt", "-p", 0).out
+    assert ("learned from labelled data" in page, "learned from unlabelled data" in page) == (True, True)
+    assert run("explain", folder / "crf.model", folder / "new.txt", "--json").json["rules"] is None
+
+
+def write(path: Path, *rules: str) -> Path:
+    path.write_text("".join(f'[[rule]]\nrule = "{rule}"\nreading = "hard"\n' for rule in rules))
+    return path
+
+
+def test_labels_that_the_data_lacks(run: Run, folder: Path, tmp_path: Path) -> None:
+    rules = write(tmp_path / "r.toml", "starts_with('author', 'editor', 'autor')", "count('titel') <= 90")
+    arguments = ["train", folder / "train.tsv", "-o", tmp_path / "m", "-l", "hmm", "-q", "--rules", rules]
+    said = run(*arguments)
+    assert (said.code, (tmp_path / "m").exists()) == (1, False)
+    assert f"error: {rules}: the rule" in said.err
+    assert "names the label 'autor', which the data does not have (it has author, booktitle" in said.err
+    assert "say --labels autor,titel" in said.err
+    assert run(*arguments, "--labels", "autor,titel").code == 0
+    assert "autor" in load(tmp_path / "m").classes_
+
+
+def test_contradictions_are_found_before_the_model_is_written(run: Run, folder: Path, tmp_path: Path) -> None:
+    rules = write(tmp_path / "r.toml", "count('title') >= 1", "starts_with('author')", "count('title') <= 0")
+    said = run("train", folder / "train.tsv", "-o", tmp_path / "m", "-l", "hmm", "-q", "--rules", rules)
+    assert (said.code, (tmp_path / "m").exists()) == (1, False)
+    assert f"{folder / 'train.tsv'}: sequence 0 has" in said.err
+    assert "no output that satisfies \"count('title') >= 1\" and \"count('title') <= 0\"" in said.err
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[[rule]]\nrule = \"count('author') > > 1\"\n", ":2:27: "),
+        ("[[rule]]\nrule = \"count('author') >= colour\"\n", ":2:28: 'colour' is not known here"),
+        ('[[rule]]\nrule = "count(\n', ":2:"),
+        ("[[rule]]\nname = 'x'\n", ":1: this [[rule]] section has no line rule"),
+        ("[[rules]]\nrule = 'once_each()'\n", ":1: unknown section 'rules'"),
+        ("[[rule]]\nrule = 'once_each()'\ncost = 3\n", ":2: unknown key 'cost'"),
+        ("[[rule]]\nrule = \"share('title') <= 0.4\"\n", "is about the corpus"),
+        ("[[rule]]\nrule = 'once_each()'\nreading = 'expected'\n", "statement about expectations"),
+        ("", "no rules found"),
+    ],
+)
+def test_bad_rule_files(run: Run, folder: Path, tmp_path: Path, content: str, message: str) -> None:
+    rules = tmp_path / "r.toml"
+    rules.write_text(content)
+    said = run("train", folder / "train.tsv", "-o", tmp_path / "m", "-l", "hmm", "-q", "--rules", rules)
+    assert (said.code, said.out, (tmp_path / "m").exists()) == (1, "", False)
+    assert message in said.err
+    assert str(rules) in said.err or not message.startswith(":")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["-l", "semicrf", "--rules", "RULES"], "do not go with the learner semicrf, but with crf and hmm and percep"),
+        (["--semi", "em", "--unlabeled", "MORE", "--rules", "RULES"], "em has no use for rules; codl has"),
+        (["--semi", "codl"], "there are no unlabelled sequences to learn from"),
+        (["--reading", "hard"], "this needs --rules"),
+        (["--labels", "x"], "this needs --rules"),
+        (["--balance", "0.5"], "this needs --unlabeled"),
+        (["--rules", "RULES", "--iterations", "3"], "this needs --unlabeled"),
+        (["--semi", "self-training", "--unlabeled", "MORE", "--balance", "1"], "the learner self-training has no such"),
+        (["--rules", "RULES", "--set", "colour=1"], "has no colour"),
+        (["--rules", "RULES", "--set", "rules=1"], "rules is for --rules"),
+        (["--rules", "RULES", "--reading", "firm"], "'firm' is not one of"),
+    ],
+)  # fmt: skip
+def test_wrong_usage(
+    run: Run, folder: Path, rules: Path, more: Path, tmp_path: Path, options: list[str], message: str
+) -> None:
+    given = [{"RULES": rules, "MORE": more}.get(option, option) for option in options]
+    said = run("train", folder / "train.tsv", "-o", tmp_path / "m", "-q", *given)
+    assert (said.code, said.out) == (2, "")
+    assert message in said.message
+
+
+def test_other_errors(run: Run, folder: Path, rules: Path, more: Path, tmp_path: Path) -> None:
+    arguments = ["train", folder / "train.tsv", "-o", tmp_path / "m", "-q"]
+    said = run(*arguments, "--unlabeled", folder / "dev.tsv")
+    assert (said.code, "tokens have 2 columns, those of the labelled data 1 column" in said.err) == (1, True)
+    said = run(*arguments, "--rules", "nowhere.toml")
+    assert (said.code, "nowhere.toml: cannot read" in said.err) == (1, True)
+    said = run(*arguments, "--unlabeled", more, "--balance", 2)
+    assert (said.code, "balance lies between 0 and 1" in said.err) == (1, True)
+    said = run(*arguments, "--unlabeled", more, "--semi", "em")
+    assert (said.code, "EM needs a generative base learner" in said.err) == (1, True)
+    said = run(*arguments, "--rules", rules, "--order", 2)
+    assert (said.code, "chain of order 1" in said.err) == (1, True)
+    before = rules.read_bytes()
+    assert run("train", folder / "train.tsv", "-o", rules, "--rules", rules).code == 1
+    assert rules.read_bytes() == before

@@ -1,0 +1,335 @@
+"""The best outputs under rules against a list of all outputs."""
+
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+
+from sidelight import (
+    ChainParts,
+    DataError,
+    Infeasible,
+    NotSupported,
+    before,
+    changes_only_after,
+    count,
+    ends_with,
+    min_length,
+    once_each,
+    runs,
+    starts_with,
+    transitions,
+    where,
+    word,
+)
+from sidelight.inference.compiled import CompiledRules
+from sidelight.inference.constrained import best_outputs
+from tests.rules.oracle import LABELS, every_output, random_comparison, random_input, random_rule, random_scores
+
+
+def problem(seed, *, sequences=3, longest=5, draw=random_rule, hard=0.25):
+    """Random inputs, scores, rules with their meanings, and penalties, of which some are infinite or zero."""
+    rng = np.random.default_rng(seed)
+    X = [random_input(rng, longest) for _ in range(sequences)]
+    rules = [draw(rng) for _ in range(rng.integers(1, 4))]
+    kinds = rng.choice([np.inf, 0.0, 1.0], p=[hard, 0.1, 0.9 - hard], size=len(rules))
+    penalty = np.where(kinds == 1, rng.exponential(2.0, size=len(rules)), kinds)
+    whole = rng.random() < 0.3  # small whole numbers: ties
+    if whole:
+        penalty = np.ceil(penalty)
+    forbidden = 0.1 * (rng.random() < 0.4)
+    scores = random_scores(rng, X, types=int(rng.integers(1, 4)), forbidden=forbidden, whole=whole)
+    return X, scores, rules, penalty
+
+
+def weigh(rules, X, penalty):
+    return CompiledRules.compile([rule for rule, _ in rules], X, LABELS).weigh(np.asarray(penalty, float))
+
+
+def check_ranking(found, i, scores, listed, k, tolerance):
+    """The k scores are the best ones, each with an output that has it, and none twice."""
+    tokens = slice(scores.offsets[i], scores.offsets[i + 1])
+    size = min(k, len(listed))
+    np.testing.assert_allclose(found.scores[i, :size], [s for s, _ in listed[:size]], atol=tolerance)
+    by_output = {y: s for s, y in listed}
+    rows = [tuple(row[tokens].tolist()) for row in found.labels[:size]]
+    assert len(set(rows)) == size
+    np.testing.assert_allclose([by_output[row] for row in rows], found.scores[i, :size], atol=tolerance)
+    assert (found.scores[i, size:] == -np.inf).all()
+    assert (found.labels[size:, tokens] == -1).all()
+
+
+def check(seed, method, tolerance, **options):
+    X, scores, rules, penalty = problem(seed, **options)
+    weighed = weigh(rules, X, penalty)
+    listed = [every_output(scores, i, x, rules, penalty) for i, x in enumerate(X)]
+    empty = [i for i, outputs in enumerate(listed) if not outputs]
+    for k in (1, 4):
+        if empty:
+            with pytest.raises(Infeasible, match=f"sequence ({'|'.join(map(str, empty))}) has no output"):
+                best_outputs(scores, weighed, k=k, method=method)
+            continue
+        found = best_outputs(scores, weighed, k=k, method=method)
+        assert found.exact.all()
+        for i, outputs in enumerate(listed):
+            check_ranking(found, i, scores, outputs, k, tolerance)
+            assert abs(found.bound[i] - outputs[0][0]) < tolerance
+            assert found.searched[i] or found.nodes[i] == 0
+    return len(empty) < 1
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_search_finds_the_best_outputs(block):
+    feasible = [check(seed, "exact", 1e-9) for seed in range(40 * block, 40 * block + 40)]
+    assert sum(feasible) > 15
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_programs_find_the_best_outputs(block):
+    feasible = [check(seed, "program", 1e-6, longest=4, sequences=2) for seed in range(15 * block, 15 * block + 15)]
+    assert sum(feasible) > 5
+
+
+@pytest.mark.parametrize("block", range(5))
+def test_counters_are_priced_rightly(block):
+    """Counts of every kind with bounds of every kind, which search prices (Lagrange): many, and all soft."""
+    for seed in range(40 * block, 40 * block + 40):
+        assert check(seed, "exact", 1e-9, draw=random_comparison, hard=0.0) in (True, False)
+
+
+def test_limit_falls_back_on_the_integer_program():
+    """Search that may expand nothing leaves all to the program, and the answer stays exact."""
+    programs = 0
+    for seed in range(25):
+        X, scores, rules, penalty = problem(seed, longest=4)
+        listed = [every_output(scores, i, x, rules, penalty) for i, x in enumerate(X)]
+        if not all(listed):
+            continue
+        found = best_outputs(scores, weigh(rules, X, penalty), node_limit=0)
+        assert found.exact.all()
+        programs += int(found.searched.sum())
+        np.testing.assert_allclose(found.scores[:, 0], [outputs[0][0] for outputs in listed], atol=1e-6)
+        np.testing.assert_allclose(found.bound, found.scores[:, 0])
+    assert programs > 10
+
+
+def test_beams():
+    narrow_misses = 0
+    for seed in range(80):
+        X, scores, rules, penalty = problem(seed, longest=4)
+        weighed = weigh(rules, X, penalty)
+        listed = [every_output(scores, i, x, rules, penalty) for i, x in enumerate(X)]
+        if not all(listed):
+            continue
+        best = np.array([outputs[0][0] for outputs in listed])
+        wide = best_outputs(scores, weighed, k=3, method="beam", beam=3**4)
+        np.testing.assert_array_equal(wide.exact, ~wide.searched)
+        for i, outputs in enumerate(listed):
+            check_ranking(wide, i, scores, outputs, 3, 1e-9)
+        narrow = best_outputs(scores, weighed, method="beam", beam=1)
+        assert (narrow.scores[:, 0] <= best + 1e-9).all()
+        assert (narrow.bound >= best - 1e-9).all()
+        for i, outputs in enumerate(listed):
+            y = tuple(narrow.labels[0, scores.offsets[i] : scores.offsets[i + 1]].tolist())
+            np.testing.assert_allclose({y: s for s, y in outputs}[y], narrow.scores[i, 0])
+        narrow_misses += int((narrow.scores[:, 0] < best - 1e-9).sum())
+    assert narrow_misses > 0
+
+
+def test_a_lost_beam_says_so():
+    """The best prefix leads nowhere, and a beam of one has no other."""
+    scores = ChainParts.of(np.array([0, 2]), np.array([[5.0, 0, 0], [0, 0, 0]]), np.zeros((3, 3)))
+    weighed = CompiledRules.compile([count("A") == 1, (count("B") >= 2) | (count("C") >= 1)], [["x", "y"]], LABELS)
+    penalty = np.full(2, np.inf)
+    assert best_outputs(scores, weighed.weigh(penalty)).labels[0].tolist() == [0, 2]
+    stuck = CompiledRules.compile([count("A") <= 1, (count("B") >= 2) | (count("A") >= 2)], [["x", "y"]], LABELS)
+    with pytest.raises(Infeasible, match=r"the beam of 1 lost every output of sequence 0 .*; take a wider one, or"):
+        best_outputs(scores, stuck.weigh(penalty), method="beam", beam=1)
+    assert best_outputs(scores, stuck.weigh(penalty), method="beam", beam=9).labels[0].tolist() == [1, 1]
+
+
+def test_viterbi_is_enough_where_nothing_is_violated():
+    scores = ChainParts.of(np.array([0, 2, 4]), np.array([[3.0, 0, 0], [0, 3, 0]] * 2), np.zeros((3, 3)))
+    rules = CompiledRules.compile([count("A") <= 1, count("B") >= 1], [["x", "y"]] * 2, LABELS)
+    found = best_outputs(scores, rules.weigh(np.array([np.inf, 5.0])))
+    assert not found.searched.any()
+    assert (found.nodes == 0).all()
+    assert found.exact.all()
+    strict = CompiledRules.compile([count("A") >= 2], [["x", "y"]] * 2, LABELS)
+    found = best_outputs(scores, strict.weigh(np.array([np.inf])))
+    assert found.searched.all()
+    assert (found.nodes >= 2).all()
+    assert found.labels[0].tolist() == [0, 0, 0, 0]
+
+
+def test_rules_without_a_penalty_change_nothing():
+    for seed in range(20):
+        X, _, rules, penalty = problem(seed)
+        plain = random_scores(np.random.default_rng(seed), X)
+        found = best_outputs(plain, weigh(rules, X, np.zeros_like(penalty)), k=3)
+        nothing = best_outputs(plain, CompiledRules.compile([], X, LABELS).weigh(np.empty(0)), k=3)
+        np.testing.assert_array_equal(found.labels, nothing.labels)
+        np.testing.assert_array_equal(found.scores, nothing.scores)
+        assert not found.searched.any()
+
+
+def test_threads_do_not_change_the_answer():
+    X, scores, rules, penalty = problem(4, sequences=30, hard=0.0)
+    one, many = (best_outputs(scores, weigh(rules, X, penalty), k=2, n_jobs=n) for n in (1, 4))
+    for name in ("labels", "scores", "exact", "bound", "searched", "nodes"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(many, name))
+
+
+def test_prices_leave_few_nodes():
+    """On a long sequence with rules that bind, unpriced search drowns; priced search goes almost straight."""
+    rng = np.random.default_rng(0)
+    n = 40
+    X = [["x"] * n]
+    scores = ChainParts.of(np.array([0, n]), rng.normal(size=(n, 3)), np.zeros((3, 3)))
+    rules = [count("A") == 5, count("B") >= 25]
+    found = best_outputs(scores, CompiledRules.compile(rules, X, LABELS).weigh(np.array([np.inf, np.inf])))
+    names = [LABELS[c] for c in found.labels[0]]
+    assert (names.count("A"), names.count("B") >= 25) == (5, True)
+    assert found.exact.all()
+    assert found.nodes[0] < 5000
+    value = scores.unary[np.arange(n), found.labels[0]].sum()
+    np.testing.assert_allclose(value, found.scores[0, 0])
+    # The same by dynamic programming over how many As and Bs there were so far.
+    a, b, c = scores.unary.T
+    table = {(0, 0): 0.0}
+    for t in range(n):
+        fresh = {}
+        for (i, j), v in table.items():
+            for key, gain in (((i + 1, j), a[t]), ((i, min(j + 1, 25)), b[t]), ((i, j), c[t])):
+                if key[0] <= 5:
+                    fresh[key] = max(fresh.get(key, -np.inf), v + gain)
+        table = fresh
+    np.testing.assert_allclose(found.scores[0, 0], table[5, 25])
+
+
+def conflict(rules, X=(("a", "b", "c"),), scores=None, **options):
+    X = [list(x) for x in X]
+    offsets = np.concatenate(([0], np.cumsum([len(x) for x in X])))
+    if scores is None:
+        scores = ChainParts.of(offsets, np.zeros((offsets[-1], 3)), np.zeros((3, 3)))
+    penalty = np.array([np.inf if r.reading is None else r.reading.penalty for r in rules], float)
+    with pytest.raises(Infeasible) as caught:
+        best_outputs(scores, CompiledRules.compile(rules, X, LABELS).weigh(penalty), **options)
+    return str(caught.value)
+
+
+OPTIONS = [{}, {"method": "program"}, {"method": "beam", "beam": 5}, {"k": 3}, {"node_limit": 0}]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_a_conflict_names_a_smallest_set_of_rules(options):
+    rules = [
+        starts_with("A"),
+        (count("A") >= 2).named("many"),
+        once_each(),
+        (count("A") <= 1).named("few"),
+        (count("C") >= 5).soft(3.0),
+    ]
+    message = conflict(rules, **options)
+    assert message == "sequence 0 has no output that satisfies 'many' and 'few'; make one of them soft"
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_a_conflict_names_the_sequence(options):
+    rules = [starts_with("A"), where(word.isin("bad")).label("B"), min_length(2), ends_with("B", "A")]
+    message = conflict(rules, X=[["a", "b", "c"], ["a", "b"], ["bad", "b"], ["bad"]], **options)
+    assert message.startswith("sequence 2 has no output that satisfies \"starts_with('A')\" and ")
+    assert "label('B')" in message
+    assert "min_length" not in message
+    assert "ends_with" not in message
+
+
+def test_one_rule_can_be_impossible():
+    assert "satisfies \"count('A') >= 4\"; make one" in conflict([count("A") >= 4, count("B") <= 1])
+    assert "satisfies \"count('A') <= -1\"; make one" in conflict([count("A") <= -1, count("B") <= 1])
+
+
+def test_three_rules_that_conflict_only_together():
+    rules = [runs() <= 1, count("A") >= 1, count("B") >= 1, before("A", "B")]
+    message = conflict(rules)
+    assert [rule.title in message for rule in rules] == [True, True, True, False]
+
+
+def test_every_conflict_is_smallest():
+    """The rules named have no common output, and without any one of them there is one."""
+    seen = 0
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        x = random_input(rng, 3)
+        rules = [random_comparison(rng) for _ in range(5)]
+        outputs = [list(y) for y in product(LABELS, repeat=len(x))]
+        fine = [[degree(x, y) == 0 for _, degree in rules] for y in outputs]
+        if any(map(all, fine)):
+            continue
+        named = [rule.named(f"rule{k}") for k, (rule, _) in enumerate(rules)]
+        message = conflict(named, X=[x])
+        guilty = [k for k in range(5) if f"'rule{k}'" in message]
+        assert not any(all(row[k] for k in guilty) for row in fine)
+        for left_out in guilty:
+            assert any(all(row[k] for k in guilty if k != left_out) for row in fine)
+        seen += len(guilty) > 1
+    assert seen > 10
+
+
+def test_infeasible_without_rules():
+    unary = np.zeros((4, 3))
+    unary[2] = -np.inf
+    scores = ChainParts.of(np.array([0, 2, 4]), unary, np.zeros((3, 3)))
+    for rules in ([], [count("A") <= 1], [starts_with("A")]):
+        message = conflict(rules, X=[["a", "b"], ["c", "d"]], scores=scores)
+        assert message == "sequence 1 has no output of finite score, even without rules"
+
+
+def test_a_rule_against_the_scores():
+    pair = np.zeros((3, 3))
+    pair[:, 1] = -np.inf
+    scores = ChainParts.of(np.array([0, 3]), np.zeros((3, 3)), pair)
+    message = conflict([count("B") >= 2, once_each()], scores=scores)
+    assert message == "sequence 0 has no output that satisfies \"count('B') >= 2\"; make one of them soft"
+
+
+def test_order_two_takes_local_rules_only():
+    rng = np.random.default_rng(0)
+    local = [
+        (starts_with("A"), lambda x, y: y[0] != "A"),
+        (transitions("A", "B") <= 0, lambda x, y: sum(p == ("A", "B") for p in pairwise(y))),
+        (
+            changes_only_after(word.ispunct()),
+            lambda x, y: sum(y[t] != y[t - 1] and x[t - 1] not in {",", "."} for t in range(1, len(y))),
+        ),
+    ]
+    for _ in range(20):
+        X = [random_input(rng) for _ in range(3)]
+        scores = random_scores(rng, X, order=2, types=2)
+        penalty = np.array([np.inf, 1.3, 0.7])
+        found = best_outputs(scores, weigh(local, X, penalty), k=4)
+        for i, x in enumerate(X):
+            check_ranking(found, i, scores, every_output(scores, i, x, local, penalty), 4, 1e-9)
+    beyond = [*local, (count("A") <= 1, None)]
+    with pytest.raises(NotSupported, match="rules that are not local need a chain of order 1"):
+        best_outputs(scores, weigh(beyond, X, [1.0, 1.0, 1.0, 1.0]))
+    best_outputs(scores, weigh(beyond, X, [1.0, 1.0, 1.0, 0.0]))
+
+
+def test_bad_arguments():
+    X, scores, rules, _ = problem(0)
+    weighed = weigh(rules, X, np.zeros(len(rules)))
+    for options in ({"k": 0}, {"beam": 0}):
+        with pytest.raises(DataError, match="k >= 1 and a beam of at least 1"):
+            best_outputs(scores, weighed, **options)
+    with pytest.raises(DataError, match="method is one of exact, beam, program, got 'ilp'"):
+        best_outputs(scores, weighed, method="ilp")
+
+
+def test_too_many_joint_states_for_search():
+    X = [["x"] * 3]
+    scores = ChainParts.of(np.array([0, 3]), np.eye(3), np.zeros((3, 3)))
+    rules = [count("A") >= 1000 + k for k in range(7)]
+    compiled = CompiledRules.compile(rules, X, LABELS)
+    with pytest.raises(NotSupported, match="too many joint states to search; use method='program'"):
+        best_outputs(scores, compiled.weigh(np.ones(7)))

@@ -1,0 +1,44 @@
+"""The compiled segmentation against its plain NumPy twin, on sequences too long to enumerate."""
+
+import numpy as np
+import pytest
+
+from sidelight.kernels import reference
+from sidelight.structures.segmentation import Segmentation
+from tests.structures.test_segmentation import random_scores
+
+
+@pytest.mark.parametrize("longest", [4, 100])
+@pytest.mark.parametrize(("scale", "forbid"), [(1.0, 0.0), (3.0, 0.05), (300.0, 0.0)])
+def test_matches_the_twin(longest, scale, forbid):
+    rng = np.random.default_rng(13)
+    scores = random_scores(
+        rng, [1, 30, 7, 50], labels=5, longest=longest, scale=scale, forbid=forbid, distinct=scale == 1
+    )
+    best, marginals = Segmentation().argmax(scores), Segmentation().marginals(scores)
+    pair, length = np.zeros_like(scores.pair), np.zeros_like(scores.length)
+    for i in range(len(scores)):
+        one = scores.sequences(i, i + 1)
+        at = slice(scores.offsets[i], scores.offsets[i + 1])
+        opens, closes = one.opens.copy(), one.closes.copy()
+        opens[0] += one.start
+        closes[-1] += one.end
+        arguments = (one.unary, opens, closes, one.pair, one.length.T)
+        outputs, score = reference.best_segments(*arguments)
+        np.testing.assert_array_equal(best.labels[at], outputs)
+        np.testing.assert_allclose(best.scores[i], score)
+        log_partition, chance, meeting = reference.segment_marginals(*arguments)
+        np.testing.assert_allclose(marginals.log_partition[i], log_partition)
+        covered = np.zeros_like(one.unary)
+        closed = np.zeros_like(one.unary)
+        for b, m in np.ndindex(chance.shape[:2]):
+            covered[b : b + m + 1] += chance[b, m]
+            if b + m < len(closed):
+                closed[b + m] += chance[b, m]
+        np.testing.assert_allclose(marginals.parts.unary[at], covered, atol=1e-9)
+        np.testing.assert_allclose(marginals.parts.opens[at], chance.sum(axis=1), atol=1e-9)
+        np.testing.assert_allclose(marginals.parts.closes[at], closed, atol=1e-9)
+        pair += meeting.sum(axis=0)
+        length += chance.sum(axis=0).T
+    np.testing.assert_allclose(marginals.parts.pair, pair, atol=1e-8)
+    np.testing.assert_allclose(marginals.parts.length, length, atol=1e-8)

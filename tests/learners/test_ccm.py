@@ -1,0 +1,277 @@
+"""Rules around any model."""
+
+import copy
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from sidelight import (
+    CCM,
+    CRF,
+    GOOD,
+    HMM,
+    DataError,
+    Infeasible,
+    NotSupported,
+    StructuredPerceptron,
+    count,
+    load,
+    once_each,
+    others,
+    share,
+    starts_with,
+    transitions,
+    when,
+    where,
+    word,
+)
+from sidelight.inference.compiled import learn_penalties
+from tests import learner_kit
+from tests.learners.samples import labelled
+from tests.structure_kit import enumerate_outputs
+
+X, Y = labelled()
+LOCAL = [
+    starts_with("A").soft(0.7).named("first"),
+    (transitions("A", "A") <= 0).soft(),
+    where(word.isin("x")).never("Y").soft(0.4),
+    transitions("Y", "Y", where=word.isdigit()) == 0,
+]
+BEYOND = [(count("T") >= 1).soft(1.5), once_each("Y"), ((count("A") >= 1) >> (count("T") <= 2)).soft(2)]
+
+
+def check_composite(learner, X, y, folder):
+    """The claims for every learner that hold for one around other learners, with or without rules."""
+    shallow = learner.get_params(deep=False)
+    assert vars(learner).keys() == shallow.keys()
+    assert all(getattr(type(learner)(**shallow), name) is value for name, value in shallow.items())
+    assert repr(clone(learner)) == repr(learner)
+    assert "base__n_jobs" in learner.get_params()
+    learner_kit.check_not_fitted(learner, X, y, folder)
+    fitted = learner_kit.check_fit(learner, X, y)
+    assert not hasattr(fitted.base, "classes_")
+    learner_kit.check_repeatable(learner, fitted, X, y)
+    learner_kit.check_model_selection(learner, X, y)
+    predicted = fitted.predict(X)
+    assert [len(labels) for labels in predicted] == [len(labels) for labels in y]
+    assert fitted.score(X, y) > 0.8
+    assert fitted.predict([]) == fitted.predict_kbest([]) == fitted.predict_marginals([]) == []
+    assert [rows[0].labels for rows in fitted.predict_kbest(X, 3)] == predicted
+    check_bad_input(learner, X, y)
+    check_copies(fitted, X, folder)
+
+
+def check_bad_input(learner, X, y):
+    cases = [
+        (X[:-1], y, f"X has {len(X) - 1} sequences but y has {len(y)}"),
+        (X, [*y[:2], [*y[2], "A"], *y[3:]], f"sequence 2 has {len(y[2])} tokens but {len(y[2]) + 1} labels"),
+        ([*X[:1], [], *X[1:]], [*y[:1], [], *y[1:]], "sequence 1 is empty"),
+        ([], [], "no sequences were given"),
+        ("abc", y, "X must be a list of sequences"),
+        (None, y, "X must be a list of sequences"),
+        (X, None, "y must be a list with one element per sequence"),
+        (X, [*y[:1], [7, *y[1][1:]], *y[2:]], "sequence 1, token 0: a label is a string, None or a non-empty set"),
+    ]
+    for bad_X, bad_y, message in cases:
+        with pytest.raises(DataError, match=message):
+            clone(learner).fit(bad_X, bad_y)
+    with pytest.raises(NotSupported, match=rf"{type(learner).__name__} cannot learn from GOOD / BAD \(sequence 1\)"):
+        clone(learner).fit(X, [y[0], GOOD, *y[2:]])
+
+
+def check_copies(fitted, X, folder):
+    """Copies by pickle and by file are the same model, and the file of a copy is the same file."""
+    path = folder / "one.model"
+    fitted.save(path)
+    for copied in (pickle.loads(pickle.dumps(fitted)), copy.deepcopy(fitted), load(path), type(fitted).load(path)):
+        assert type(copied) is type(fitted)
+        assert repr(copied) == repr(fitted)
+        assert copied.classes_ == fitted.classes_
+        assert copied.predict(X) == fitted.predict(X)
+        assert copied.predict_kbest(X[:5], 3) == fitted.predict_kbest(X[:5], 3)
+        ours, theirs = fitted.scores(X), copied.scores(X)
+        np.testing.assert_array_equal(theirs.unary, ours.unary)
+        np.testing.assert_array_equal(theirs.pair, ours.pair)
+        copied.save(folder / "two.model")
+        assert (folder / "two.model").read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        CCM(HMM(), [*LOCAL, *BEYOND]),
+        CCM(CRF(), LOCAL, reading="hard"),
+        CCM(StructuredPerceptron(), [*LOCAL, *BEYOND]),
+        CCM(CRF(), [*LOCAL, *BEYOND], method="beam", beam=20),
+        CCM(HMM(), []),
+    ],
+    ids=["hmm", "crf", "perceptron", "beam", "no rules"],
+)
+def test_conventions(learner, tmp_path):
+    check_composite(learner, X, Y, tmp_path)
+
+
+def by_hand(model, x):
+    """Every output of one input with its score less penalties, by the model's scores and the violations alone."""
+    scores = model.scores([x])
+    outputs, values = enumerate_outputs(model._structure, scores, 0)
+    rules = model._rules([x]).compiled
+    for n, y in enumerate(outputs):
+        degree = rules.violations(np.array(y, np.int32))[0]
+        values[n] -= sum(p * d for p, d in zip(model.penalties_, degree, strict=True) if d > 0)
+    return outputs, values
+
+
+SHORT = [x for x in X if len(x) <= 4][:8]
+
+
+@pytest.mark.parametrize("base", [HMM(), CRF(), CRF(order=2)], ids=["hmm", "crf", "order 2"])
+def test_predictions_under_local_rules_by_enumeration(base):
+    model = CCM(base, [*LOCAL, where(word.isin("run")).never("A").hard()]).fit(X, Y)
+    ranked, chances, log_z = model.predict_kbest(SHORT, 4), model.predict_marginals(SHORT), model.log_partition(SHORT)
+    for x, best, chance, z in zip(SHORT, ranked, chances, log_z, strict=True):
+        outputs, values = by_hand(model, x)
+        order = np.argsort(-values)
+        size = min(4, int((values > -np.inf).sum()))
+        np.testing.assert_allclose([one.score for one in best], values[order[:size]])
+        named = {tuple(model.classes_[c] for c in y): v for y, v in zip(outputs, values, strict=True)}
+        np.testing.assert_allclose([named[tuple(one.labels)] for one in best], [one.score for one in best])
+        np.testing.assert_allclose(z, logsumexp(values))
+        expected = np.zeros_like(chance)
+        for y, p in zip(outputs, np.exp(values - logsumexp(values)), strict=True):
+            expected[np.arange(len(y)), list(y)] += p
+        np.testing.assert_allclose(chance, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["exact", "program"])
+def test_predictions_under_any_rules_by_enumeration(method):
+    model = CCM(HMM(), [*LOCAL, *BEYOND], method=method).fit(X, Y)
+    found = model.infer(SHORT, 3)
+    assert found.exact.all()
+    assert found.searched.any()
+    for i, x in enumerate(SHORT):
+        _, values = by_hand(model, x)
+        top = np.sort(values)[::-1][:3]
+        np.testing.assert_allclose(found.scores[i, : len(top)], top, atol=1e-6)
+
+
+def test_there_are_no_marginals_beyond_local_rules():
+    model = CCM(CRF(), [*LOCAL, (count("T") >= 1).soft(1).named("some T")]).fit(X, Y)
+    for call in (model.predict_marginals, model.log_partition):
+        with pytest.raises(NotSupported, match="no exact marginals under the rule 'some T'; leave it out, or ask"):
+            call(X)
+    switched_off = CCM(CRF(), [*LOCAL, (count("T") >= 1).soft(0)]).fit(X, Y)
+    left_out = CCM(CRF(), LOCAL).fit(X, Y)
+    for one, other in zip(switched_off.predict_marginals(X), left_out.predict_marginals(X), strict=True):
+        np.testing.assert_allclose(one, other)
+
+
+def test_rules_that_cost_nothing_change_nothing():
+    plain = HMM().fit(X, Y)
+    model = CCM(HMM(), [rule.soft(0) for rule in (*LOCAL, *BEYOND)]).fit(X, Y)
+    assert model.predict(X) == plain.predict(X)
+    for one, other in zip(model.predict_kbest(X, 3), plain.predict_kbest(X, 3), strict=True):
+        assert [o.labels for o in one] == [o.labels for o in other]
+        np.testing.assert_allclose([o.score for o in one], [o.score for o in other])
+    for one, other in zip(model.predict_marginals(X), plain.predict_marginals(X), strict=True):
+        np.testing.assert_allclose(one, other)
+
+
+def test_reading_is_for_rules_without_their_own():
+    rules = [count("A") >= 1, (count("A") >= 1).hard(), (count("A") >= 1).soft(), (count("A") >= 1).soft(3)]
+    missing = sum("A" not in y for y in Y)
+    learned = learn_penalties(np.array([float(missing)]), sum(map(len, Y)))[0]
+    assert learned > 0
+    np.testing.assert_allclose(CCM(HMM(), rules).fit(X, Y).penalties_, [learned, np.inf, learned, 3])
+    np.testing.assert_allclose(CCM(HMM(), rules, reading="hard").fit(X, Y).penalties_, [np.inf, np.inf, learned, 3])
+    with pytest.raises(DataError, match="reading must be 'hard' or 'soft', got 'firm'"):
+        CCM(HMM(), rules, reading="firm").fit(X, Y)
+
+
+def test_hard_rules_hold_and_soft_ones_help():
+    rules = [count("A") <= 1, starts_with("A", "T")]
+    model = CCM(HMM(), rules, reading="hard").fit(X, Y)
+    for labels in model.predict(X):
+        assert labels.count("A") <= 1
+        assert labels[0] in {"A", "T"}
+    assert any(labels.count("A") > 1 or labels[0] == "Y" for labels in HMM().fit(X, Y).predict(X))
+
+
+def test_penalties_count_only_full_labels():
+    partial = [[{"A", "T"}, *labels[1:]] if i % 3 == 0 and len(labels) > 1 else labels for i, labels in enumerate(Y)]
+    model = CCM(CRF(), [transitions("A", "A") <= 0]).fit(X, partial)
+    full = [labels for labels in partial if all(isinstance(c, str) for c in labels)]
+    violations = sum(a == b == "A" for labels in full for a, b in pairwise(labels))
+    np.testing.assert_allclose(model.penalties_, learn_penalties(np.array([violations]), sum(map(len, full))))
+
+
+def test_around_a_trained_model_trains_nothing():
+    base = CRF().fit(X, Y)
+    before = base.scores(X).unary.copy()
+    model = CCM.around(base, [starts_with("T").hard(), (count("Y") >= 1).soft(2)])
+    assert model.base_ is base
+    np.testing.assert_array_equal(model.scores(X).unary, before)
+    assert all(labels[0] == "T" for labels in model.predict(X))
+    assert base.predict(X) == CRF().fit(X, Y).predict(X)
+    assert CCM.around(base, []).predict(X) == base.predict(X)
+    with pytest.raises(NotSupported, match=r"the penalty of .* is to be learned, which needs labelled sequences"):
+        CCM.around(base, [starts_with("T")])
+    assert CCM.around(base, [starts_with("T")], reading="hard").penalties_ == [np.inf]
+    with pytest.raises(NotFittedError):
+        CCM.around(CRF(), [])
+
+
+def test_around_survives_a_file(tmp_path):
+    rules = [starts_with("T").hard(), transitions(["A", "T"], others("Y")) <= 0]
+    model = CCM.around(HMM().fit(X, Y), rules, reading="hard")
+    model.save(tmp_path / "m")
+    again = load(tmp_path / "m")
+    assert again.predict(X) == model.predict(X)
+    assert list(map(repr, again.rules)) == list(map(repr, model.rules))
+    np.testing.assert_array_equal(again.penalties_, [np.inf, np.inf])
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        where(when(lambda x, t: t == 1)).label("A"),
+        (count("A", where=word.map(str.isupper)) >= 1) | (count("T") >= 1),
+        (count("A", where=~when(len)) >= 1).hard().named("mine"),
+    ],
+    ids=["when", "map", "named"],
+)
+def test_python_functions_cannot_be_saved(rule, tmp_path):
+    model = CCM.around(HMM().fit(X, Y), [rule.soft(1)])
+    with pytest.raises(DataError, match=r"the rule .* cannot be written to a file: it holds a Python function"):
+        model.save(tmp_path / "m")
+    assert not (tmp_path / "m").exists()
+
+
+def test_labels_of_rules_are_labels_of_the_model():
+    model = CCM(HMM(), [(count("Z") >= 1).hard()]).fit(X, Y)
+    assert model.classes_ == ["A", "T", "Y", "Z"]
+    assert all("Z" in labels for labels in model.predict(X))
+    with pytest.raises(DataError, match="names the label 'Z'; known are A, T, Y"):
+        CCM.around(HMM().fit(X, Y), [(count("Z") >= 1).hard()]).predict(X)
+
+
+def test_what_cannot_be_a_rule_or_a_base():
+    with pytest.raises(NotSupported, match="is about the corpus"):
+        CCM(HMM(), [share("A") <= 0.5]).fit(X, Y)
+    with pytest.raises(NotSupported, match="is read as a statement about expectations"):
+        CCM(HMM(), [(count("A") >= 1).expected()]).fit(X, Y)
+    with pytest.raises(DataError, match="expected a rule, got 'once'"):
+        CCM(HMM(), ["once"]).fit(X, Y)
+    with pytest.raises(NotSupported, match="not local need a chain of order 1"):
+        CCM(CRF(order=2), [(count("A") <= 1).hard()]).fit(X, Y).predict(X)
+    with pytest.raises(Infeasible, match="sequence 0 has no output that satisfies \"count\\('A'\\) >= 99\""):
+        CCM(HMM(), [(count("A") >= 99).hard()]).fit(X, Y).predict(X)
+    with pytest.raises(NotSupported, match=r"CCM has no explain; ask its base model, base_\.explain"):
+        CCM(HMM()).fit(X, Y).explain(X[0], 0)
+    with pytest.raises(NotSupported, match="CCM reads tokens, not encoded input"):
+        CCM(HMM()).fit(X, Y).encode(X)

@@ -1,0 +1,278 @@
+"""Constraint-driven learning: its objective, hard EM by hand, and what it takes."""
+
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from sidelight import (
+    CRF,
+    GOOD,
+    HMM,
+    Codl,
+    DataError,
+    Infeasible,
+    NotSupported,
+    StructuredPerceptron,
+    changes_only_after,
+    check,
+    count,
+    generate_references,
+    load,
+    once_each,
+    punctuation,
+    starts_with,
+    token_accuracy,
+    transitions,
+    when,
+    where,
+    word,
+)
+from sidelight.inference.compiled import learn_penalties
+from tests.learners.samples import labelled
+from tests.learners.test_ccm import check_composite
+
+X, Y = labelled()
+RULES = [starts_with("A").soft(0.5), (count("Y") >= 1).soft(), where(word.isin("x")).never("Y"), once_each("T").soft(1)]
+HALF = [y if i < 12 else None for i, y in enumerate(Y)]
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        Codl(HMM(), RULES),
+        Codl(CRF(), RULES[:3], balance=0.9, k=2),
+        Codl(StructuredPerceptron(), RULES, rules_at_prediction=False, iterations=2),
+        Codl(HMM(), [], reading="hard"),
+    ],
+    ids=["hmm", "crf", "perceptron", "no rules"],
+)
+def test_conventions(learner, tmp_path):
+    check_composite(learner, X, Y, tmp_path)
+
+
+@pytest.mark.parametrize("base", [HMM(), CRF(), StructuredPerceptron()], ids=lambda base: type(base).__name__)
+def test_learning_from_half_of_the_labels(base, tmp_path):
+    model = Codl(base, RULES, iterations=3).fit(X, HALF)
+    assert token_accuracy(Y, model.predict(X)) > 0.75
+    assert model.driven_ is not None
+    assert 1 <= len(model.trace_) <= 3
+    assert [step.iteration for step in model.trace_] == list(range(1, len(model.trace_) + 1))
+    model.save(tmp_path / "m")
+    again = load(tmp_path / "m")
+    assert again.predict(X) == model.predict(X)
+    assert again.trace_ == model.trace_
+    assert again.weight_ == model.weight_
+    np.testing.assert_array_equal(again.penalties_, model.penalties_)
+    assert repr(again) == repr(model)
+    both = 0.5 * model.base_.scores(X).unary + 0.5 * model.driven_.scores(X).unary
+    np.testing.assert_allclose(model.scores(X).unary, both)
+
+
+REFERENCE_RULES = {
+    "no rules": [],
+    "once": [once_each()],
+    "once, and it begins somewhere": [once_each(), starts_with("author", "editor", "title")],
+    "local": [changes_only_after(punctuation), transitions("title", "author") <= 0],
+    "counts": [count("title") >= 1, count("volume") <= 3, changes_only_after(punctuation)],
+}
+
+
+@pytest.mark.parametrize("name", REFERENCE_RULES)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_objective_never_falls(name, seed):
+    """Hard rules, an HMM whose smoothing is a prior, and no weight on the first model: both steps raise one objective.
+
+    The first round's scores come from another model, so it is left out.
+    """
+    references, gold = generate_references(30, seed=seed)
+    known = [labels if i < 8 else None for i, labels in enumerate(gold)]
+    rules = REFERENCE_RULES[name]
+    model = Codl(HMM(rare=0), rules, reading="hard", balance=0, iterations=7).fit(references, known)
+    objective = [step.objective for step in model.trace_[1:]]
+    assert len(objective) >= 2
+    for before, after in pairwise(objective):
+        assert after >= before - 1e-7 * abs(before)
+    assert objective[-1] > objective[0]
+    assert all(step.violations == 0 for step in model.trace_)
+    assert all(found.violations == 0 for found in check(rules, references, model.predict(references)))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_objective_never_falls_without_labels(seed):
+    references, _ = generate_references(15, seed=seed)
+    rules = [
+        once_each("author", "title", "date"),
+        where(word.matches("^(19|20)[0-9][0-9]$")).label("date"),
+        starts_with("author"),
+    ]
+    model = Codl(HMM(rare=0), rules, reading="hard", iterations=8, random_state=seed).fit(references, [None] * 15)
+    assert model.base_ is None
+    assert model.classes_ == ["author", "date", "title"]
+    objective = [step.objective for step in model.trace_[1:]]
+    assert all(after >= before - 1e-7 * abs(before) for before, after in pairwise(objective))
+    assert all(found.violations == 0 for found in check(rules, references, model.predict(references)))
+    twin = Codl(HMM(rare=0), rules, reading="hard", iterations=8, random_state=seed).fit(references, [None] * 15)
+    assert twin.trace_ == model.trace_
+
+
+class PlainHMM:
+    """Relative frequencies with `smoothing` added, in dicts; every unknown word has the same share."""
+
+    def __init__(self, X, y, labels, smoothing=0.1):
+        words = {w for x in X for w in x}
+        self.words, self.labels = words, labels
+        start = dict.fromkeys(labels, smoothing)
+        move = {(a, b): smoothing for a in labels for b in labels}
+        emit = {(a, w): smoothing for a in labels for w in words}
+        for x, labelling in zip(X, y, strict=True):
+            start[labelling[0]] += 1
+            for a, b in pairwise(labelling):
+                move[a, b] += 1
+            for a, w in zip(labelling, x, strict=True):
+                emit[a, w] += 1
+        total = {a: sum(emit[a, w] for w in words) + 2 * smoothing for a in labels}  # and two symbols for the unknown
+        self.start = {a: np.log(n / sum(start.values())) for a, n in start.items()}
+        self.move = {(a, b): np.log(n / sum(move[a, c] for c in labels)) for (a, b), n in move.items()}
+        self.emit = {(a, w): np.log(n / total[a]) for (a, w), n in emit.items()}
+        self.other = {a: np.log(smoothing / total[a]) for a in labels}
+
+    def score(self, x, y):
+        out = self.start[y[0]] + sum(self.move[p] for p in pairwise(y))
+        return out + sum(self.emit.get((a, w), self.other[a]) for a, w in zip(y, x, strict=True))
+
+
+@pytest.mark.parametrize("seed", [2, 3, 4])  # without ties between outputs, which could be broken either way
+@pytest.mark.parametrize("balance", [0.0, 0.3])
+def test_without_rules_it_is_hard_em(balance, seed):
+    short = [(x, y) for x, y in zip(*labelled(seed), strict=True) if len(x) < 6]
+    X, Y = [x for x, _ in short], [y for _, y in short]
+    known, labels = [y if n < 6 else None for n, y in enumerate(Y)], ["A", "T", "Y"]
+    first, driven, before = PlainHMM(X[:6], Y[:6], labels), None, None
+
+    def value(x, y):
+        if driven is None:
+            return first.score(x, y)
+        return balance * first.score(x, y) + (1 - balance) * driven.score(x, y)
+
+    for rounds in range(1, 6):
+        guessed, objective = [], 0.0 if driven is None else model_prior(driven)
+        for x in X[6:]:
+            ranked = sorted(((value(x, y), y) for y in product(labels, repeat=len(x))), reverse=True)
+            assert ranked[0][0] > ranked[1][0] + 1e-9
+            guessed.append(list(ranked[0][1]))
+            objective += ranked[0][0]
+        model = Codl(HMM(rare=0, unknown=None), balance=balance, iterations=rounds).fit(X, known)
+        assert len(model.trace_) == rounds
+        np.testing.assert_allclose(model.trace_[-1].objective, objective)
+        if guessed == before:
+            assert model.trace_[-1].changed == 0
+            break
+        driven, before = PlainHMM(X[6:], guessed, labels), guessed
+        for x in X:
+            scores = model.scores([x])
+            for y in (["A"] * len(x), ["T"] * len(x), (["A", "T", "Y"] * 2)[: len(x)]):
+                codes = np.array([labels.index(c) for c in y], np.int32)
+                np.testing.assert_allclose(model._structure.score(scores, codes)[0], value(x, y))
+    assert rounds >= 2
+
+
+def model_prior(model, smoothing=0.1):
+    """Σ smoothing * log-probability over every entry of every table: the log of the Dirichlet priors."""
+    tables = (*model.start.values(), *model.move.values(), *model.emit.values(), *(2 * v for v in model.other.values()))
+    return smoothing * sum(tables)
+
+
+def test_full_balance_is_the_supervised_model():
+    model = Codl(HMM(), RULES, balance=1.0).fit(X, HALF)
+    alone = HMM().fit(X[:12], Y[:12])
+    np.testing.assert_array_equal(model.scores(X).unary, alone.scores(X).unary)
+    np.testing.assert_array_equal(model.scores(X).pair, alone.scores(X).pair)
+    only_labelled = Codl(HMM(), RULES).fit(X[:12], Y[:12])
+    np.testing.assert_allclose(model.penalties_, only_labelled.penalties_)
+    assert model.predict(X) == only_labelled.predict(X)
+    assert only_labelled.trace_ == ()
+    assert only_labelled.driven_ is None
+
+
+def test_penalties_are_mixed_like_models():
+    model = Codl(HMM(), [(count("Y") >= 1).soft(), starts_with("A").soft(0.5), once_each("T").hard()], iterations=1)
+    model.fit(X, HALF)
+    first = learn_penalties(np.array([sum("Y" not in y for y in Y[:12])], float), sum(map(len, Y[:12])))
+    labels = clone(model).set_params(balance=1.0).fit(X, HALF).predict(X[12:])
+    second = learn_penalties(np.array([sum("Y" not in y for y in labels)], float), sum(map(len, Y[12:])))
+    np.testing.assert_allclose(model.penalties_, [0.5 * first[0] + 0.5 * second[0], 0.5, np.inf])
+
+
+def test_several_outputs_of_each_sequence():
+    """With k outputs the second model is counted over all of them."""
+    model = Codl(HMM(), RULES, k=3, iterations=1, balance=0.5).fit(X, HALF)
+    guide = Codl(HMM(), RULES, iterations=0).fit(X, HALF)
+    outputs = [(x, one.labels) for x in X[12:] for one in guide.predict_kbest([x], 3)[0]]
+    expected = HMM(classes=["A", "T", "Y"]).fit([x for x, _ in outputs], [y for _, y in outputs])
+    np.testing.assert_allclose(model.driven_.counts_.transition, expected.counts_.transition)
+    np.testing.assert_allclose(model.driven_.scores(X).unary, expected.scores(X).unary)
+
+
+def test_rules_only_in_learning():
+    rules = [starts_with("T").hard()]
+    with_rules = Codl(HMM(), rules).fit(X, HALF)
+    without = Codl(HMM(), rules, rules_at_prediction=False).fit(X, HALF)
+    np.testing.assert_array_equal(with_rules.scores(X).unary, without.scores(X).unary)
+    assert all(labels[0] == "T" for labels in with_rules.predict(X))
+    assert any(labels[0] != "T" for labels in without.predict(X))
+    assert sum(map(len, without.predict_marginals(X))) == sum(map(len, X))
+
+
+def test_rules_teach_what_labels_do_not():
+    """On references, mean accuracy rises from few labels alone, to hard EM, to rules in learning."""
+    rules = [once_each(), changes_only_after(punctuation)]
+    accuracy = []
+    for seed in range(4, 10):
+        references, gold = generate_references(160, seed=seed, noise=0)
+        known = [y if i < 5 else None for i, y in enumerate(gold[:80])]
+        models = (
+            HMM().fit(references[:5], gold[:5]),
+            Codl(HMM()).fit(references[:80], known),
+            Codl(HMM(), rules, reading="hard").fit(references[:80], known),
+        )
+        accuracy.append([model.score(references[80:], gold[80:]) for model in models])
+    alone, hard_em, driven = np.mean(accuracy, axis=0)
+    assert alone < hard_em < driven
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"balance": -0.1}, "balance lies between 0 and 1"),
+        ({"balance": 1.1}, "balance lies between 0 and 1"),
+        ({"balance": float("nan")}, "balance lies between 0 and 1"),
+        ({"iterations": -1}, "iterations is at least 0"),
+        ({"k": 0}, "k at least 1"),
+        ({"reading": "firm"}, "reading must be 'hard' or 'soft'"),
+        ({"method": "guess"}, "method is one of exact, beam, program, got 'guess'"),
+    ],
+)
+def test_bad_parameters(options, message):
+    with pytest.raises(DataError, match=message):
+        Codl(HMM(), RULES, **options).fit(X, HALF)
+
+
+def test_what_it_cannot_learn_from():
+    with pytest.raises(NotSupported, match=r"Codl cannot learn from GOOD / BAD \(sequence 2\); "):
+        Codl(HMM()).fit(X, [*Y[:2], GOOD, *Y[3:]])
+    with pytest.raises(NotSupported, match=r"Codl cannot learn from partial labels \(sequence 1\)"):
+        Codl(HMM()).fit(X, [Y[0], [{"A", "T"}, *Y[1][1:]], *Y[2:]])
+    with pytest.raises(DataError, match="no label is known: give labelled sequences, or rules that name the labels"):
+        Codl(HMM()).fit(X, [None] * len(X))
+    with pytest.raises(DataError, match="nothing to learn in 0 iterations"):
+        Codl(HMM(), RULES, iterations=0).fit(X, [None] * len(X))
+    with pytest.raises(Infeasible, match=r"sequence \d+ has no output that satisfies \"count\('A'\) >= 99\""):
+        Codl(HMM(), [(count("A") >= 99).hard()]).fit(X, HALF)
+
+
+def test_a_rule_with_a_function_learns_but_is_not_saved(tmp_path):
+    model = Codl(HMM(), [where(when(lambda x, t: t == 0)).label("A").soft(1)]).fit(X, HALF)
+    with pytest.raises(DataError, match="cannot be written to a file: it holds a Python function"):
+        model.save(tmp_path / "m")

@@ -1,0 +1,155 @@
+"""Expectation-maximisation: its objective, and Baum-Welch by listing every output."""
+
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+
+from sidelight import CRF, EM, GOOD, HMM, DataError, NotSupported, generate_references, load, token_accuracy
+from tests import learner_kit
+from tests.learners.samples import labelled
+from tests.learners.test_ccm import check_composite
+
+X, Y = labelled()
+HALF = [y if i < 12 else None for i, y in enumerate(Y)]
+LABELS = ["A", "T", "Y"]
+
+
+CASES = [EM(HMM()), EM(HMM("word.lower()", unknown=None), balance=0.9, iterations=2)]
+
+
+@pytest.mark.parametrize("learner", CASES, ids=str)
+def test_conventions(learner, tmp_path):
+    check_composite(learner, X, Y, tmp_path)
+    fitted = learner.fit(X, HALF)
+    learner_kit.check_against_enumeration(fitted, X)
+    learner_kit.check_kbest(fitted, X)
+    assert token_accuracy(Y, fitted.predict(X)) > 0.75
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_objective_never_falls(seed):
+    """Σ log P(x) and the log-prior together, from the second round on: the first begins from another model."""
+    references, gold = generate_references(25, seed=seed)
+    known = [labels if i < 6 else None for i, labels in enumerate(gold)]
+    model = EM(HMM(rare=0), balance=0, iterations=10).fit(references, known)
+    objective = [step.objective for step in model.trace_[1:]]
+    assert len(objective) == 9
+    assert all(after >= before - 1e-9 * abs(before) for before, after in pairwise(objective))
+    assert objective[-1] > objective[0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_objective_never_falls_without_labels(seed):
+    model = EM(HMM(rare=0, emission_smoothing=0.01), classes=LABELS, iterations=15, random_state=seed).fit(
+        X, [None] * 30
+    )
+    assert model.base_ is None
+    assert model.weight_ == 0
+    objective = [step.objective for step in model.trace_[1:]]
+    assert all(after >= before - 1e-9 * abs(before) for before, after in pairwise(objective))
+    assert objective[-1] > objective[0] + 1
+    other = EM(HMM(rare=0), classes=LABELS, iterations=3, random_state=seed + 10).fit(X, [None] * 30)
+    assert other.trace_ != model.trace_[:3]
+
+
+def expected_counts(score, pool, words):
+    """Starts, transitions and emissions of every output, weighted by its probability; and Σ log Z."""
+    start, move, emit, log_z = np.zeros(3), np.zeros((3, 3)), np.zeros((3, len(words))), 0.0
+    for x in pool:
+        outputs = list(product(range(3), repeat=len(x)))
+        values = np.array([score(x, y) for y in outputs])
+        total = np.logaddexp.reduce(values)
+        log_z += total
+        for y, p in zip(outputs, np.exp(values - total), strict=True):
+            start[y[0]] += p
+            for a, b in pairwise(y):
+                move[a, b] += p
+            for a, w in zip(y, x, strict=True):
+                emit[a, words[w]] += p
+    return start, move, emit, log_z
+
+
+@pytest.mark.parametrize("balance", [0.0, 0.4])
+def test_baum_welch_by_enumeration(balance):
+    """Three rounds on sequences of at most four tokens: counts, probabilities and the objective."""
+    inputs, known = [x[:4] for x in X[:14]], [y[:4] if i < 5 else None for i, y in enumerate(Y[:14])]
+    pool = inputs[5:]
+    words = {w: k for k, w in enumerate(dict.fromkeys(w for x in pool for w in x))}
+    base = HMM(rare=0, unknown=None, classes=LABELS).fit(inputs[:5], known[:5])
+
+    def first(x, y):
+        return base._structure.score(base.scores([x]), np.array(y, np.int32))[0]
+
+    score, prior = first, 0.0
+    for rounds in (1, 2, 3):
+        start, move, emit, log_z = expected_counts(score, pool, words)
+        model = EM(HMM(rare=0, unknown=None), balance=balance, iterations=rounds).fit(inputs, known)
+        np.testing.assert_allclose(model.trace_[-1].objective, log_z + prior)
+        np.testing.assert_allclose(model.driven_.counts_.start, start)
+        np.testing.assert_allclose(model.driven_.counts_.transition, move)
+        np.testing.assert_allclose(model.driven_.counts_.emission.T, emit)
+        padded = np.concatenate((emit, np.zeros((3, 2))), axis=1) + 0.1  # two symbols stand for unknown words
+        log_start = np.log((start + 0.1) / (start + 0.1).sum())
+        log_move = np.log((move + 0.1) / (move + 0.1).sum(axis=1, keepdims=True))
+        log_emit = np.log(padded / padded.sum(axis=1, keepdims=True))
+        prior = 0.1 * (log_start.sum() + log_move.sum() + log_emit.sum())
+
+        def score(x, y, log_start=log_start, log_move=log_move, log_emit=log_emit):
+            value = log_start[y[0]] + sum(log_move[a, b] for a, b in pairwise(y))
+            value += sum(log_emit[a, words[w]] for a, w in zip(y, x, strict=True))
+            return value if balance == 0 else balance * first(x, y) + (1 - balance) * value
+
+        for x in pool[:3]:
+            y = [0, 1, 2, 0][: len(x)]
+            np.testing.assert_allclose(model._structure.score(model.scores([x]), np.array(y, np.int32))[0], score(x, y))
+
+
+def test_full_balance_is_the_supervised_model():
+    model, alone = EM(HMM(), balance=1.0).fit(X, HALF), HMM().fit(X[:12], Y[:12])
+    np.testing.assert_array_equal(model.scores(X).unary, alone.scores(X).unary)
+    assert model.predict(X) == alone.predict(X)
+    only_labelled = EM(HMM()).fit(X[:12], Y[:12])
+    assert only_labelled.driven_ is None
+    assert only_labelled.trace_ == ()
+    assert only_labelled.predict(X) == alone.predict(X)
+
+
+def test_certain_posteriors_are_counts():
+    """Expected parts that are one output each give the supervised model."""
+    alone = HMM().fit(X, Y)
+    codes = np.array([LABELS.index(c) for y in Y for c in y], np.int32)
+    parts = alone._structure.indicator(alone.scores(X), codes)
+    again = HMM().fit_expected(X, parts, LABELS)
+    np.testing.assert_allclose(again.scores(X).unary, alone.scores(X).unary)
+    np.testing.assert_allclose(again.scores(X).pair, alone.scores(X).pair)
+
+
+def test_files(tmp_path):
+    model = EM(HMM(), iterations=3).fit(X, HALF)
+    model.save(tmp_path / "m")
+    again = load(tmp_path / "m")
+    assert again.trace_ == model.trace_
+    assert again.weight_ == 0.5
+    np.testing.assert_array_equal(again.scores(X).unary, model.scores(X).unary)
+    np.testing.assert_array_equal(again.driven_.counts_.emission, model.driven_.counts_.emission)
+
+
+def test_what_it_cannot_do():
+    with pytest.raises(NotSupported, match="EM needs a generative base learner such as HMM, not CRF"):
+        EM(CRF()).fit(X, HALF)
+    with pytest.raises(NotSupported, match=r"EM cannot learn from GOOD / BAD \(sequence 0\)"):
+        EM(HMM()).fit(X, [GOOD, *Y[1:]])
+    with pytest.raises(NotSupported, match="EM has no explain; ask one of its models"):
+        EM(HMM()).fit(X, HALF).explain(X[0], 0)
+    with pytest.raises(DataError, match="no label is known: give labelled sequences, or `classes`"):
+        EM(HMM()).fit(X, [None] * 30)
+    with pytest.raises(DataError, match="nothing to learn in 0 iterations"):
+        EM(HMM(), classes=LABELS, iterations=0).fit(X, [None] * 30)
+    for balance in (-0.1, 1.1, float("nan")):
+        with pytest.raises(DataError, match="balance lies between 0 and 1"):
+            EM(HMM(), balance=balance).fit(X, HALF)
+    with pytest.raises(DataError, match="iterations is at least 0, got -1"):
+        EM(HMM(), iterations=-1).fit(X, HALF)
+    with pytest.raises(DataError, match="label 'Y' was never seen"):
+        EM(HMM(), classes=["A", "T"]).fit(X, HALF)

@@ -1,0 +1,102 @@
+"""Counting the violations of labelled data."""
+
+import numpy as np
+import pytest
+
+from sidelight import (
+    GOOD,
+    DataError,
+    changes_only_after,
+    check,
+    count,
+    ends_with,
+    generate_references,
+    once_each,
+    punctuation,
+    share,
+    transitions,
+    word,
+)
+from tests.rules.oracle import LABELS, random_input, random_rule
+
+
+def test_counts_are_those_of_the_meaning():
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X = [random_input(rng) for _ in range(8)]
+        y = [[str(c) for c in rng.choice(LABELS, size=len(x))] for x in X]
+        y[0] = (LABELS * 2)[: len(X[0])] if len(X[0]) >= 3 else y[0]
+        rules = [random_rule(rng) for _ in range(3)]
+        if {c for labels in y for c in labels} != set(LABELS):
+            continue
+        for found, (rule, meaning) in zip(check([rule for rule, _ in rules], X, y, examples=2), rules, strict=True):
+            degrees = [meaning(a, b) for a, b in zip(X, y, strict=True)]
+            assert found.rule is rule
+            np.testing.assert_allclose(found.violations, sum(degrees))
+            assert found.sequences == sum(d > 0 for d in degrees)
+            assert found.of == 8
+            np.testing.assert_allclose(found.share, found.sequences / 8)
+            assert [degree for _, degree in found.examples] == sorted((d for d in degrees if d > 0), reverse=True)[:2]
+            assert all(degrees[i] == degree for i, degree in found.examples)
+
+
+def test_examples_are_the_worst_first():
+    X = [["x"] * 4] * 4
+    y = [["A", "B", "B", "B"], ["B"] * 4, ["A"] * 4, ["A", "A", "B", "B"]]
+    (found,) = check([count("A") <= 0], X, y)
+    assert found.examples == ((2, 4.0), (3, 2.0), (0, 1.0))
+    assert check([count("A") <= 0], X, y, examples=1)[0].examples == ((2, 4.0),)
+    assert check([count("A") <= 0], X, y, examples=0)[0].examples == ()
+    assert check([count("A") <= 4], X, y)[0].examples == ()
+
+
+def test_what_is_not_fully_labelled_is_left_out():
+    X = [["x", "y"]] * 5
+    y = [None, ["A", "A"], [{"A", "B"}, "A"], GOOD, ["B", "A"]]
+    (found,) = check([count("A") <= 0], X, y)
+    assert (found.violations, found.sequences, found.of) == (3, 2, 2)
+    assert found.examples == ((1, 2.0), (4, 1.0))
+    with pytest.raises(DataError, match="no sequence is fully labelled, so there is nothing to check rules on"):
+        check([count("A") <= 0], X[:1], [None])
+    with pytest.raises(DataError, match="X has 5 sequences but y has 1"):
+        check([count("A") <= 0], X, [None])
+
+
+def test_shares_of_the_corpus():
+    X, y = [["a", "1"], ["b", "c", "2"]], [["A", "B"], ["A", "A", "B"]]
+    rules = [
+        share("A") == 0.6,
+        share("A") <= 0.4,
+        share("A") >= 0.8,
+        share("A") >= 0.6,
+        share("B", where=word.isdigit()) == 1,
+        share("A", where=word.isdigit()) >= 0.5,
+        share("C") >= 0.2,
+    ]
+    expected = [0, 3 - 0.4 * 5, 0.8 * 5 - 3, 0, 0, 1, 1]
+    np.testing.assert_allclose([found.violations for found in check(rules, X, y)], expected, atol=1e-12)
+    found = check(rules, X, y)[1]
+    assert (found.sequences, found.of, found.examples, found.share) == (0, 2, (), 0.0)
+
+
+def test_corpus_rules_and_others_keep_their_order():
+    X, y = [["a"], ["b"]], [["A"], ["B"]]
+    rules = [share("A") == 1, count("A") <= 0, share("B") == 0, ends_with("B"), ends_with("B")]
+    found = check(rules, X, y)
+    assert [one.rule for one in found] == rules
+    assert [one.violations for one in found] == [1, 1, 1, 1, 1]
+
+
+def test_labels_that_only_rules_name():
+    (found,) = check([count("Z") >= 1], [["x"]], [["A"]])
+    assert found.violations == 1
+
+
+def test_clean_references_obey_their_rules():
+    """Generated without noise, fields are single runs that end with punctuation; with noise they are not."""
+    rules = [once_each(), changes_only_after(punctuation), transitions("title", "author") <= 0]
+    once, after, _ = check(rules, *generate_references(200, seed=3, noise=0))
+    assert (once.violations, after.violations) == (0, 0)
+    once, after, _ = check(rules, *generate_references(200, seed=3, noise=1))
+    assert min(once.violations, after.violations) > 10
+    assert 0 < once.share <= 1

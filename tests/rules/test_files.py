@@ -1,0 +1,136 @@
+"""Rule files: what a good one says, and where a bad one is wrong."""
+
+import re
+
+import pytest
+
+from sidelight import DataError, read_rules, when, where, word
+from sidelight.rules.files import parse_rule, saved_text
+
+GOOD_FILE = """
+# rules for references
+[words]
+venues = ["proc", "journal"]
+month = "may"
+
+[[rule]]
+name = "venue"
+rule = "where(word.lower().isin(venues)).label('journal', 'booktitle')"
+reading = "soft"
+penalty = 3
+
+[[rule]]
+rule = 'count("date", where=word.isin(month)) >= 1'
+reading = "hard"
+
+[[ rule ]]
+  rule = '''
+  (count('a') >= 1)
+      >> (count('b') == 0)'''
+penalty = 0.5
+
+[[rule]]
+name = "about"
+rule = "share('a') == 0.3"
+reading = "expected"
+
+[[rule]]
+rule = "once_each()"
+
+[[rule]]
+rule = "min_length(2)"
+reading = "soft"
+"""
+
+
+def test_a_good_file(tmp_path):
+    path = tmp_path / "rules.toml"
+    path.write_text(GOOD_FILE, encoding="utf-8")
+    expected = [
+        "((where(word.lower().isin('journal', 'proc')).label('journal', 'booktitle')).soft(3)).named('venue')",
+        "(count('date', where=word.isin('may')) >= 1).hard()",
+        "((count('a') >= 1) >> (count('b') == 0)).soft(0.5)",
+        "((share('a') == 0.3).expected()).named('about')",
+        "once_each()",
+        "(min_length(2)).soft()",
+    ]
+    assert list(map(repr, read_rules(path))) == expected
+    assert list(map(repr, read_rules(str(path)))) == expected
+    path.write_bytes(b"\xef\xbb\xbf" + GOOD_FILE.replace("\n", "\r\n").encode())
+    assert list(map(repr, read_rules(path))) == expected
+
+
+ONCE = '[[rule]]\nrule = "once_each()"\n'
+# What is wrong -> the file, and what the message says after the file's name.
+BAD = {
+    "bad TOML": ("[[rule]]\nrule = once_each()\n", r":2:\d+: Invalid value"),
+    "cut off": ('[[rule]]\nrule = "once_each()', r":2: Unterminated string|:2:\d+: "),
+    "bad expression": ("\n[[rule]]\nrule = \"count('A') >= \"\n", r":3:\d+: invalid syntax, in"),
+    "unknown name": (ONCE + '[[rule]]\nrule = "often()"\n', r":4:9: 'often' is not known here"),
+    "unknown word list": (
+        "[[rule]]\nrule = \"where(word.isin(venues)).label('A')\"\n",
+        r":2:25: 'venues' is not known",
+    ),
+    "unknown method": ('[[rule]]\n  rule = "word.upper()"\n', r":2:11: word has no .upper"),
+    "wrong later": ("[[rule]]\nrule = \"count('é') >= nine\"\n", r":2:23: 'nine' is not known"),
+    "not a rule": ('[[rule]]\nname = "x"\nrule = "count(\'A\')"\n', r":3: .* is not a rule: a count needs a bound"),
+    "unknown key": (ONCE + "weight = 3\n", r":2: unknown key 'weight'; a rule has name, penalty"),
+    "bad reading": (ONCE + 'reading = "firm"\n', r":2: reading is hard, soft or expected, got 'firm'"),
+    "negative penalty": (ONCE + "penalty = -1\n", r":2: a penalty is a finite number of at least 0, got -1"),
+    "endless penalty": (ONCE + "penalty = inf\n", r":2: a penalty is a finite number"),
+    "penalty in words": (ONCE + 'penalty = "high"\n', r":2: a penalty is a number, got 'high'"),
+    "hard with a penalty": (ONCE + 'reading = "hard"\npenalty = 1\n', r":2: a rule that is hard has no penalty"),
+    "rule missing": ("\n" + ONCE + '\n[[rule]]\nname = "x"\n', r":5: this \[\[rule\]\] section has no line rule ="),
+    "rule is a number": ("[[rule]]\nrule = 3\n", r":1: this \[\[rule\]\] section has no line rule ="),
+    "unknown section": (ONCE + '\n[[rules]]\nrule = "once_each()"\n', r":4: unknown section 'rules'; a rule file has"),
+    "words is no section": ('words = 3\n[[rule]]\nrule = "once_each()"\n', r":1: words is a section of word lists"),
+    "rule is no list": ('[rule]\nrule = "once_each()"\n', r":1: no rules found; each rule is a \[\[rule\]\] section"),
+    "a list of texts": ('rule = ["once_each()"]\n', r":1: no rules found"),
+    "nothing": ("", r":1: no rules found"),
+    "deep": ('[[rule]]\nrule = "' + "~" * 5000 + 'word"\n', r":2:9: it is nested too deeply"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_files_say_where(name, tmp_path):
+    text, message = BAD[name]
+    path = tmp_path / "my.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError) as caught:
+        read_rules(path)
+    assert re.match(re.escape(str(path)) + f"(?:{message})", str(caught.value)), str(caught.value)[:300]
+
+
+def test_the_line_is_that_of_the_right_section(tmp_path):
+    """Two rules with the same beginning: the second one is wrong."""
+    path = tmp_path / "my.toml"
+    path.write_text("[[rule]]\nrule = \"count('A') >= 10\"\n[[rule]]\nrule = \"count('A') >= 1\"\npenalty = -1\n")
+    with pytest.raises(DataError, match=r"my\.toml:4: a penalty"):
+        read_rules(path)
+
+
+def test_inline_tables(tmp_path):
+    path = tmp_path / "my.toml"
+    path.write_text('rule = [{rule = "once_each()"}, {rule = "min_length(2)", reading = "hard"}]\n')
+    assert list(map(repr, read_rules(path))) == ["once_each()", "(min_length(2)).hard()"]
+    path.write_text('rule = [\n  {rule = "once_each()"},\n  {rule = "often()"}]\n')
+    with pytest.raises(DataError, match=r"my\.toml:\d:\d+: 'often' is not known here"):
+        read_rules(path)
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(DataError, match=r"nothing\.toml"):
+        read_rules(tmp_path / "nothing.toml")
+
+
+def test_words_for_one_rule():
+    rule = parse_rule("where(word.isin(names)).label('A')", {"names": ["x", "y"]})
+    assert repr(rule) == "where(word.isin('x', 'y')).label('A')"
+    assert saved_text(rule) == repr(rule)
+
+
+def test_functions_have_no_text():
+    for rule in (where(when(len)).label("A"), where(word.map(len)).never("B").hard().named("mine")):
+        message = f"the rule {rule.title!r} cannot be written to a file: it holds a Python function"
+        with pytest.raises(DataError, match=re.escape(message)):
+            saved_text(rule)
