@@ -245,6 +245,14 @@ def test_labels_are_strings(call):
         call()
 
 
+@pytest.mark.parametrize(
+    "call", [starts_with, ends_with, others, where(first).label, where(first).never, lambda: starts_with([])]
+)
+def test_some_rules_need_a_label(call):
+    with pytest.raises(DataError, match="at least one label is needed here"):
+        call()
+
+
 def test_each_and_others_stand_alone():
     with pytest.raises(DataError, match=r"labels are strings, got each; each and others\(...\) stand alone"):
         count("A", each)

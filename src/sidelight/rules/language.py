@@ -327,6 +327,8 @@ def as_labels(labels: Any) -> Labels:
 def others(*labels: Any) -> Labels:
     """All labels but these."""
     inner = labels[0] if len(labels) == 1 and isinstance(labels[0], Each) else _names(labels)
+    if not inner:
+        raise DataError("at least one label is needed here")
     return Labels(inner, all_but=True)
 
 
@@ -461,6 +463,8 @@ class Place:
 
     def never(self, *labels: Any) -> Comparison:
         """The label there is none of these."""
+        if not labels:
+            raise DataError("at least one label is needed here")
         text = f"where({self.condition!r}).{_said('never', *labels)}"
         return _never(text, Term("token", _some(labels), where=self.condition))
 
