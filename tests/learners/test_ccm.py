@@ -275,3 +275,8 @@ def test_what_cannot_be_a_rule_or_a_base():
         CCM(HMM()).fit(X, Y).explain(X[0], 0)
     with pytest.raises(NotSupported, match="CCM reads tokens, not encoded input"):
         CCM(HMM()).fit(X, Y).encode(X)
+
+
+def test_labels_the_base_was_told_of_are_kept():
+    model = CCM(HMM(classes=["A", "B", "C"]), [starts_with("A")]).fit([["x", "y"]], [["A", "B"]])
+    assert model.classes_ == ["A", "B", "C"]

@@ -289,3 +289,7 @@ def test_parse_rule_wants_a_rule():
     for text in ("count('A')", "word", "3", "each", "share('A')", "where(first)"):
         with pytest.raises(DataError, match="is not a rule: a count needs a bound"):
             parse_rule(text)
+
+
+def test_counts_add_from_both_sides():
+    assert repr(1 + count("A") >= 2) == repr(count("A") + 1 >= 2)

@@ -111,8 +111,9 @@ class RuleLearner(SequenceLearner):
         return penalties(rules, self._default(), learned)
 
     def _all_labels(self, y: Any) -> list[str]:
-        """Labels of y and of the rules."""
-        return sorted({*label_set(y), *labels_named(self._rule_list())})
+        """Labels of y, of the rules, and those the base learner was told of."""
+        told = getattr(self.base, "classes", None) or ()
+        return sorted({*label_set(y), *labels_named(self._rule_list()), *told})
 
     def explain(self, x: Any, position: int, *, top: int = 10) -> Explanation:
         """Not offered: a rule speaks about the whole output."""

@@ -103,6 +103,8 @@ class Count:
     def __add__(self, other: "Count | float") -> "Count":
         return self._plus(other, 1.0)
 
+    __radd__ = __add__
+
     def __sub__(self, other: "Count | float") -> "Count":
         return self._plus(other, -1.0)
 
