@@ -300,15 +300,17 @@ def backward(
     weight: Floats,
     factors: Floats,
     position: Floats,
+    base: int,
 ) -> None:
     """Scaled backward pass: state marginals into gamma (n, L), and the sums over positions of α(a, b) w(b, c).
 
     `factors[k, type, b, a, c]` times `e_arcs` is the sum of the arc marginals; the product is taken once a batch.
-    If `position` is (n, B, L, L) instead of empty it gets every position's own arc marginals.
+    If `position` is (tokens, B, L, L) instead of empty it gets, from `base` on, every position's own arc marginals.
     """
     n, L = e.shape
     B = e_arcs.shape[2]
-    beta[:] = 1.0
+    for s in range(len(beta)):
+        beta[s] = 1.0
     for t in range(n - 1, -1, -1):
         for c in range(L):
             gamma[t, c] = 0.0
@@ -337,7 +339,7 @@ def backward(
                 beta[a * B + b] = total
                 if len(position) > 0:
                     for c in range(L):
-                        position[t, b, a, c] = before * arc[c] * w[c]
+                        position[base + t, b, a, c] = before * arc[c] * w[c]
 
 
 @inner
@@ -345,7 +347,10 @@ def log_forward(u: Floats, arcs: Floats, types: Ints, start: Floats, end: Floats
     """Forward pass over one sequence in log space: (n, B * L)."""
     n, L = u.shape
     B = arcs.shape[2]
-    alpha = np.full((n, B * L), -np.inf)
+    alpha = np.empty((n, B * L))
+    for t in range(n):
+        for s in range(B * L):
+            alpha[t, s] = -np.inf
     here = np.empty(L)
     scores_at(0, u, start, end, here)
     for c in range(L):
@@ -377,13 +382,17 @@ def log_forward_backward(
     gamma: Floats,
     sums: Floats,
     position: Floats,
+    base: int,
 ) -> float:
     """The same in log space, for scores of any size; adds arc marginals to `sums`, returns the log-partition."""
     n, L = u.shape
     B = arcs.shape[2]
     S = B * L
     alpha = log_forward(u, arcs, types, start, end)
-    beta = np.full((n, S), -np.inf)
+    beta = np.empty((n, S))
+    for t in range(n):
+        for s in range(S):
+            beta[t, s] = -np.inf if t < n - 1 else 0.0
     here = np.empty(L)
     high = -np.inf
     for s in range(S):
@@ -394,7 +403,6 @@ def log_forward_backward(
     for s in range(S):
         total += np.exp(alpha[n - 1, s] - high)
     log_partition: float = high + np.log(total)
-    beta[n - 1] = 0.0
     for t in range(n - 1, 0, -1):
         k, y = min(t, 2) - 1, types[t]
         step = arcs[k, y]
@@ -413,7 +421,7 @@ def log_forward_backward(
                     xi = np.exp(alpha[t - 1, a * B + b] + v - log_partition)
                     sums[k, y, b, a, c] += xi
                     if len(position) > 0:
-                        position[t, b, a, c] = xi
+                        position[base + t, b, a, c] = xi
                 beta[t - 1, a * B + b] = high + np.log(total)
     for t in range(n):
         for c in range(L):
@@ -453,21 +461,20 @@ def forward_backward(
     scale = np.empty(longest)
     beta = np.empty(B * L)
     weight = np.empty(B * L)
-    factors = np.zeros(arcs.shape)
-    sums = np.zeros(arcs.shape)
+    factors = np.zeros((2, arcs.shape[1], B, L, L))
+    sums = np.zeros((2, arcs.shape[1], B, L, L))
     for i in range(lo, hi):
         p, q = offsets[i], offsets[i + 1]
         n = q - p
         u_here, types_here, gamma_here = u[p:q], types[p:q], gamma[p:q]
         e_here, alpha_here = e[:n], alpha[:n]
-        at = position[p:q] if len(position) > 0 else position
         trusted = fits
         if trusted:
             log_partition[i], trusted = forward(u_here, e_arcs, top, types_here, start, end, e_here, alpha_here, scale)
         if trusted:
-            backward(e_arcs, types_here, e_here, alpha_here, scale, beta, gamma_here, weight, factors, at)
+            backward(e_arcs, types_here, e_here, alpha_here, scale, beta, gamma_here, weight, factors, position, p)
         else:
-            log_partition[i] = log_forward_backward(u_here, arcs, types_here, start, end, gamma_here, sums, at)
+            log_partition[i] = log_forward_backward(u_here, arcs, types_here, start, end, gamma_here, sums, position, p)
     return sums, factors
 
 

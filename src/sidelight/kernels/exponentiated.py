@@ -113,20 +113,37 @@ def dual_pass(
     longest = 0
     for i in order:
         longest = max(longest, offsets[i + 1] - offsets[i])
-    target, u, gamma = np.empty((longest, L)), np.empty((longest, L)), np.empty((longest, L))
-    e, alpha, scale = np.empty((longest, L)), np.empty((longest, L)), np.empty(longest)
-    beta, weight, zeros = np.empty(L), np.empty(L), np.zeros(L)
-    arcs, e_arcs = np.empty((2, 1, 1, L, L)), np.empty((2, 1, 1, L, L))
-    factors, sums = np.empty((2, 1, 1, L, L)), np.empty((2, 1, 1, L, L))
-    top, types = np.zeros((2, 1)), np.zeros(longest, np.int32)
-    nowhere, no_rows, no_dense = np.empty((0, 0, 0, 0)), np.empty(0, np.int32), np.empty((0, 0))
-    flat, pair_mass, pair_mean = np.empty(L * L), np.empty(L * L), np.empty(L * L)
+    target = np.empty((longest, L))
+    u = np.empty((longest, L))
+    gamma = np.empty((longest, L))
+    e = np.empty((longest, L))
+    alpha = np.empty((longest, L))
+    scale = np.empty(longest)
+    beta = np.empty(L)
+    weight = np.empty(L)
+    zeros = np.zeros(L)
+    arcs = np.empty((2, 1, 1, L, L))
+    e_arcs = np.empty((2, 1, 1, L, L))
+    factors = np.empty((2, 1, 1, L, L))
+    sums = np.empty((2, 1, 1, L, L))
+    top = np.zeros((2, 1))
+    types = np.zeros(longest, np.int32)
+    nowhere = np.empty((0, 0, 0, 0))
+    no_rows = np.empty(0, np.int32)
+    no_dense = np.empty((0, 0))
+    flat = np.empty(L * L)
+    pair_mass = np.empty(L * L)
+    pair_mean = np.empty(L * L)
     gain = 0.0
     for i in order:
         p, q = offsets[i], offsets[i + 1]
         n = q - p
         rows = indptr[p : q + 1]
-        u_here, e_here, alpha_here, gamma_here, target_here = u[:n], e[:n], alpha[:n], gamma[:n], target[:n]
+        u_here = u[:n]
+        e_here = e[:n]
+        alpha_here = alpha[:n]
+        gamma_here = gamma[:n]
+        target_here = target[:n]
         for t in range(n):
             for c in range(L):
                 target[t, c] = 0.0
@@ -149,9 +166,9 @@ def dual_pass(
             if trusted:
                 log_partition, trusted = forward(u_here, e_arcs, top, types, zeros, zeros, e_here, alpha_here, scale)
             if trusted:
-                backward(e_arcs, types, e_here, alpha_here, scale, beta, gamma_here, weight, factors, nowhere)
+                backward(e_arcs, types, e_here, alpha_here, scale, beta, gamma_here, weight, factors, nowhere, p)
             else:
-                log_partition = log_forward_backward(u_here, arcs, types, zeros, zeros, gamma_here, sums, nowhere)
+                log_partition = log_forward_backward(u_here, arcs, types, zeros, zeros, gamma_here, sums, nowhere, p)
             h = log_partition
             for t in range(n):
                 for c in range(L):
