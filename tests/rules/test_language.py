@@ -293,3 +293,11 @@ def test_parse_rule_wants_a_rule():
 
 def test_counts_add_from_both_sides():
     assert repr(1 + count("A") >= 2) == repr(count("A") + 1 >= 2)
+
+
+def test_conditions_join_with_columns():
+    assert repr(where(word.isdigit() & first).label("A")) == "where(all_of(word.isdigit(), first)).label('A')"
+    assert repr(where(last | word.isdigit()).label("A")) == "where(any_of(last, word.isdigit())).label('A')"
+    assert repr(parse_rule("where(word.isdigit() & first).label('A')")) == (
+        "where(all_of(word.isdigit(), first)).label('A')"
+    )

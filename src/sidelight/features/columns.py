@@ -141,7 +141,7 @@ class Column:
         return replace(self, negated=not self.negated)
 
     def __and__(self, other: "Column | Template") -> "Template":
-        return Template((self,)) & other
+        return Template((self,)).__and__(other)
 
     @cached_property
     def _functions(self) -> list[Callable[[str], Any]]:
@@ -190,6 +190,8 @@ class Template:
     __iter__ = None
 
     def __and__(self, other: "Column | Template") -> "Template":
+        if not isinstance(other, Column | Template):
+            return NotImplemented
         more = (other,) if isinstance(other, Column) else other.columns
         return Template(self.columns + more)
 

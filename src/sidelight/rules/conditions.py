@@ -27,6 +27,18 @@ class Condition:
     def __invert__(self) -> "Condition":
         return Not(self)
 
+    def __and__(self, other: "Where") -> "Condition":
+        return Combined(True, (self, other))
+
+    def __rand__(self, other: "Where") -> "Condition":
+        return Combined(True, (other, self))
+
+    def __or__(self, other: "Where") -> "Condition":
+        return Combined(False, (self, other))
+
+    def __ror__(self, other: "Where") -> "Condition":
+        return Combined(False, (other, self))
+
     def mask(self, X: Sequence[Any]) -> Mask:
         """Where it holds: (tokens,) bool."""
         raise NotImplementedError
