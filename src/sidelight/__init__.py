@@ -53,7 +53,7 @@ _HOME = {
     **dict.fromkeys(("first", "last", "position", "when", "any_of", "all_of"), "rules.conditions"),
     "parse_rule": "rules.files",
     "read_rules": "rules.files",
-    "check": "rules.checking",
+    "check": "inference.checking",
     "load": "model_file",
     "generate_references": "data",
     "read_columns": "data",

@@ -6,6 +6,8 @@ L x L step from a to c. With B = 1 or L values of b, a state's index is b * L + 
 as its beginning. `arcs[k, type, b, a, c]` holds the arc scores: k = 0 for the arc into the second position, where no
 a exists yet (its place is taken by a = 0), k = 1 for later ones.
 
+Sections: random streams; Viterbi; k-best; forward-backward, scaled and in log space; sampling.
+
 Legend: u unary scores, α forward, β backward, γ state marginals, ξ arc marginals, δ best prefix scores.
 """
 

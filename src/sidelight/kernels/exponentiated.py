@@ -7,7 +7,7 @@ Legend: θ the dual scores of a sequence (its dual distribution is α ∝ exp θ
 import numpy as np
 
 from .chain import RANGE, backward, forward, log_forward_backward
-from .compiling import Floats, Halves, Ints, Longs, inner, kernel
+from .compiling import Floats, Ints, Longs, Singles, inner, kernel
 from .linear import add_scores, move_weights
 
 # An accepted rate grows by this factor for the sequence's next visit.
@@ -53,7 +53,7 @@ def move_all(
 
 
 @inner
-def mix(old: Halves, new: Floats, rate: float, out: Floats) -> None:
+def mix(old: Singles, new: Floats, rate: float, out: Floats) -> None:
     """out = (1 - rate) old + rate new, rounded as it will be stored."""
     for c in range(len(out)):
         out[c] = np.float32((1 - rate) * old[c] + rate * new[c])
@@ -94,10 +94,10 @@ def dual_pass(
     free_start: Floats,
     free_end: Floats,
     strength: float,
-    theta: Halves,
-    theta_pair: Halves,
-    mu: Halves,
-    mu_pair: Halves,
+    theta: Singles,
+    theta_pair: Singles,
+    mu: Singles,
+    mu_pair: Singles,
     entropy: Floats,
     rate: Floats,
     first_pass: bool,

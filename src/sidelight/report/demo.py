@@ -11,6 +11,7 @@ from typing import Any
 from sklearn.base import clone
 
 from ..data import generate_references
+from ..inference.checking import check
 from ..learners.ccm import CCM
 from ..learners.codl import Codl
 from ..learners.crf import CRF
@@ -18,7 +19,6 @@ from ..learners.hmm import HMM
 from ..learners.perceptron import StructuredPerceptron
 from ..learners.semicrf import SemiCRF
 from ..metrics import span_scores
-from ..rules.checking import check
 from .reference_rules import REFERENCE_RULES
 from .weights import Weight, weights_by_label
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..rules.checking import check
+from ..inference.checking import check
 from .rules import rules_of
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import DataError
+from ..inference.checking import RuleCheck, check
 from ..rules.automata import Automaton, compile_rules, labels_named
-from ..rules.checking import RuleCheck, check
 from ..rules.language import Comparison, MinLength, Rule
 from ..supervision import Signal, kind_of, label_set
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..kernels.compiling import Floats, Halves, Ints, Longs
+from ..kernels.compiling import Floats, Ints, Longs, Singles
 from ..scorers.linear import LinearScorer
 from .certificate import Solution, Step, penalty, reached, residual
 from .losses import LogLoss
@@ -89,7 +89,7 @@ def minimize(
     return Solution(weights, tuple(steps), reached(steps, tolerance))
 
 
-def _count_pairs(out: Halves, offsets: Longs, labels: Ints, L: int) -> None:
+def _count_pairs(out: Singles, offsets: Longs, labels: Ints, L: int) -> None:
     """Label pairs of every sequence's gold output."""
     sequence = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     follows = np.ones(len(labels), bool)

@@ -53,9 +53,9 @@ def minimize(
         dual = primal - duality_gap(w, gradient, l1, l2) if convex else float("nan")
         return Step(len(steps) + 1, primal, dual, residual(w, gradient, l1, l2))
 
-    def after(intermediate_result: "object") -> None:
+    def after(intermediate_result: Any) -> None:
         # Not the optimiser's own value: on the way, both parts p and n of a weight may be above zero.
-        w, value, gradient = weights_of(intermediate_result.x), seen["value"], seen["gradient"]  # type: ignore[attr-defined]
+        w, value, gradient = weights_of(intermediate_result.x), seen["value"], seen["gradient"]
         if not np.array_equal(w, seen["w"]):
             value, gradient = loss(w)
         step = step_at(w, value, gradient)

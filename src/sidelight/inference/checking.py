@@ -8,9 +8,10 @@ import numpy as np
 
 from ..errors import DataError
 from ..features.templates import sequence_offsets
+from ..rules.automata import count_table, labels_named
+from ..rules.language import Comparison, Rule
 from ..supervision import Signal, check_lengths, encode_targets, kind_of, label_set
-from .automata import count_table, labels_named
-from .language import Comparison, Rule
+from .compiled import CompiledRules
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,6 @@ class RuleCheck:
 
 def check(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any], *, examples: int = 3) -> list[RuleCheck]:
     """Violations of each rule by labelled data; sequences that are not fully labelled are left out."""
-    from ..inference.compiled import CompiledRules
-
     check_lengths([len(x) for x in X], y)
     full = [i for i, known in enumerate(y) if kind_of(known) is Signal.FULL]
     if not full:
