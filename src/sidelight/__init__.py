@@ -14,6 +14,9 @@ _HOME = {
     "HMM": "learners.hmm",
     "SemiCRF": "learners.semicrf",
     "StructuredPerceptron": "learners.perceptron",
+    "StructuralSVM": "learners.structural_svm",
+    "LatentStructuralSVM": "learners.latent_svm",
+    "JLIS": "learners.jlis",
     "Chain": "structures.chain",
     "ChainParts": "structures.chain",
     "Segmentation": "structures.segmentation",
@@ -75,7 +78,19 @@ _HOME = {
     "Infeasible": "errors",
     "ModelFileError": "errors",
 }
-LEARNERS = ("HMM", "CRF", "StructuredPerceptron", "SemiCRF", "CCM", "Codl", "EM", "SelfTraining")
+LEARNERS = (
+    "HMM",
+    "CRF",
+    "StructuredPerceptron",
+    "StructuralSVM",
+    "LatentStructuralSVM",
+    "JLIS",
+    "SemiCRF",
+    "CCM",
+    "Codl",
+    "EM",
+    "SelfTraining",
+)
 __all__ = sorted([*_HOME, "LEARNERS", "__version__", "learners_by_name"])
 
 

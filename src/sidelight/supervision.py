@@ -42,11 +42,14 @@ class Signal(Enum):
 
 # Which learners can use which signal, whether imported or not; a test holds it to the learners' own `signals`.
 USERS: dict[Signal, tuple[str, ...]] = {
-    Signal.FULL: ("HMM", "CRF", "StructuredPerceptron", "SemiCRF", "CCM", "Codl", "EM", "SelfTraining"),
-    Signal.PARTIAL: ("CRF", "CCM"),
+    Signal.FULL: (
+        "HMM", "CRF", "StructuredPerceptron", "StructuralSVM", "LatentStructuralSVM", "JLIS", "SemiCRF", "CCM", "Codl",
+        "EM", "SelfTraining",
+    ),
+    Signal.PARTIAL: ("CRF", "LatentStructuralSVM", "CCM"),
     Signal.NOTHING: ("Codl", "EM", "SelfTraining"),
-    Signal.COMPANION: (),
-}
+    Signal.COMPANION: ("JLIS",),
+}  # fmt: skip
 
 
 def learns_from(*signals: Signal) -> Any:

@@ -3,7 +3,17 @@
 import pytest
 
 import sidelight
-from sidelight import CRF, HMM, SemiCRF, StructuredPerceptron, pos, word
+from sidelight import (
+    CRF,
+    HMM,
+    JLIS,
+    LatentStructuralSVM,
+    SemiCRF,
+    StructuralSVM,
+    StructuredPerceptron,
+    pos,
+    word,
+)
 from tests.learner_kit import check_learner
 from tests.learners.samples import FORMS, labelled
 
@@ -25,6 +35,14 @@ CASES = [
     (StructuredPerceptron(order=2, margin=1.0, random_state=3), "columns"),
     (StructuredPerceptron(epochs=3), "dicts"),
     (StructuredPerceptron(all_weights=True), "arrays"),
+    (StructuralSVM(), "words"),
+    (StructuralSVM(order=2, loss="hinge", C=1.0), "columns"),
+    (StructuralSVM(C=1.0, boundaries=False, check_inference=True), "dicts"),
+    (StructuralSVM(all_weights=True), "sparse"),
+    (LatentStructuralSVM(C=1.0), "words"),
+    (LatentStructuralSVM(loss="hinge", restarts=2), "arrays"),
+    (JLIS(), "words"),
+    (JLIS(order=2, loss="hinge", bias=0.0), "columns"),
 ]
 
 

@@ -38,6 +38,17 @@ class Encoded:
         rows = self.indptr[offsets[0] : offsets[-1] + 1]
         return Encoded(offsets - offsets[0], rows, self.indices, self.values, self.attributes)
 
+    def take(self, which: Longs) -> "Encoded":
+        """Some sequences, in this order, with rows of their own."""
+        lengths = np.diff(self.offsets)[which]
+        offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+        tokens = np.repeat(self.offsets[which] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        widths = np.diff(self.indptr)[tokens]
+        indptr = np.concatenate(([0], np.cumsum(widths))).astype(np.int64)
+        entries = np.repeat(self.indptr[tokens] - indptr[:-1], widths) + np.arange(indptr[-1])
+        values = self.values[entries] if len(self.values) else self.values
+        return Encoded(offsets, indptr, self.indices[entries], values, self.attributes)
+
 
 class Encoder(Protocol):
     """Turns sequences into `Encoded`; what it learned in `fit_transform` travels as `state`."""

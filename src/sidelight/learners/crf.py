@@ -1,11 +1,9 @@
 """Linear-chain conditional random fields."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from ..errors import DataError, NotSupported
 from ..features.encoded import Encoded, State
@@ -13,7 +11,7 @@ from ..kernels.compiling import Floats
 from ..progress import progress
 from ..scorers.linear import LinearScorer
 from ..solvers import exponentiated, lbfgs
-from ..solvers.certificate import Solution, Step
+from ..solvers.certificate import Solution, Step, warn_unconverged
 from ..solvers.losses import LogLoss
 from ..supervision import Signal, learns_from
 from .base import require_number
@@ -120,13 +118,7 @@ class CRF(LinearLearner):
         self.weights_ = solution.weights
         self.trace_ = solution.steps
         self.converged_ = solution.converged
-        if not solution.converged:
-            warnings.warn(
-                f"CRF stopped before its tolerance, at {solution.last} after {solution.last.iteration} iterations; "
-                "raise max_iterations or l2, or try the other solver",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        warn_unconverged("CRF", solution, "raise max_iterations or l2, or try the other solver")
         return self
 
     def _start(self, prepared: Prepared) -> Floats:
@@ -196,16 +188,13 @@ class CRF(LinearLearner):
 
     def _state(self) -> State:
         values, arrays = super()._state()
-        last = self.trace_[-1]
-        numbers = [None if np.isnan(v) else v for v in (last.objective, last.dual, last.residual)]
-        step = [last.iteration, *numbers]
-        return {**values, "solver": self.solver_, "converged": self.converged_, "last_step": step}, arrays
+        told = {"solver": self.solver_, "converged": self.converged_, "last_step": self.trace_[-1].as_list()}
+        return {**values, **told}, arrays
 
     def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
         super()._restore(values, arrays)
         self.solver_, self.converged_ = values["solver"], values["converged"]
-        iteration, *numbers = values["last_step"]
-        self.trace_ = (Step(iteration, *(float("nan") if v is None else v for v in numbers)),)
+        self.trace_ = (Step.from_list(values["last_step"]),)
 
 
 def _equal_states(one: Any, other: Any) -> bool:

@@ -18,6 +18,7 @@ from ..features.encoded import Encoded
 from ..kernels.compiling import Floats, Ints, Longs
 from ..structures.chain import ChainParts, count_tables
 from ..supervision import Targets
+from .protocol import Rows
 
 # An attribute with at least so many labels gets a dense row of weights.
 _HEAVY = 4
@@ -142,6 +143,18 @@ class LinearScorer:
         """An empty sum of expected features."""
         dense = np.zeros((int(self.heavy.max(initial=-1)) + 1, self.labels))
         return Expectation(self, np.zeros(self.size), dense)
+
+    def rows(self, encoded: Encoded, sequences: Longs, plus: Ints | None, minus: Ints | None) -> Rows:
+        """F(x, plus) - F(x, minus) of some sequences as sparse vectors; None counts as nothing."""
+        from ..kernels import dual
+
+        pointer, nothing = np.empty(len(sequences) + 1, np.int64), np.empty(0, np.int32)
+        index, value = dual.chain_rows(
+            sequences, encoded.offsets, encoded.indptr, encoded.indices, encoded.values, self.pointer, self.label,
+            self.places, self.labels, nothing if plus is None else plus, nothing if minus is None else minus,
+            np.zeros(self.size), pointer,
+        )  # fmt: skip
+        return Rows(pointer, index, value)
 
     def weight_at(self, w: Floats, attribute: int) -> Floats:
         """Weights of one attribute as a row over labels, zero where there is none."""

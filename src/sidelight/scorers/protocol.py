@@ -1,14 +1,43 @@
 """What every scorer answers: scores θ = F(x)·w of the parts of a batch, and expected features Fᵀμ of expected parts."""
 
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+import numpy as np
+
 from ..features.encoded import Encoded
-from ..kernels.compiling import Floats
+from ..kernels.compiling import Floats, Ints, Longs, Singles
 from ..structures.protocol import Parts
 
 P_out = TypeVar("P_out", bound=Parts, covariant=True)
 P_in = TypeVar("P_in", bound=Parts, contravariant=True)
 P = TypeVar("P", bound=Parts)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Sparse vectors one after the other: row r has the entries pointer[r] to pointer[r + 1]."""
+
+    pointer: Longs
+    indices: Ints
+    values: Singles
+
+    def scaled(self, factor: Floats) -> "Rows":
+        """Every row times a factor of its own."""
+        each = np.repeat(factor, np.diff(self.pointer)).astype(np.float32)
+        return Rows(self.pointer, self.indices, self.values * each)
+
+    def extended(self, index: int, more: Floats) -> "Rows":
+        """Every row with one more entry."""
+        at = self.pointer[1:]
+        pointer = self.pointer + np.arange(len(self.pointer))
+        return Rows(pointer, np.insert(self.indices, at, index), np.insert(self.values, at, more))
+
+    def norms(self) -> Floats:
+        """Squared lengths."""
+        squares = np.concatenate(([0.0], np.cumsum(self.values.astype(np.float64) ** 2)))
+        norms: Floats = squares[self.pointer[1:]] - squares[self.pointer[:-1]]
+        return np.maximum(norms, 0.0)
 
 
 class Weights(Protocol[P_out]):
@@ -45,4 +74,12 @@ class Scorer(Protocol[P]):
 
     def expectation(self) -> Expectation[P]:
         """An empty sum of expected features."""
+        ...
+
+
+class MarginScorer(Scorer[P], Protocol[P]):
+    """One whose features of an output can be had as a sparse vector."""
+
+    def rows(self, encoded: Encoded, sequences: Longs, plus: Ints | None, minus: Ints | None) -> Rows:
+        """F(x, plus) - F(x, minus) of some sequences as sparse vectors; None counts as nothing."""
         ...

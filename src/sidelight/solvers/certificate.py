@@ -1,9 +1,12 @@
 """How far a solver is from the optimum of P(w) = loss(w) + l1 ‖w‖₁ + l2 ‖w‖², and when that is near enough."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from ..kernels.compiling import Floats
 
@@ -33,6 +36,16 @@ class Step:
         """The gap as a share of the objective (of one, where that is smaller)."""
         return self.gap / max(self.objective, 1.0)
 
+    def as_list(self) -> list[float | None]:
+        """For a model file; None stands for nan."""
+        return [self.iteration, *(None if np.isnan(v) else v for v in (self.objective, self.dual, self.residual))]
+
+    @classmethod
+    def from_list(cls, values: Sequence[Any]) -> "Step":
+        """Take back what `as_list` gave."""
+        iteration, *numbers = values
+        return cls(iteration, *(float("nan") if v is None else v for v in numbers))
+
     def __str__(self) -> str:
         said = {"objective": self.objective, "dual": self.dual, "gap": self.gap}
         if np.isnan(self.dual):
@@ -52,6 +65,17 @@ class Solution:
     def last(self) -> Step:
         """The final step."""
         return self.steps[-1]
+
+
+def warn_unconverged(name: str, solution: Solution, advice: str, level: int = 3) -> None:
+    """Warn the caller of `fit` if a solver stopped before its tolerance."""
+    if not solution.converged:
+        warnings.warn(
+            f"{name} stopped before its tolerance, at {solution.last} after {solution.last.iteration} iterations; "
+            f"{advice}",
+            ConvergenceWarning,
+            stacklevel=level,
+        )
 
 
 def reached(steps: Sequence[Step], tolerance: float) -> bool:

@@ -9,6 +9,7 @@ The triple scores make the chain one of order two.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,6 +157,10 @@ class ChainParts:
         unary = self.unary + weight
         unary[np.arange(len(labels)), labels] -= weight
         return replace(self, unary=unary)
+
+    def add_cost(self, cost: NDArray[Any]) -> "ChainParts":
+        """θ + cost on every (token, label)."""
+        return replace(self, unary=self.unary + cost)
 
     def dot(self, other: "ChainParts") -> float:
         """θ·μ over the whole batch; a forbidden part with no mass counts zero."""

@@ -1,0 +1,119 @@
+"""The structural support vector machine with labels that are known in part."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from ..kernels.compiling import Flags, Floats
+from ..solvers.alternate import Alternation
+from ..solvers.demands import Batch, Demand, Labelled
+from ..solvers.working_sets import WorkingSets
+from ..supervision import Signal, learns_from
+from .base import require_number
+from .linear import Prepared
+from .margins import AlternatingLearner, Loss
+
+
+@dataclass(frozen=True)
+class _Completions:
+    """The problem of the latent structural SVM: the labels that are not known are chosen under the weights."""
+
+    batch: Batch
+    allowed: Flags
+    cost: float
+    squared: bool
+    seed: int
+
+    def fix(self, w: Floats, number: int) -> Sequence[Demand]:
+        """With the best outputs under w that agree with what is known; ties are broken at random."""
+        scores = self.batch.scores(w, self.batch.encoded).restrict(self.allowed)
+        best = self.batch.argmax(scores, 0, len(self.batch), self.seed + number)
+        return [Labelled(self.batch, best.labels, self.cost, self.allowed)]
+
+    def sets(self, demands: Sequence[Demand], w: Floats) -> WorkingSets:
+        """Empty ones: rows of other completions do not hold."""
+        return WorkingSets(len(w), np.full(len(self.batch), float(self.cost)), squared=self.squared)
+
+
+@learns_from(Signal.FULL, Signal.PARTIAL)
+class LatentStructuralSVM(AlternatingLearner):
+    """Structural SVM for labels that are known in part; the others are latent.
+
+        minimise  ‖w‖² / 2 + C Σ_i ℓ(max_y [Δ(y, y_i) + w·F(x_i, y)] - max_{y agrees with y_i} w·F(x_i, y))
+
+    (Eq. 2.18 of Chang 2011; Yu and Joachims 2009). Δ counts labels that contradict what is known. The problem is not
+    convex; the objective never rises from round to round.
+
+    Parameters
+    ----------
+    features, min_count, order, boundaries, all_weights, classes, random_state, verbose, n_jobs : as for `CRF`.
+    C, loss, epsilon, max_iterations, check_inference : as for `StructuralSVM`.
+    tolerance, change, max_rounds, restarts : as for `JLIS`.
+
+    Attributes
+    ----------
+    classes_; weights_; objective_; rounds_ : a `Round` each, with the objective before it; restarts_ : the objective of
+    each run; converged_; trace_ : steps of the last convex problem.
+    """
+
+    def __init__(
+        self,
+        features: Any = None,
+        *,
+        C: float = 0.1,
+        loss: Loss = "squared_hinge",
+        tolerance: float = 0.002,
+        change: float = 1e-3,
+        epsilon: float = 0.01,
+        max_rounds: int = 50,
+        max_iterations: int = 200,
+        restarts: int = 1,
+        check_inference: bool = False,
+        min_count: int = 1,
+        order: int = 1,
+        boundaries: bool = True,
+        all_weights: bool = False,
+        classes: Sequence[str] | None = None,
+        random_state: int | None = 0,
+        verbose: bool = False,
+        n_jobs: int = -1,
+    ) -> None:
+        self.features = features
+        self.C = C
+        self.loss = loss
+        self.tolerance = tolerance
+        self.change = change
+        self.epsilon = epsilon
+        self.max_rounds = max_rounds
+        self.max_iterations = max_iterations
+        self.restarts = restarts
+        self.check_inference = check_inference
+        self.min_count = min_count
+        self.order = order
+        self.boundaries = boundaries
+        self.all_weights = all_weights
+        self.classes = classes
+        self.random_state = random_state
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from sequences X and what is known of their labels y."""
+        self._check_margins()
+        self._check_rounds()
+        require_number(self, "C", 0, open_end=True)
+        prepared = self._prepare(X, y)
+        runs = [self._run(prepared, self._seed(number)) for number in range(self.restarts)]
+        self._adopt(prepared)
+        self._keep_best(runs)
+        return self
+
+    def _run(self, prepared: Prepared, seed: int) -> Alternation:
+        targets = prepared.targets
+        allowed = targets.allowed
+        if allowed is None:
+            allowed = targets.labels[:, None] == np.arange(len(prepared.classes))
+        problem = _Completions(self._batch(prepared), allowed, self.C, self.loss == "squared_hinge", seed)
+        return self._alternate(problem, np.zeros(prepared.scorer.size), seed)

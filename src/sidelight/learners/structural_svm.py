@@ -1,0 +1,115 @@
+"""The structural support vector machine on label chains."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from ..progress import progress
+from ..solvers import cutting_plane
+from ..solvers.certificate import Solution, warn_unconverged
+from ..solvers.demands import Labelled
+from ..solvers.working_sets import WorkingSets
+from ..supervision import Signal, learns_from
+from .base import require_number
+from .linear import Prepared
+from .margins import Loss, MarginLearner
+
+
+@learns_from(Signal.FULL)
+class StructuralSVM(MarginLearner):
+    """Structural support vector machine on label chains.
+
+        minimise  ‖w‖² / 2 + C Σ_i ℓ(max_y [Δ(y, y_i) + w·F(x_i, y)] - w·F(x_i, y_i))      (Eq. 2.14 of Chang 2011)
+
+    Δ counts wrong labels; ℓ(ξ) = ξ² or ξ.
+
+    Parameters
+    ----------
+    features, min_count, order, boundaries, all_weights, classes, random_state, verbose, n_jobs : as for `CRF`.
+    C : how much a margin that is missed costs; larger fits the training data more closely.
+    loss : "squared_hinge" or "hinge".
+    tolerance : it stops when the duality gap is at most this share of the objective.
+    epsilon : an output joins its working set if it misses the margin by so much more than those already there.
+    max_iterations : searches through the data at most.
+    check_inference : whether to raise an error if an output found before is ever worse than the one the search returns.
+    warm_start : whether to begin from the working sets of the last fit, which must have had the same data.
+
+    Attributes
+    ----------
+    classes_ : labels; weights_ : weights; converged_ : whether it reached the tolerance; trace_ : its steps, each with
+    the dual objective, and the primal one and the gap where they were worked out.
+
+    `predict_marginals` gives the softmax of the scores, which are not calibrated.
+    """
+
+    def __init__(
+        self,
+        features: Any = None,
+        *,
+        C: float = 0.1,
+        loss: Loss = "squared_hinge",
+        tolerance: float = 0.01,
+        epsilon: float = 0.01,
+        max_iterations: int = 200,
+        check_inference: bool = False,
+        min_count: int = 1,
+        order: int = 1,
+        boundaries: bool = True,
+        all_weights: bool = False,
+        classes: Sequence[str] | None = None,
+        warm_start: bool = False,
+        random_state: int | None = 0,
+        verbose: bool = False,
+        n_jobs: int = -1,
+    ) -> None:
+        self.features = features
+        self.C = C
+        self.loss = loss
+        self.tolerance = tolerance
+        self.epsilon = epsilon
+        self.max_iterations = max_iterations
+        self.check_inference = check_inference
+        self.min_count = min_count
+        self.order = order
+        self.boundaries = boundaries
+        self.all_weights = all_weights
+        self.classes = classes
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from sequences X and their labels y."""
+        self._check_margins()
+        require_number(self, "C", 0, open_end=True)
+        prepared = self._prepare(X, y)
+        sets = self._first_sets(prepared)
+        solution = self._solve(prepared, sets)
+        self._adopt(prepared)
+        self._sets_ = sets
+        self.weights_, self.trace_, self.converged_ = solution.weights, solution.steps, solution.converged
+        warn_unconverged("StructuralSVM", solution, "raise max_iterations, or lower C")
+        return self
+
+    def _first_sets(self, prepared: Prepared) -> WorkingSets:
+        cost = np.full(len(prepared.encoded), float(self.C))
+        squared = self.loss == "squared_hinge"
+        if not (self.warm_start and hasattr(self, "_sets_")):
+            return WorkingSets(prepared.scorer.size, cost, squared=squared)
+        return self._sets_.recast(prepared.scorer.size, cost, squared=squared)
+
+    def _solve(self, prepared: Prepared, sets: WorkingSets) -> Solution:
+        demand = Labelled(self._batch(prepared), prepared.targets.labels, self.C)
+        with progress("StructuralSVM", None, self.verbose) as tell:
+            return cutting_plane.minimize(
+                [demand],
+                sets,
+                tolerance=self.tolerance,
+                epsilon=self.epsilon,
+                max_iterations=self.max_iterations,
+                seed=self._seed(),
+                check=self.check_inference,
+                on_step=lambda step: tell(step.iteration, str(step)),
+            )

@@ -1,0 +1,116 @@
+"""Large margins by cutting planes: working sets grow by the worst violated outputs (Algorithms 6, 14, 16, Chang 2011).
+
+    minimise  ‖w‖² / 2 + Σ_i C_i ℓ(max(0, max_y violation_i(y; w))),   ℓ(ξ) = ξ² or ξ
+
+What is asked of each input is a `Demand`. The search for violated outputs gives the primal objective, the working sets
+give the dual one, and their difference is the certificate.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import SidelightError
+from ..kernels.compiling import Floats
+from .certificate import Solution, Step, reached
+from .demands import Demand
+from .working_sets import WorkingSets
+
+# An iteration has so many chunks, of at most so many inputs that are searched with the same weights; and passes of
+# coordinate descent over the rows of a chunk and over all.
+_CHUNKS, _CHUNK, _CHUNK_PASSES, _PASSES = 32, 256, 3, 20
+
+
+def minimize(
+    demands: Sequence[Demand],
+    sets: WorkingSets,
+    *,
+    tolerance: float,
+    epsilon: float,
+    max_iterations: int,
+    seed: int,
+    check: bool = False,
+    on_step: Callable[[Step], None] = lambda step: None,
+) -> Solution:
+    """Searches and descents until the duality gap is at most tolerance * objective.
+
+    An iteration goes through the inputs chunk by chunk: search with the weights as they are, then descend on the rows
+    of the chunk; and at its end on all rows. An output joins its working set if it is violated by more than epsilon
+    beyond the set; where no output is and the gap is still too wide, epsilon is divided by ten. When the dual objective
+    has all but stopped rising, an iteration searches all inputs with the same weights, which gives the primal
+    objective. `sets` may hold rows already. With `check` an error says when a cached
+    output is worse violated than the one that the search found, which then was not the worst.
+    """
+    rng = np.random.default_rng(seed)
+    search = _Search(demands, sets, check)
+    steps: list[Step] = []
+    chunk, reports = min(-(-search.groups // _CHUNKS), _CHUNK), False
+    for iteration in range(1, max_iterations + 1):
+        before, objective = sets.dual(), float("nan")
+        if reports or iteration == max_iterations:
+            sets.refresh()
+            rows = sets.count
+            objective = sets.primal(search(0, search.groups, epsilon))
+            before = sets.dual()
+            steps.append(Step(iteration, objective, before, float("nan")))
+            on_step(steps[-1])
+            if reached(steps, tolerance):
+                break
+            if sets.count == rows:
+                epsilon *= 0.1
+        else:
+            for first in range(0, search.groups, chunk):
+                last = min(first + chunk, search.groups)
+                search(first, last, epsilon)
+                sets.descend(_CHUNK_PASSES, rng, first, last)
+        sets.descend(_PASSES, rng)
+        sets.clean()
+        dual = sets.dual()
+        if np.isnan(objective):
+            steps.append(Step(iteration, objective, dual, float("nan")))
+            on_step(steps[-1])
+        reports = dual - before <= tolerance * abs(dual)
+    return Solution(sets.weights.copy(), tuple(steps), reached(steps, tolerance))
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Finds the worst violated outputs, and adds those that are new to the working sets."""
+
+    demands: Sequence[Demand]
+    sets: WorkingSets
+    check: bool
+
+    @property
+    def groups(self) -> int:
+        """Number of inputs."""
+        return sum(map(len, self.demands))
+
+    def __call__(self, first: int, last: int, epsilon: float) -> Floats:
+        """For the groups first to last - 1; returns their largest violations."""
+        known, violation = self.sets.worst(first, last), np.empty(last - first)
+        start = 0
+        for demand in self.demands:
+            lo, hi = max(first - start, 0), min(last - start, len(demand))
+            if lo < hi:
+                mine = slice(start + lo - first, start + hi - first)
+                outputs, violation[mine] = demand.worst(self.sets.weights, lo, hi)
+                if self.check:
+                    _require_worst(violation[mine], known[mine], lo)
+                new = np.flatnonzero(violation[mine] > np.maximum(known[mine], 0.0) + epsilon)
+                if len(new):
+                    rows, margin = demand.rows(lo, hi, new, outputs)
+                    self.sets.add((start + lo + new).astype(np.int32), margin, rows)
+            start += len(demand)
+        return violation
+
+
+def _require_worst(found: Floats, known: Floats, first: int) -> None:
+    above = np.flatnonzero(known > found + 1e-4 * np.maximum(np.abs(found), 1.0))
+    if len(above):
+        i = int(above[0])
+        raise SidelightError(
+            f"the search returned an output of sequence {first + i} with violation {found[i]:.6g}, but one found "
+            f"before has {known[i]:.6g}: the inference is not exact"
+        )

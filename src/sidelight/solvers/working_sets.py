@@ -1,0 +1,181 @@
+"""Working sets of margin demands, solved by dual coordinate descent (Eq. 6.8 to 6.10, Algorithm 15 of Chang 2011).
+
+    minimise  ‖w‖² / 2 + Σ_g C_g ℓ(ξ_g)   with  w·v_r ≥ m_r - ξ_g  for the rows r of group g,   ℓ(ξ) = ξ² or ξ
+
+    dual      Σ_r α_r m_r - ‖Σ_r α_r v_r‖² / 2 - Σ_g (Σ_{r in g} α_r)² / (4 C_g),   α ≥ 0
+
+For ℓ(ξ) = ξ the last sum is replaced by Σ_{r in g} α_r ≤ C_g. The printed Algorithm 15 has the sign of the Σα term
+wrong; its Eq. 6.9 and 6.10 are right.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import DataError
+from ..kernels.compiling import Floats, Ints, Longs, Singles
+from ..scorers.protocol import Rows
+
+# Rows at zero are dropped after so many clean-ups in a row.
+_PATIENCE = 3
+# Clean-ups copy all rows, so they wait for this share of them.
+_WASTE = 0.2
+
+
+class WorkingSets:
+    """The rows found so far, their dual variables, and the weights these give.
+
+    cost: (groups,) C_g. `weights` is changed in place by `descend`.
+    """
+
+    def __init__(self, size: int, cost: Floats, *, squared: bool) -> None:
+        self.cost, self.squared = cost, squared
+        self.weights, self.total = np.zeros(size), np.zeros(len(cost))
+        self.count = 0
+        self._pointer = np.zeros(1, np.int64)
+        self._index, self._value = np.empty(0, np.int32), np.empty(0, np.float32)
+        self._norm, self._margin, self._alpha = np.empty(0), np.empty(0), np.empty(0)
+        self._group, self._idle = np.empty(0, np.int32), np.empty(0, np.int32)
+
+    def recast(self, size: int, cost: Floats, *, squared: bool) -> "WorkingSets":
+        """A copy with other costs, for the same rows; dual variables are cut to what the new costs allow."""
+        if size != len(self.weights) or len(cost) != len(self.total):
+            raise DataError("a warm start needs the data of the last fit, with the same weights and sequences")
+        out = WorkingSets(size, cost, squared=squared)
+        for name in ("_pointer", "_index", "_value", "_norm", "_margin", "_alpha", "_group", "_idle"):
+            setattr(out, name, getattr(self, name).copy())
+        out.count = self.count
+        if not squared:
+            share = np.minimum(1.0, cost / np.maximum(self.total, 1e-300))
+            out._alpha[: out.count] *= share[out._group[: out.count]]
+        out.refresh()
+        return out
+
+    @property
+    def _rows(self) -> tuple[Longs, Ints, Singles]:
+        return self._pointer, self._index, self._value
+
+    def add(self, group: Ints, margin: Floats, rows: Rows) -> None:
+        """New rows with their groups and margins; their dual variables are zero."""
+        used, more, entries = self.count, len(group), len(rows.indices)
+        filled = int(self._pointer[used])
+        self._pointer = _with_room(self._pointer, used + more + 1)
+        self._pointer[used + 1 : used + more + 1] = filled + rows.pointer[1:]
+        self._index, self._value = (_with_room(a, filled + entries) for a in (self._index, self._value))
+        self._index[filled : filled + entries] = rows.indices
+        self._value[filled : filled + entries] = rows.values
+        for name, new in (
+            ("_norm", rows.norms()),
+            ("_margin", margin),
+            ("_group", group),
+            ("_alpha", 0.0),
+            ("_idle", 0),
+        ):
+            array = _with_room(getattr(self, name), used + more)
+            array[used : used + more] = new
+            setattr(self, name, array)
+        self.count += more
+
+    def exchange(self, group: Ints, margin: Floats, rows: Rows) -> None:
+        """Give groups of one row another one, which keeps the dual variable of the old."""
+        old = np.isin(self._group[: self.count], group)
+        kept = np.zeros(len(self.total))
+        kept[self._group[: self.count][old]] = self._alpha[: self.count][old]
+        self._keep(~old)
+        self.add(group, margin, rows)
+        self._alpha[self.count - len(group) : self.count] = kept[group]
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Sum up weights and totals anew, so that rounding does not pile up."""
+        from ..kernels import dual
+
+        alpha = self._alpha[: self.count]
+        dual.weighted_sum(self.count, *self._rows, alpha, self.weights)
+        self.total[:] = np.bincount(self._group[: self.count], weights=alpha, minlength=len(self.total))
+
+    def worst(self, first: int, last: int) -> Floats:
+        """The largest violation m_r - w·v_r among the rows of groups first to last - 1; -inf where there is no row."""
+        from ..kernels import dual
+
+        rows = self._rows_of(first, last)
+        violation, out = np.empty(len(rows)), np.full(last - first, -np.inf)
+        dual.violations(rows, *self._rows, self._margin, self.weights, violation)
+        np.maximum.at(out, self._group[rows] - first, violation)
+        return out
+
+    def _rows_of(self, first: int, last: int) -> Longs:
+        group = self._group[: self.count]
+        return np.flatnonzero((group >= first) & (group < last))
+
+    def descend(self, passes: int, rng: np.random.Generator, first: int = 0, last: int | None = None) -> None:
+        """Passes in random order over the rows of groups first to last - 1."""
+        rows = self._rows_of(first, len(self.total) if last is None else last)
+        (self._descend_squared if self.squared else self._descend_linear)(rows, passes, rng)
+
+    def _descend_squared(self, order: Longs, passes: int, rng: np.random.Generator) -> None:
+        from ..kernels import dual
+
+        threshold = np.inf
+        for _ in range(passes):
+            rng.shuffle(order)
+            kept, threshold = dual.descend_squared(
+                order, *self._rows, self._norm, self._margin, self._group, self.cost, threshold,
+                self._alpha, self.total, self.weights,
+            )  # fmt: skip
+            order = order[:kept]
+
+    def _descend_linear(self, rows: Longs, passes: int, rng: np.random.Generator) -> None:
+        from ..kernels import dual
+
+        members = rows[np.argsort(self._group[rows], kind="stable")]
+        groups, heads = np.unique(self._group[members], return_index=True)
+        edges = np.append(heads, len(members)).astype(np.int64)
+        scratch = np.zeros(len(self.weights))
+        for _ in range(passes):
+            dual.descend_linear(
+                rng.permutation(len(groups)), groups, edges, members, *self._rows, self._norm, self._margin, self.cost,
+                self._alpha, self.total, self.weights, scratch,
+            )  # fmt: skip
+
+    def clean(self) -> None:
+        """Drop rows whose dual variable was zero at several clean-ups in a row."""
+        idle = self._idle[: self.count]
+        idle[:] = np.where(self._alpha[: self.count] == 0.0, idle + 1, 0)
+        if (idle >= _PATIENCE).sum() > _WASTE * self.count:
+            self._keep(idle < _PATIENCE)
+
+    def _keep(self, keep: Any) -> None:
+        rows = np.flatnonzero(keep)
+        lengths = np.diff(self._pointer[: self.count + 1])
+        entries = np.repeat(keep, lengths)
+        filled = int(self._pointer[self.count])
+        self._index, self._value = self._index[:filled][entries], self._value[:filled][entries]
+        self._pointer = np.concatenate(([0], np.cumsum(lengths[rows])))
+        for name in ("_norm", "_margin", "_group", "_alpha", "_idle"):
+            setattr(self, name, getattr(self, name)[rows])
+        self.count = len(rows)
+
+    def dual(self) -> float:
+        """The dual objective: no weights have a lower primal one."""
+        value = _dot(self._alpha[: self.count], self._margin[: self.count]) - 0.5 * _dot(self.weights, self.weights)
+        return value - float((self.total**2 / (4 * self.cost)).sum()) if self.squared else value
+
+    def primal(self, violation: Floats, w: Floats | None = None) -> float:
+        """The primal objective of the weights (or of others), given the largest violation of each group under them."""
+        w, slack = self.weights if w is None else w, np.maximum(violation, 0.0)
+        return 0.5 * _dot(w, w) + _dot(self.cost, slack**2 if self.squared else slack)
+
+
+def _dot(a: Floats, b: Floats) -> float:
+    """a·b without the threads of BLAS, which cost more than they save here."""
+    return float(np.einsum("i,i->", a, b))
+
+
+def _with_room(array: Any, needed: int) -> Any:
+    """The array, or a longer copy with room for so many entries."""
+    if needed <= len(array):
+        return array
+    out = np.empty(max(needed, 2 * len(array)), array.dtype)
+    out[: len(array)] = array
+    return out

@@ -1,0 +1,136 @@
+"""Yes/no supervision: the objective, what helps, what cannot be learned."""
+
+import numpy as np
+import pytest
+
+from sidelight import BAD, GOOD, JLIS, StructuralSVM, load
+from sidelight.errors import DataError
+from tests.learners.samples import labelled
+
+X, Y = labelled(seed=1, count=60, longest=8)
+LONG = [i for i, x in enumerate(X) if len(x) > 3]
+
+
+def mixed(known, seed=0):
+    """The first sequences labelled; of the long others a copy that is GOOD and a shuffled one that is BAD."""
+    rng = np.random.default_rng(seed)
+    rest = [X[i] for i in LONG if i >= known]
+    shuffled = [[x[j] for j in rng.permutation(len(x))] for x in rest]
+    return [*X[:known], *rest, *shuffled], [*Y[:known], *[GOOD] * len(rest), *[BAD] * len(rest)]
+
+
+def objective(learner, data, y):
+    """Eq. 6.3 by its words, at the learner's weights."""
+    weights, bias = learner.weights_, learner.bias_
+    total = 0.5 * (weights @ weights + bias**2)
+    for x, known in zip(data, y, strict=True):
+        scores = learner.scores([x])
+        if known is GOOD or known is BAD:
+            best = learner._structure.argmax(scores).scores[0] / len(x) + learner.bias * bias
+            slack = 1 - best if known is GOOD else 1 + best
+            total += learner.C2 * max(slack, 0.0) ** 2
+        else:
+            gold = np.array([learner.classes_.index(label) for label in known], np.int32)
+            structure = learner._structure
+            slack = structure.argmax(scores.add_loss(gold)).scores[0] - structure.score(scores, gold)[0]
+            total += learner.C1 * slack**2
+    return total
+
+
+@pytest.mark.parametrize("known", [0, 2, 10])
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_the_objective_never_rises(known, loss):
+    """Theorem 3: Q(w_t+1) <= A(w_t+1, w_t) <= Q(w_t)."""
+    data, y = mixed(known)
+    for seed in range(3):
+        learner = JLIS(C2=5.0, loss=loss, classes=["A", "T", "Y"], random_state=seed, change=1e-6).fit(data, y)
+        values = [one.objective for one in learner.rounds_] + [learner.objective_]
+        assert (np.diff(values) <= 1e-9 * np.abs(values[1:])).all()
+        for one, after in zip(learner.rounds_, values[1:], strict=True):
+            assert after <= one.bound * (1 + 1e-9)
+            assert one.bound <= one.objective * (1 + 1e-9)
+
+
+def test_the_objective_is_equation_6_3():
+    data, y = mixed(5)
+    learner = JLIS(C1=0.5, C2=2.0, bias=0.7).fit(data, y)
+    np.testing.assert_allclose(learner.objective_, objective(learner, data, y), rtol=1e-6)
+
+
+def test_without_companions_it_is_the_structural_svm():
+    options = {"tolerance": 1e-5, "epsilon": 1e-5, "max_iterations": 2000}
+    joint = JLIS(C1=0.3, **options).fit(X, Y)
+    plain = StructuralSVM(C=0.3, **options).fit(X, Y)
+    np.testing.assert_allclose(joint.objective_, plain.trace_[-1].objective, rtol=1e-4)
+    np.testing.assert_allclose(joint.weights_, plain.weights_, atol=0.02)
+    assert joint.predict(X) == plain.predict(X)
+
+
+def test_companions_are_told_apart():
+    data, y = mixed(10)
+    learner = JLIS(["word", "word[-1] & word"], C2=100.0).fit(data, y)
+    companions = [(x, known) for x, known in zip(data, y, strict=True) if known is GOOD or known is BAD]
+    values = learner.decision_function([x for x, _ in companions])
+    right = [(value > 0) == (known is GOOD) for value, (_, known) in zip(values, companions, strict=True)]
+    assert np.mean(right) > 0.8
+    assert learner.predict_companion([x for x, _ in companions]) == [GOOD if v > 0 else BAD for v in values]
+
+
+def test_the_binary_task_alone_needs_no_labels():
+    data, y = mixed(0)
+    learner = JLIS(["word", "word[-1] & word"], C2=100.0, classes=["1", "2"]).fit(data, y)
+    right = np.mean([a is b for a, b in zip(learner.predict_companion(data), y, strict=True)])
+    assert right > 0.8
+    assert {label for labels in learner.predict(data) for label in labels} <= {"1", "2"}
+
+
+def test_restarts_keep_the_lowest_objective():
+    data, y = mixed(0)
+    learner = JLIS(classes=["A", "T", "Y"], restarts=4, C2=10.0).fit(data, y)
+    assert len(learner.restarts_) == 4
+    assert learner.objective_ == min(learner.restarts_)
+    assert len(set(learner.restarts_)) > 1
+    fixed = JLIS(classes=["A", "T", "Y"], random_ties=False, C2=10.0).fit(data, y)
+    again = JLIS(classes=["A", "T", "Y"], random_ties=False, C2=10.0, random_state=7).fit(data, y)
+    np.testing.assert_allclose(fixed.objective_, again.objective_, rtol=0.01)
+
+
+def test_sizes():
+    data, y = mixed(5)
+    by_length = JLIS().fit(data, y)
+    by_function = JLIS(size=len).fit(data, y)
+    np.testing.assert_array_equal(by_length.weights_, by_function.weights_)
+    assert JLIS(size=None).fit(data, y).objective_ != by_length.objective_
+    with pytest.raises(DataError, match=r"the size of sequence 0 is 0; sizes must be positive"):
+        JLIS(size=lambda x: 0).fit(data, y)
+    with pytest.raises(DataError, match="size must be 'length', None or a function of x, got 3"):
+        JLIS(size=3).fit(data, y)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([BAD] * 3, "BAD ones only say what is wrong, so no structure can be learned"),
+        ([GOOD] * 3, "y has GOOD inputs only: .* add labelled or BAD inputs"),
+        ([GOOD, BAD, GOOD], r"without labelled inputs the labels are not known; name them in classes"),
+    ],
+)
+def test_what_cannot_be_learned_is_said(y, message):
+    with pytest.raises(DataError, match=message):
+        JLIS().fit(X[:3], y)
+
+
+@pytest.mark.parametrize("name", ["C1", "C2"])
+def test_costs_must_be_positive(name):
+    with pytest.raises(DataError, match=f"{name} must be a finite number above 0, got 0"):
+        JLIS(**{name: 0}).fit(*mixed(3))
+
+
+def test_files(tmp_path):
+    data, y = mixed(5)
+    learner = JLIS(restarts=2).fit(data, y)
+    learner.save(tmp_path / "m")
+    read = load(tmp_path / "m")
+    np.testing.assert_array_equal(read.decision_function(data), learner.decision_function(data))
+    assert read.rounds_ == learner.rounds_
+    assert read.restarts_ == learner.restarts_

@@ -1,0 +1,250 @@
+"""Working sets and cutting planes against quadratic programs over all outputs."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.optimize import LinearConstraint, minimize
+
+from sidelight.errors import DataError, SidelightError
+from sidelight.scorers.protocol import Rows
+from sidelight.solvers import cutting_plane
+from sidelight.solvers.demands import Accepted, Batch, Labelled, Rejected
+from sidelight.solvers.working_sets import WorkingSets
+from sidelight.structures.chain import Chain
+from sidelight.structures.protocol import Best
+from tests.solvers.test_losses import make
+
+LENGTHS = (1, 3, 2, 4, 1, 3)
+
+
+def batch_of(loss, argmax=None):
+    structure = Chain(1)
+    return Batch(
+        loss.scorer,
+        structure,
+        loss.encoded,
+        argmax or (lambda scores, first, last, seed=None: structure.argmax(scores, seed=seed)),
+    )
+
+
+def features(loss, i, labels):
+    """F(x_i, labels) by the expectation of the indicator."""
+    one, sums = loss.encoded.sequences(i, i + 1), loss.scorer.expectation()
+    scores = loss.scorer.scores(one, np.zeros(loss.scorer.size))
+    sums.add(one, Chain(1).indicator(scores, np.array(labels, np.int32)))
+    return sums.total()
+
+
+def outputs_of(loss, i):
+    n = int(np.diff(loss.encoded.offsets)[i])
+    return [np.array(y, np.int32) for y in product(range(loss.scorer.labels), repeat=n)]
+
+
+def gold(loss, i):
+    return loss.targets.labels[loss.encoded.offsets[i] : loss.encoded.offsets[i + 1]]
+
+
+def all_rows(loss, cost):
+    """Every row of the labelled problem: vectors, margins, groups."""
+    vectors, margins, groups = [], [], []
+    for i in range(len(loss.encoded)):
+        for y in outputs_of(loss, i):
+            vectors.append(features(loss, i, gold(loss, i)) - features(loss, i, y))
+            margins.append(float((y != gold(loss, i)).sum()))
+            groups.append(i)
+    return np.array(vectors), np.array(margins), np.array(groups)
+
+
+def optimum(vectors, margins, groups, cost, squared):
+    """The least primal objective, by a general solver over weights and slacks."""
+    n, g = vectors.shape[1], len(cost)
+    slack = np.eye(g)[groups]
+
+    def value(z):
+        w, xi = z[:n], z[n:]
+        return 0.5 * w @ w + cost @ (xi**2 if squared else xi)
+
+    def slope(z):
+        return np.concatenate((z[:n], cost * (2 * z[n:] if squared else 1.0)))
+
+    found = minimize(
+        value,
+        np.concatenate((np.zeros(n), np.full(g, margins.max() + 1))),
+        jac=slope,
+        method="SLSQP",
+        bounds=[(None, None)] * n + [(0, None)] * g,
+        constraints=LinearConstraint(np.hstack((vectors, slack)), lb=margins),
+        options={"maxiter": 1000, "ftol": 1e-13},
+    )
+    assert found.success
+    return found.fun
+
+
+def solve(demands, size, cost, squared, **options):
+    sets = WorkingSets(size, cost, squared=squared)
+    chosen = {"tolerance": 1e-6, "epsilon": 0.0, "max_iterations": 3000, "seed": 0, "check": True, **options}
+    return cutting_plane.minimize(demands, sets, **chosen), sets
+
+
+@pytest.mark.parametrize("squared", [True, False])
+@pytest.mark.parametrize(("seed", "labels", "C"), [(0, 2, 0.7), (1, 3, 0.1), (2, 2, 10.0), (3, 1, 1.0)])
+def test_the_optimum_is_that_of_all_outputs(seed, labels, C, squared):
+    loss, _ = make(seed, lengths=LENGTHS, labels=labels)
+    cost = np.full(len(LENGTHS), C)
+    found, _ = solve([Labelled(batch_of(loss), loss.targets.labels, C)], loss.scorer.size, cost, squared)
+    least = optimum(*all_rows(loss, C), cost, squared)
+    assert found.converged
+    assert least - 1e-6 <= found.last.objective <= least + found.last.gap + 1e-6
+    assert found.last.dual <= least + 1e-6
+
+
+@pytest.mark.parametrize("squared", [True, False])
+def test_duals_never_fall_and_bound_every_primal(squared):
+    loss, _ = make(5, lengths=LENGTHS * 3, labels=3)
+    cost = np.full(3 * len(LENGTHS), 1.0)
+    found, _ = solve([Labelled(batch_of(loss), loss.targets.labels, 1.0)], loss.scorer.size, cost, squared)
+    duals = np.array([step.dual for step in found.steps])
+    primals = np.array([step.objective for step in found.steps])
+    assert (np.diff(duals) >= -1e-7 * np.abs(duals[1:])).all()
+    assert (primals[~np.isnan(primals)] >= duals.max() - 1e-6).all()
+    assert len(found.steps) > 3
+
+
+@pytest.mark.parametrize("squared", [True, False])
+def test_rows_of_one_group_with_conflicting_margins(squared):
+    """Two opposite rows in one group and a third in another, against the general solver."""
+    vectors = np.array([[1.0, 0.0], [-1.0, 0.5], [0.0, 2.0], [1.0, 1.0]])
+    margins, groups, cost = np.array([1.0, 2.0, 1.0, 0.5]), np.array([0, 0, 1, 1], np.int32), np.array([0.5, 2.0])
+    sets = WorkingSets(2, cost, squared=squared)
+    sets.add(
+        groups, margins, Rows(np.arange(0, 9, 2), np.tile([0, 1], 4).astype(np.int32), vectors.ravel().astype("f4"))
+    )
+    sets.descend(500, np.random.default_rng(0))
+    violation = sets.worst(0, 2)
+    least = optimum(vectors, margins, groups, cost, squared)
+    np.testing.assert_allclose(sets.primal(violation), least, rtol=1e-5)
+    np.testing.assert_allclose(sets.dual(), least, rtol=1e-5)
+
+
+def test_squared_steps_are_equation_6_9():
+    """One row: α solves (margin - w·v - α / 2C) = 0 in one step."""
+    sets = WorkingSets(2, np.array([0.25]), squared=True)
+    sets.add(
+        np.zeros(1, np.int32), np.array([3.0]), Rows(np.array([0, 2]), np.array([0, 1], np.int32), np.ones(2, "f4"))
+    )
+    sets.descend(1, np.random.default_rng(0))
+    alpha = 3.0 / (2.0 + 1 / (2 * 0.25))
+    np.testing.assert_allclose(sets.weights, [alpha, alpha])
+    np.testing.assert_allclose(sets.total, [alpha])
+
+
+def test_cleaning_keeps_the_objective():
+    loss, _ = make(6, lengths=LENGTHS * 4, labels=3)
+    cost = np.full(4 * len(LENGTHS), 1.0)
+    _, sets = solve([Labelled(batch_of(loss), loss.targets.labels, 1.0)], loss.scorer.size, cost, True)
+    before, weights, rows = sets.dual(), sets.weights.copy(), sets.count
+    for _ in range(5):
+        sets.clean()
+    sets.refresh()
+    np.testing.assert_allclose(sets.dual(), before)
+    np.testing.assert_allclose(sets.weights, weights, atol=1e-9)
+    assert sets.count <= rows
+
+
+def companions(loss, C, bias):
+    """Inputs 0, 1 labelled; 2, 3 rejected; 4, 5 accepted with some outputs; and all their rows."""
+    batch = batch_of(loss)
+    sizes = np.array([1.0, 2.0, 4.0, 0.5, 3.0, 1.5])
+    parts = [batch_of_range(batch, a, b) for a, b in ((0, 2), (2, 4), (4, 6))]
+    chosen = [outputs_of(loss, i)[-1] for i in (4, 5)]
+    demands = [
+        Labelled(parts[0], np.concatenate([gold(loss, i) for i in (0, 1)]), C),
+        Rejected(parts[1], 2 * C, sizes[2:4], bias),
+        Accepted(parts[2], np.concatenate(chosen), 2 * C, sizes[4:], bias),
+    ]
+    vectors, margins, groups = [], [], []
+    for i in (0, 1):
+        for y in outputs_of(loss, i):
+            vectors.append(np.append(features(loss, i, gold(loss, i)) - features(loss, i, y), 0.0))
+            margins.append(float((y != gold(loss, i)).sum()))
+            groups.append(i)
+    for i in (2, 3):
+        for y in outputs_of(loss, i):
+            vectors.append(-np.append(features(loss, i, y) / sizes[i], bias))
+            margins.append(1.0)
+            groups.append(i)
+    for i, y in zip((4, 5), chosen, strict=True):
+        vectors.append(np.append(features(loss, i, y) / sizes[i], bias))
+        margins.append(1.0)
+        groups.append(i)
+    return demands, np.array(vectors), np.array(margins), np.array(groups)
+
+
+def batch_of_range(batch, first, last):
+    return Batch(batch.scorer, batch.structure, batch.encoded.sequences(first, last), batch.argmax)
+
+
+@pytest.mark.parametrize("squared", [True, False])
+@pytest.mark.parametrize("bias", [0.0, 1.0, 0.3])
+def test_companions_of_equation_6_8(squared, bias):
+    loss, _ = make(7, lengths=LENGTHS, labels=2, all_weights=True)
+    demands, vectors, margins, groups = companions(loss, 0.5, bias)
+    cost = np.array([0.5, 0.5, 1.0, 1.0, 1.0, 1.0])
+    found, _ = solve(demands, loss.scorer.size + 1, cost, squared)
+    least = optimum(vectors, margins, groups, cost, squared)
+    np.testing.assert_allclose(found.last.objective, least, rtol=1e-4)
+    assert found.converged
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_rows_are_differences_of_features(order):
+    loss, _ = make(8, lengths=LENGTHS, labels=3, order=order)
+    rng = np.random.default_rng(0)
+    one, other = (rng.integers(3, size=loss.encoded.tokens).astype(np.int32) for _ in range(2))
+    offsets, which = loss.encoded.offsets, np.array([4, 0, 3])
+    for plus, minus in ((one, other), (one, None), (None, other), (one, one)):
+        rows = loss.scorer.rows(loss.encoded, which, plus, minus)
+        for number, i in enumerate(which):
+            at, expected = slice(offsets[i], offsets[i + 1]), np.zeros(loss.scorer.size)
+            if plus is not None:
+                expected += features(loss, i, plus[at])
+            if minus is not None:
+                expected -= features(loss, i, minus[at])
+            mine = slice(rows.pointer[number], rows.pointer[number + 1])
+            got = np.zeros(loss.scorer.size)
+            got[rows.indices[mine]] = rows.values[mine]
+            np.testing.assert_allclose(got, expected, atol=1e-6)
+            np.testing.assert_allclose(rows.norms()[number], expected @ expected, rtol=1e-5)
+            assert len(set(rows.indices[mine].tolist())) == mine.stop - mine.start
+
+
+def test_inference_that_is_not_exact_is_found_out():
+    """A search that returns the worst output first, and later the gold one, contradicts its own working sets."""
+    loss, _ = make(9, lengths=LENGTHS, labels=2)
+    calls = []
+
+    def lazy(scores, first, last, seed=None):
+        calls.append(first)
+        if len(calls) <= len(LENGTHS):
+            return Chain(1).argmax(scores)
+        labels = loss.targets.labels[loss.encoded.offsets[first] : loss.encoded.offsets[last]]
+        return Best(labels, Chain(1).score(scores, labels))
+
+    demand = Labelled(batch_of(loss, lazy), loss.targets.labels, 1.0)
+    with pytest.raises(SidelightError, match=r"sequence \d+ with violation 0, but one found before has .* not exact"):
+        solve([demand], loss.scorer.size, np.full(len(LENGTHS), 1.0), True)
+
+
+def test_warm_starts_go_on_from_other_costs():
+    loss, _ = make(10, lengths=LENGTHS * 3, labels=3)
+    batch, n = batch_of(loss), 3 * len(LENGTHS)
+    for squared in (True, False):
+        _, sets = solve([Labelled(batch, loss.targets.labels, 1.0)], loss.scorer.size, np.full(n, 1.0), squared)
+        again = sets.recast(loss.scorer.size, np.full(n, 0.5), squared=squared)
+        options = {"tolerance": 1e-6, "epsilon": 0.0, "max_iterations": 3000, "seed": 0}
+        warm = cutting_plane.minimize([Labelled(batch, loss.targets.labels, 0.5)], again, **options)
+        cold, _ = solve([Labelled(batch, loss.targets.labels, 0.5)], loss.scorer.size, np.full(n, 0.5), squared)
+        np.testing.assert_allclose(warm.last.objective, cold.last.objective, rtol=1e-5)
+        with pytest.raises(DataError, match="a warm start needs the data of the last fit"):
+            sets.recast(loss.scorer.size + 1, np.full(n, 0.5), squared=squared)
