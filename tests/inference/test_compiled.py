@@ -46,9 +46,9 @@ def test_folded_scores_are_scores_less_penalties(order, types):
         penalty = np.where(rng.random(len(kept)) < 0.2, np.inf, rng.exponential(size=len(kept)))
         compiled = CompiledRules.compile(kept, X, LABELS)
         weighed = compiled.weigh(penalty)
-        assert weighed.split[1] == []
         before = [scores.unary.copy(), scores.pair.copy(), scores.start.copy(), scores.end.copy()]
-        folded = weighed.fold(scores)
+        folded, rest = weighed.fold(scores)
+        assert rest.compiled.automata == ()
         assert (folded.order, len(folded)) == (order, len(X))
         for old, new in zip(before, (scores.unary, scores.pair, scores.start, scores.end), strict=True):
             np.testing.assert_array_equal(old, new)
@@ -69,20 +69,20 @@ def test_what_folds_and_what_is_searched_adds_up():
         penalty = rng.exponential(size=3) * (rng.random(3) < 0.8)
         compiled = CompiledRules.compile(rules, X, LABELS)
         weighed = compiled.weigh(penalty)
-        folded = weighed.fold(scores)
+        folded, rest = weighed.fold(scores)
         for _ in range(10):
             labels = rng.integers(3, size=len(scores.unary)).astype(np.int32)
             pieces = [labels[a:b] for a, b in zip(scores.offsets[:-1], scores.offsets[1:], strict=True)]
             plain, shifted = ([chain_score(s, i, y) for i, y in enumerate(pieces)] for s in (scores, folded))
             expected = plain - compiled.violations(labels) @ penalty
-            np.testing.assert_allclose(shifted - weighed.cost(labels), expected, atol=1e-9)
+            np.testing.assert_allclose(shifted - rest.cost(labels), expected, atol=1e-9)
 
 
 def test_positions_that_see_the_same_rules_share_a_table():
     X = [["a", "1", ",", "b"] * 5] * 10
     scores = random_scores(np.random.default_rng(0), X)
     rules = [transitions("A", "B", where=word.isdigit()) <= 0, changes_only_after(word.ispunct())]
-    folded = CompiledRules.compile(rules, X, LABELS).weigh(np.ones(2)).fold(scores)
+    folded, _ = CompiledRules.compile(rules, X, LABELS).weigh(np.ones(2)).fold(scores)
     assert len(folded.pair) == 3
 
 

@@ -88,7 +88,7 @@ class Knowledge:
         from sidelight.supervision import label_set
 
         known = {*label_set(sequences.y), *filter(None, (self.labels or "").split(","))}
-        named = {label: rule for rule in getattr(learner, "rules", ()) for label in labels_named([rule])}
+        named = {label: rule for rule in getattr(learner, "rules", None) or () for label in labels_named([rule])}
         unknown = sorted(named.keys() - known)
         if unknown:
             rule, label = named[unknown[0]].title, unknown[0]

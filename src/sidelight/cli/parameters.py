@@ -73,7 +73,7 @@ def divide_settings(wrapper: str, base: str, settings: Sequence[str]) -> tuple[l
 
 
 def can_be_base(name: str) -> bool:
-    """Whether rules and unlabelled data can be put around this learner: it can be told all labels, and is a chain."""
+    """Whether rules and unlabelled data can be put around this learner: it can be told all labels."""
     return "classes" in _known_parameters(name)
 
 
