@@ -1,5 +1,6 @@
 """The best outputs under rules against a list of all outputs."""
 
+from functools import partial
 from itertools import pairwise, product
 
 import numpy as np
@@ -11,6 +12,8 @@ from sidelight import (
     DataError,
     Infeasible,
     NotSupported,
+    Segmentation,
+    SegmentParts,
     before,
     changes_only_after,
     count,
@@ -25,22 +28,39 @@ from sidelight import (
 )
 from sidelight.inference.compiled import CompiledRules
 from sidelight.inference.constrained import best_outputs
-from tests.rules.oracle import LABELS, every_output, random_comparison, random_input, random_rule, random_scores
+from tests.rules.oracle import (
+    LABELS,
+    every_output,
+    random_comparison,
+    random_input,
+    random_rule,
+    random_scores,
+    random_segment_scores,
+)
 
 
-def problem(seed, *, sequences=3, longest=5, draw=random_rule, hard=0.25):
+FAMILIES = {
+    "chain": (Chain(), random_scores),
+    "segments": (Segmentation(), random_segment_scores),
+    "segments that differ": (Segmentation(), partial(random_segment_scores, differ=True)),
+}
+
+
+def problem(seed, *, family="chain", sequences=3, longest=5, draw=random_rule, hard=0.25):
     """Random inputs, scores, rules with their meanings, and penalties, of which some are infinite or zero."""
     rng = np.random.default_rng(seed)
     X = [random_input(rng, longest) for _ in range(sequences)]
     rules = [draw(rng) for _ in range(rng.integers(1, 4))]
     kinds = rng.choice([np.inf, 0.0, 1.0], p=[hard, 0.1, 0.9 - hard], size=len(rules))
     penalty = np.where(kinds == 1, rng.exponential(2.0, size=len(rules)), kinds)
-    whole = rng.random() < 0.3  # small whole numbers: ties
-    if whole:
+    options = {"whole": bool(rng.random() < 0.3), "forbidden": 0.1 * (rng.random() < 0.4)}
+    if options["whole"]:  # small whole numbers: ties
         penalty = np.ceil(penalty)
-    forbidden = 0.1 * (rng.random() < 0.4)
-    scores = random_scores(rng, X, types=int(rng.integers(1, 4)), forbidden=forbidden, whole=whole)
-    return X, scores, rules, penalty
+    if family == "chain":
+        options["types"] = int(rng.integers(1, 4))
+    else:
+        options["longest"] = int(rng.integers(1, longest + 1))
+    return X, FAMILIES[family][1](rng, X, **options), rules, penalty
 
 
 def weigh(rules, X, penalty):
@@ -60,17 +80,17 @@ def check_ranking(found, i, scores, listed, k, tolerance):
     assert (found.labels[size:, tokens] == -1).all()
 
 
-def check(seed, method, tolerance, **options):
-    X, scores, rules, penalty = problem(seed, **options)
-    weighed = weigh(rules, X, penalty)
+def check(seed, method, tolerance, *, family="chain", **options):
+    X, scores, rules, penalty = problem(seed, family=family, **options)
+    structure, weighed = FAMILIES[family][0], weigh(rules, X, penalty)
     listed = [every_output(scores, i, x, rules, penalty) for i, x in enumerate(X)]
     empty = [i for i, outputs in enumerate(listed) if not outputs]
     for k in (1, 4):
         if empty:
             with pytest.raises(Infeasible, match=f"sequence ({'|'.join(map(str, empty))}) has no output"):
-                best_outputs(Chain(), scores, weighed, k=k, method=method)
+                best_outputs(structure, scores, weighed, k=k, method=method)
             continue
-        found = best_outputs(Chain(), scores, weighed, k=k, method=method)
+        found = best_outputs(structure, scores, weighed, k=k, method=method)
         assert found.exact.all()
         for i, outputs in enumerate(listed):
             check_ranking(found, i, scores, outputs, k, tolerance)
@@ -79,34 +99,42 @@ def check(seed, method, tolerance, **options):
     return len(empty) < 1
 
 
-@pytest.mark.parametrize("block", range(10))
-def test_search_finds_the_best_outputs(block):
-    feasible = [check(seed, "exact", 1e-9) for seed in range(40 * block, 40 * block + 40)]
-    assert sum(feasible) > 15
+@pytest.mark.parametrize(
+    ("family", "block"),
+    [("chain", block) for block in range(10)] + [(name, block) for name in FAMILIES for block in (10, 11, 12)],
+)
+def test_search_finds_the_best_outputs(family, block):
+    feasible = [check(seed, "exact", 1e-9, family=family) for seed in range(40 * block, 40 * block + 40)]
+    assert sum(feasible) > 12
 
 
+@pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("block", range(4))
-def test_programs_find_the_best_outputs(block):
-    feasible = [check(seed, "program", 1e-6, longest=4, sequences=2) for seed in range(15 * block, 15 * block + 15)]
-    assert sum(feasible) > 5
+def test_programs_find_the_best_outputs(family, block):
+    seeds = range(15 * block, 15 * block + (15 if family == "chain" else 8))
+    feasible = [check(seed, "program", 1e-6, family=family, longest=4, sequences=2) for seed in seeds]
+    assert sum(feasible) > 2
 
 
-@pytest.mark.parametrize("block", range(5))
-def test_counters_are_priced_rightly(block):
+@pytest.mark.parametrize(
+    ("family", "block"), [("chain", block) for block in range(5)] + [(name, 5) for name in list(FAMILIES)[1:]]
+)
+def test_counters_are_priced_rightly(family, block):
     """Counts of every kind with bounds of every kind, which search prices (Lagrange): many, and all soft."""
     for seed in range(40 * block, 40 * block + 40):
-        assert check(seed, "exact", 1e-9, draw=random_comparison, hard=0.0) in (True, False)
+        assert check(seed, "exact", 1e-9, family=family, draw=random_comparison, hard=0.0) in (True, False)
 
 
-def test_limit_falls_back_on_the_integer_program():
+@pytest.mark.parametrize("family", FAMILIES)
+def test_limit_falls_back_on_the_integer_program(family):
     """Search that may expand nothing leaves all to the program, and the answer stays exact."""
     programs = 0
     for seed in range(25):
-        X, scores, rules, penalty = problem(seed, longest=4)
+        X, scores, rules, penalty = problem(seed, family=family, longest=4)
         listed = [every_output(scores, i, x, rules, penalty) for i, x in enumerate(X)]
         if not all(listed):
             continue
-        found = best_outputs(Chain(), scores, weigh(rules, X, penalty), node_limit=0)
+        found = best_outputs(FAMILIES[family][0], scores, weigh(rules, X, penalty), node_limit=0)
         assert found.exact.all()
         programs += int(found.searched.sum())
         np.testing.assert_allclose(found.scores[:, 0], [outputs[0][0] for outputs in listed], atol=1e-6)
@@ -114,20 +142,31 @@ def test_limit_falls_back_on_the_integer_program():
     assert programs > 10
 
 
-def test_beams():
-    narrow_misses = 0
+def narrow_beam(structure, scores, weighed):
+    """A beam of one, or None if it lost every output."""
+    try:
+        return best_outputs(structure, scores, weighed, method="beam", beam=1)
+    except Infeasible as error:
+        assert "the beam of 1 lost every output" in str(error)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_beams(family):
+    narrow_misses, structure = 0, FAMILIES[family][0]
     for seed in range(80):
-        X, scores, rules, penalty = problem(seed, longest=4)
+        X, scores, rules, penalty = problem(seed, family=family, longest=4)
         weighed = weigh(rules, X, penalty)
         listed = [every_output(scores, i, x, rules, penalty) for i, x in enumerate(X)]
         if not all(listed):
             continue
         best = np.array([outputs[0][0] for outputs in listed])
-        wide = best_outputs(Chain(), scores, weighed, k=3, method="beam", beam=3**4)
+        wide = best_outputs(structure, scores, weighed, k=3, method="beam", beam=3 * 4**3)
         np.testing.assert_array_equal(wide.exact, ~wide.searched)
         for i, outputs in enumerate(listed):
             check_ranking(wide, i, scores, outputs, 3, 1e-9)
-        narrow = best_outputs(Chain(), scores, weighed, method="beam", beam=1)
+        narrow = narrow_beam(structure, scores, weighed)
+        if narrow is None:
+            continue
         assert (narrow.scores[:, 0] <= best + 1e-9).all()
         assert (narrow.bound >= best - 1e-9).all()
         for i, outputs in enumerate(listed):

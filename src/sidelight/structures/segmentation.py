@@ -9,6 +9,7 @@ not with segments. An output is one code per token, 2 * label + 1 where a segmen
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -212,7 +213,8 @@ class SegmentParts:
             return self if weight == 1.0 else other
         most = min(self.longest, other.longest)
         one, two = (replace(parts, length=parts.length[:, :most]) for parts in (self, other))
-        return replace(self, **{name: mixed(getattr(one, name), getattr(two, name), weight) for name in _TABLES})
+        tables: dict[str, Any] = {n: mixed(getattr(one, n), getattr(two, n), weight) for n in _TABLES}
+        return replace(self, **tables)
 
     def takes(self, charge: Charge) -> bool:
         """Whether opening a segment costs the same after every label that may precede, or the same everywhere.
