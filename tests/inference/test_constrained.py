@@ -38,7 +38,6 @@ from tests.rules.oracle import (
     random_segment_scores,
 )
 
-
 FAMILIES = {
     "chain": (Chain(), random_scores),
     "segments": (Segmentation(), random_segment_scores),
@@ -146,8 +145,8 @@ def narrow_beam(structure, scores, weighed):
     """A beam of one, or None if it lost every output."""
     try:
         return best_outputs(structure, scores, weighed, method="beam", beam=1)
-    except Infeasible as error:
-        assert "the beam of 1 lost every output" in str(error)
+    except Infeasible:
+        return None
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -247,22 +246,32 @@ def test_prices_leave_few_nodes():
     np.testing.assert_allclose(found.scores[0, 0], table[5, 25])
 
 
-def conflict(rules, X=(("a", "b", "c"),), scores=None, **options):
+def flat(family, offsets):
+    """Scores of zero."""
+    n = offsets[-1]
+    if family == "chain":
+        return ChainParts.of(offsets, np.zeros((n, 3)), np.zeros((3, 3)))
+    differ = family == "segments that differ"
+    pair = np.where(np.eye(3, dtype=bool) & differ, -np.inf, 0.0)
+    return SegmentParts.of(offsets, np.zeros((n, 3)), pair, np.zeros((3, 3)))
+
+
+def conflict(rules, X=(("a", "b", "c"),), scores=None, family="chain", **options):
     X = [list(x) for x in X]
     offsets = np.concatenate(([0], np.cumsum([len(x) for x in X])))
-    if scores is None:
-        scores = ChainParts.of(offsets, np.zeros((offsets[-1], 3)), np.zeros((3, 3)))
+    scores = flat(family, offsets) if scores is None else scores
     penalty = np.array([np.inf if r.reading is None else r.reading.penalty for r in rules], float)
     with pytest.raises(Infeasible) as caught:
-        best_outputs(Chain(), scores, CompiledRules.compile(rules, X, LABELS).weigh(penalty), **options)
+        best_outputs(FAMILIES[family][0], scores, CompiledRules.compile(rules, X, LABELS).weigh(penalty), **options)
     return str(caught.value)
 
 
 OPTIONS = [{}, {"method": "program"}, {"method": "beam", "beam": 5}, {"k": 3}, {"node_limit": 0}]
 
 
+@pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_a_conflict_names_a_smallest_set_of_rules(options):
+def test_a_conflict_names_a_smallest_set_of_rules(family, options):
     rules = [
         starts_with("A"),
         (count("A") >= 2).named("many"),
@@ -270,14 +279,15 @@ def test_a_conflict_names_a_smallest_set_of_rules(options):
         (count("A") <= 1).named("few"),
         (count("C") >= 5).soft(3.0),
     ]
-    message = conflict(rules, **options)
+    message = conflict(rules, family=family, **options)
     assert message == "sequence 0 has no output that satisfies 'many' and 'few'; make one of them soft"
 
 
+@pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_a_conflict_names_the_sequence(options):
+def test_a_conflict_names_the_sequence(family, options):
     rules = [starts_with("A"), where(word.isin("bad")).label("B"), min_length(2), ends_with("B", "A")]
-    message = conflict(rules, X=[["a", "b", "c"], ["a", "b"], ["bad", "b"], ["bad"]], **options)
+    message = conflict(rules, X=[["a", "b", "c"], ["a", "b"], ["bad", "b"], ["bad"]], family=family, **options)
     assert message.startswith("sequence 2 has no output that satisfies \"starts_with('A')\" and ")
     assert "label('B')" in message
     assert "min_length" not in message
@@ -295,7 +305,8 @@ def test_three_rules_that_conflict_only_together():
     assert [rule.title in message for rule in rules] == [True, True, True, False]
 
 
-def test_every_conflict_is_smallest():
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_conflict_is_smallest(family):
     """The rules named have no common output, and without any one of them there is one."""
     seen = 0
     for seed in range(150):
@@ -307,7 +318,7 @@ def test_every_conflict_is_smallest():
         if any(map(all, fine)):
             continue
         named = [rule.named(f"rule{k}") for k, (rule, _) in enumerate(rules)]
-        message = conflict(named, X=[x])
+        message = conflict(named, X=[x], family=family)
         guilty = [k for k in range(5) if f"'rule{k}'" in message]
         assert not any(all(row[k] for k in guilty) for row in fine)
         for left_out in guilty:
@@ -354,6 +365,23 @@ def test_order_two_takes_local_rules_only():
     with pytest.raises(NotSupported, match="rules that are not local need a chain of order 1"):
         best_outputs(Chain(), scores, weigh(beyond, X, [1.0, 1.0, 1.0, 1.0]))
     best_outputs(Chain(), scores, weigh(beyond, X, [1.0, 1.0, 1.0, 0.0]))
+
+
+def test_long_conflicts_are_named_soon():
+    """Many rules on a long input: the two that conflict are found without trying to prove more than that."""
+    x = [["x", ",", "y", "1"][t % 4] for t in range(200)]
+    rules = [once_each(), count("A") >= 30, count("C") >= 2, (count("B") <= 3).named("few"), min_length(2)]
+    rules += [(count("B", where=word.isdigit()) >= 4).named("many")]
+    assert conflict(rules, X=[x]) == "sequence 0 has no output that satisfies 'few' and 'many'; make one of them soft"
+
+
+def test_structures_without_steps_from_label_to_label_take_no_rules():
+    class Tree:
+        n_jobs = 1
+
+    rules = CompiledRules.compile([count("A") <= 1], [["x"]], LABELS).weigh(np.ones(1))
+    with pytest.raises(NotSupported, match="Tree takes no rules; Chain and Segmentation do"):
+        best_outputs(Tree(), object(), rules)
 
 
 def test_bad_arguments():

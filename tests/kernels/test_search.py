@@ -161,4 +161,6 @@ def test_a_narrow_beam_reports_true_scores():
         nodes = search.beam_search(*full[:-7], 2, labels, values)
         assert nodes <= 2 * len(x)
         if values[0] > -np.inf:
-            np.testing.assert_allclose({y: s for s, y in listed}[tuple((labels[0] >> 1).tolist())], values[0], atol=1e-9)
+            np.testing.assert_allclose(
+                {y: s for s, y in listed}[tuple((labels[0] >> 1).tolist())], values[0], atol=1e-9
+            )

@@ -26,8 +26,8 @@ from .compiled import WeighedRules, times
 Method = Literal["exact", "beam", "program"]
 P = TypeVar("P", bound=RuledParts)
 _NODE_LIMIT = 200_000
-# Naming the rules in conflict: nodes of one search, and sets of rules tried.
-_CONFLICT_NODES, _CONFLICT_SETS = 5_000, 300
+# Naming the rules in conflict: nodes of one search, nodes of all, and small sets of rules tried.
+_CONFLICT_NODES, _CONFLICT_WORK, _CONFLICT_SETS = 50_000, 400_000, 300
 
 
 @dataclass(frozen=True)
@@ -182,12 +182,16 @@ def _conflict(structure: Structure[P], scores: P, rules: WeighedRules, index: in
     Single rules and pairs are tried first; then rules are left out of all hard ones as long as the others are still
     impossible. A search that takes too long proves nothing, so on hard inputs more rules may be named than needed.
     """
+    work = _CONFLICT_WORK
     one, alone = rules.sequence(index), scores.sequences(index, index + 1)
     hard = sorted({r for r, p in zip(one.compiled.owner, one.penalty, strict=True) if np.isinf(p)})
 
     def impossible(some: Sequence[int]) -> bool:
-        kept = [k for k, r in enumerate(one.compiled.owner) if r in some]
-        return _feasible(structure, alone, one.keep(kept), _CONFLICT_NODES) is False
+        nonlocal work
+        kept = [k for k, r in enumerate(one.compiled.owner) if r in some and np.isinf(one.penalty[k])]
+        none, nodes = _without_output(structure, alone, one.keep(kept), min(work, _CONFLICT_NODES))
+        work -= nodes
+        return none
 
     if impossible([]):
         return Infeasible(f"sequence {index} has no output of finite score, even without rules")
@@ -200,18 +204,17 @@ def _conflict(structure: Structure[P], scores: P, rules: WeighedRules, index: in
     return Infeasible(f"sequence {index} has no output that satisfies {named}; make one of them soft")
 
 
-def _feasible(structure: Structure[P], scores: P, rules: WeighedRules, nodes: int) -> bool | None:
-    """Whether a sequence has an output under the hard ones of these rules; None if search does not tell."""
-    hard = rules.keep(np.flatnonzero(np.isinf(rules.penalty)).tolist())
+def _without_output(structure: Structure[P], scores: P, hard: WeighedRules, limit: int) -> tuple[bool, int]:
+    """Whether it is proved that a sequence has no output under these rules, and the nodes that this took."""
     folded, rest = hard.fold(scores)
     try:
         best = structure.argmax(folded)
     except Infeasible:
-        return False
+        return True, 0
     if not (rest.cost(structure.token_labels(best.labels)) > 0).any():
-        return True
+        return False, 0
     problem = _Problem(folded.lattice(), rest, slice(None))
     if not problem.searchable:
-        return None
-    answer = problem.search(1, 0, nodes)
-    return bool(answer.scores[0] > -np.inf) if answer.exact else None
+        return False, 0
+    answer = problem.search(1, 0, limit)
+    return answer.exact and answer.scores[0] == -np.inf, answer.nodes

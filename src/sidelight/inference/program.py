@@ -47,7 +47,7 @@ class _Builder:
 
 
 def solve(outputs: Polytope, automata: Sequence[Automaton], penalty: Floats, k: int = 1) -> tuple[Ints, Floats]:
-    """The k best outputs of one sequence of n tokens: outputs (k, n), scores (k,); -1 and -inf where there are fewer."""
+    """The k best outputs of n tokens: outputs (k, n), scores (k,); -1 and -inf where there are fewer."""
     build = _Builder()
     build.variables(outputs.scores)
     for value, plus, minus in outputs.rows:

@@ -2,12 +2,14 @@
 
 Scores are those of a lattice (`structures.lattice`): unary u, opens and closes (n, L), pair (types, L, L), types (n,),
 length (longest, L). A chain is the case of segments of one token. Outputs are written as 2 * label, plus one where a
-segment begins. Automata of a batch are stacked into padded arrays: kinds (R, tokens), events (R, kinds, L + 1, L), after and degree
-(R, states, events), final (R, states, L), initial (R,), sizes (R,) the numbers of states. A joint state is one integer
-with a digit for every automaton. A node of the search is (last token of a segment, its label, joint state), and
-segments follow from it; automata step token by token. Its estimate is the score so far less penalties plus a completion that ignores the rules but pays Lagrangian prices for the counters. It is never
-too low, so the first complete output taken from the heap is the best (A*, section 3.1.2 and Theorem 1 of Chang 2011;
-the prices make the estimate so close that few nodes are left).
+segment begins.
+
+Automata of a batch are stacked into padded arrays: kinds (R, tokens), events (R, kinds, L + 1, L), after and degree
+(R, states, events), final (R, states, L), initial (R,), sizes (R,) the numbers of states. They step token by token. A
+joint state is one integer with a digit for every automaton. A node of the search is (last token of a segment, its
+label, joint state); its estimate is the score so far less penalties plus a completion that ignores the rules but pays
+Lagrangian prices for the counters. It is never too low, so the first complete output taken from the heap is the best
+(A*, section 3.1.2 and Theorem 1 of Chang 2011; the prices make the estimate so close that few nodes are left).
 """
 
 import numpy as np

@@ -301,7 +301,9 @@ def _bare(part: Rule) -> None:
     """A formula is one rule with one reading, so its parts have none."""
     if part.reading is not None or part.name:
         what = "name" if part.reading is None else "reading"
-        raise DataError(f"{part!r} stands inside a formula and cannot have a {what} of its own; give one to the formula")
+        raise DataError(
+            f"{part!r} stands inside a formula and cannot have a {what} of its own; give one to the formula"
+        )
 
 
 def _rule(value: Any) -> Rule:

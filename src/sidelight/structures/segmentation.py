@@ -206,7 +206,6 @@ class SegmentParts:
         """θ·μ over the whole batch; a forbidden part with no mass counts zero."""
         return sum(float(product_of(getattr(self, name), getattr(other, name)).sum()) for name in _TABLES)
 
-
     def mix(self, other: "SegmentParts", weight: float) -> "SegmentParts":
         """weight * these + (1 - weight) * the others; segments are as long as both allow."""
         if weight in (0.0, 1.0):
