@@ -58,7 +58,7 @@ def short(scores, limit=100):
 def enumerate_labels(fitted, scores, index):
     """Every label sequence of one input with its score; a learner's outputs are one to one with these."""
     outputs, values = enumerate_outputs(fitted._structure, scores, index)
-    labels = [tuple(fitted._label_numbers(np.array(output, np.int32)).tolist()) for output in outputs]
+    labels = [tuple(fitted._structure.token_labels(np.array(output, np.int32)).tolist()) for output in outputs]
     assert len(set(labels)) == len(labels)
     return labels, values
 
@@ -199,7 +199,7 @@ def check_explanations(fitted, X):
     for i in range(min(len(X), 6)):
         scores = fitted.scores(X[i : i + 1])
         output = structure.argmax(scores).labels
-        labels = fitted._label_numbers(output)
+        labels = fitted._structure.token_labels(output)
         chances = fitted.predict_marginals(X[i : i + 1])[0]
         for t in range(len(labels)):
             told = fitted.explain(X[i], t, top=10_000)

@@ -9,7 +9,7 @@ import numpy as np
 from sidelight import CCM
 from sidelight.inference.compiled import CompiledRules
 from sidelight.inference.constrained import Constrained
-from sidelight.inference.program import solve_chain
+from sidelight.inference.program import solve
 from sidelight.kernels.compiling import Longs
 
 from ..report import Report
@@ -64,7 +64,7 @@ def sample(found: Constrained, rng: np.random.Generator) -> Longs:
 def by_program(model: CCM, x: Any) -> float:
     """The best score by an integer program that holds every rule, none of them folded into the scores."""
     rules = CompiledRules.compile(model.rules, [x], model.classes_).weigh(model.penalties_)
-    _, scores = solve_chain(model.scores([x]), rules.compiled.automata, rules.penalty)
+    _, scores = solve(model.scores([x]).lattice().polytope(), rules.compiled.automata, rules.penalty)
     return float(scores[0])
 
 

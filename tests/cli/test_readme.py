@@ -49,7 +49,7 @@ def test_every_line_of_the_page_is_a_rule(tmp_path: Path) -> None:
     for line in lines:
         check([parse_rule(line.split("#")[0].strip())], X, y)
     (tmp_path / "r.toml").write_text(blocks(PAGE, "toml")[0])
-    assert [rule.name for rule in read_rules(tmp_path / "r.toml")] == ["venue"]
+    assert [rule.name for rule in read_rules(tmp_path / "r.toml")] == ["venue", "year"]
 
 
 def test_the_page_has_every_function() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sidelight import CCM, EM, HMM, Codl, SelfTraining, load, read_columns, read_rules
+from sidelight import CCM, EM, HMM, Codl, SelfTraining, SemiCRF, load, read_columns, read_rules
 
 from .conftest import Run
 
@@ -237,10 +237,25 @@ def test_bad_rule_files(run: Run, folder: Path, tmp_path: Path, content: str, me
     assert str(rules) in said.err or not message.startswith(":")
 
 
+def test_rules_on_segments(run: Run, folder: Path, rules: Path, more: Path, tmp_path: Path) -> None:
+    """Fields as segments: the same files of rules and unlabelled references."""
+    model = tmp_path / "m"
+    fast = ["-l", "semicrf", "--tolerance", 0.05, "-q"]
+    assert run("train", folder / "train.tsv", "-o", model, *fast, "--rules", rules).code == 0
+    assert isinstance(load(model).base, SemiCRF)
+    said = run("predict", model, more, "--format", "columns")
+    starts = [block.split("\n")[0].split()[-1] for block in said.out.strip().split("\n\n")]
+    assert said.code == 0
+    assert set(starts) <= {"author", "editor"}
+    options = ["--rules", rules, "--unlabeled", more, "--iterations", 1]
+    assert run("train", folder / "train.tsv", "-o", model, *fast, *options).code == 0
+    assert isinstance(load(model), Codl)
+    assert run("explain", model, more).code == 0
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["-l", "semicrf", "--rules", "RULES"], "do not go with the learner semicrf, but with crf and hmm and percep"),
         (["--semi", "em", "--unlabeled", "MORE", "--rules", "RULES"], "em has no use for rules; codl has"),
         (["--semi", "codl"], "there are no unlabelled sequences to learn from"),
         (["--reading", "hard"], "this needs --rules"),

@@ -20,7 +20,17 @@ from sidelight import (
 )
 from sidelight.inference.compiled import CompiledRules, learn_penalties, penalties, stack, times
 from sidelight.rules.language import Reading
-from tests.rules.oracle import LABELS, chain_score, random_comparison, random_input, random_rule, random_scores
+from tests.rules.oracle import (
+    LABELS,
+    chain_score,
+    random_comparison,
+    random_input,
+    random_rule,
+    random_scores,
+    random_segment_scores,
+    scored_outputs,
+    segment_score,
+)
 
 LOCAL = [
     starts_with("A", "C"),
@@ -46,9 +56,9 @@ def test_folded_scores_are_scores_less_penalties(order, types):
         penalty = np.where(rng.random(len(kept)) < 0.2, np.inf, rng.exponential(size=len(kept)))
         compiled = CompiledRules.compile(kept, X, LABELS)
         weighed = compiled.weigh(penalty)
-        assert weighed.split[1] == []
         before = [scores.unary.copy(), scores.pair.copy(), scores.start.copy(), scores.end.copy()]
-        folded = weighed.fold(scores)
+        folded, rest = weighed.fold(scores)
+        assert rest.compiled.automata == ()
         assert (folded.order, len(folded)) == (order, len(X))
         for old, new in zip(before, (scores.unary, scores.pair, scores.start, scores.end), strict=True):
             np.testing.assert_array_equal(old, new)
@@ -57,6 +67,59 @@ def test_folded_scores_are_scores_less_penalties(order, types):
             for y in product(range(3), repeat=len(x)):
                 cost = times(penalty, one.violations(np.array(y, np.int32))[0]).sum()
                 np.testing.assert_allclose(chain_score(folded, i, y), chain_score(scores, i, y) - cost, atol=1e-9)
+
+
+def folds_on_segments(rule, differ, x=("a", "1", ",", "b")):
+    """Whether a hard rule, and a soft one, become part of the scores of a segmentation."""
+    X = [list(x)]
+    scores = random_segment_scores(np.random.default_rng(0), X, differ=differ)
+    compiled = CompiledRules.compile([rule], X, LABELS)
+    return [len(compiled.weigh(np.array([rho])).fold(scores)[1].penalty) == 0 for rho in (np.inf, 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("rule", "differ", "same"),
+    [
+        (starts_with("A", "C"), True, True),
+        (ends_with("B"), True, True),
+        (where(word.isalpha()).never("C"), True, True),
+        (count("A") <= -2, True, True),
+        (transitions("A", "B") <= 0, True, True),
+        (changes_only_after(word.ispunct()), True, False),  # equal neighbours make no change
+        (transitions("A", "B", where=word.isdigit()) <= 0, False, False),  # a pair, but only somewhere
+    ],
+    ids=str,
+)
+def test_what_folds_on_segments(rule, differ, same):
+    assert folds_on_segments(rule, True) == [differ, differ]
+    assert folds_on_segments(rule, False) == [same, same]
+
+
+def test_a_step_within_segments_cannot_be_forbidden_alone():
+    """No A behind A: softly it is a cost per step, but as a hard rule it would need segments of one token."""
+    assert folds_on_segments(transitions("A", "A") <= 0, True) == [False, True]
+    assert folds_on_segments(transitions("A", "A") <= 0, False) == [False, True]
+
+
+@pytest.mark.parametrize("differ", [False, True])
+def test_folded_segment_scores_are_scores_less_penalties(differ):
+    folded_rules = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X = [random_input(rng, 4) for _ in range(2)]
+        scores = random_segment_scores(rng, X, forbidden=0.1 * (seed % 2), differ=differ)
+        rules = [rule for rule in LOCAL if rng.random() < 0.4] + [random_rule(rng)[0]]
+        penalty = np.where(rng.random(len(rules)) < 0.3, np.inf, rng.exponential(size=len(rules)))
+        compiled = CompiledRules.compile(rules, X, LABELS)
+        folded, rest = compiled.weigh(penalty).fold(scores)
+        folded_rules += len(compiled.automata) - len(rest.penalty)
+        for i, x in enumerate(X):
+            one, left = compiled.sequences(i, i + 1), rest.sequence(i)
+            for y, labels, score in scored_outputs(scores, i, len(x)):
+                tokens = np.array(labels, np.int32)
+                expected = score - times(penalty, one.violations(tokens)[0]).sum()
+                np.testing.assert_allclose(segment_score(folded, i, y) - left.cost(tokens)[0], expected, atol=1e-9)
+    assert folded_rules > 60
 
 
 def test_what_folds_and_what_is_searched_adds_up():
@@ -69,20 +132,20 @@ def test_what_folds_and_what_is_searched_adds_up():
         penalty = rng.exponential(size=3) * (rng.random(3) < 0.8)
         compiled = CompiledRules.compile(rules, X, LABELS)
         weighed = compiled.weigh(penalty)
-        folded = weighed.fold(scores)
+        folded, rest = weighed.fold(scores)
         for _ in range(10):
             labels = rng.integers(3, size=len(scores.unary)).astype(np.int32)
             pieces = [labels[a:b] for a, b in zip(scores.offsets[:-1], scores.offsets[1:], strict=True)]
             plain, shifted = ([chain_score(s, i, y) for i, y in enumerate(pieces)] for s in (scores, folded))
             expected = plain - compiled.violations(labels) @ penalty
-            np.testing.assert_allclose(shifted - weighed.cost(labels), expected, atol=1e-9)
+            np.testing.assert_allclose(shifted - rest.cost(labels), expected, atol=1e-9)
 
 
 def test_positions_that_see_the_same_rules_share_a_table():
     X = [["a", "1", ",", "b"] * 5] * 10
     scores = random_scores(np.random.default_rng(0), X)
     rules = [transitions("A", "B", where=word.isdigit()) <= 0, changes_only_after(word.ispunct())]
-    folded = CompiledRules.compile(rules, X, LABELS).weigh(np.ones(2)).fold(scores)
+    folded, _ = CompiledRules.compile(rules, X, LABELS).weigh(np.ones(2)).fold(scores)
     assert len(folded.pair) == 3
 
 

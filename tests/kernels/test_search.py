@@ -8,7 +8,15 @@ import pytest
 
 from sidelight.inference.compiled import CompiledRules, stack, times
 from sidelight.kernels import search
-from tests.rules.oracle import LABELS, every_output, random_comparison, random_input, random_rule, random_scores
+from tests.rules.oracle import (
+    LABELS,
+    every_output,
+    random_comparison,
+    random_input,
+    random_rule,
+    random_scores,
+    random_segment_scores,
+)
 
 
 @numba.njit
@@ -80,10 +88,10 @@ def prices_off(*arguments):
 
 
 def problem(seed, draw, longest=6):
-    """One sequence: the kernels' arguments, and every output by hand."""
+    """One sequence, a chain or segments by turns: the kernels' arguments, and every output by hand."""
     rng = np.random.default_rng(seed)
     x = random_input(rng, longest)
-    scores = random_scores(rng, [x], types=2)
+    scores = random_segment_scores(rng, [x]) if seed % 3 == 0 else random_scores(rng, [x], types=2)
     rules = [draw(rng) for _ in range(rng.integers(1, 4))]
     penalty = np.where(rng.random(len(rules)) < 0.2, np.inf, rng.exponential(3.0, size=len(rules)))
     weighed = CompiledRules.compile([rule for rule, _ in rules], [x], LABELS).weigh(penalty)
@@ -95,7 +103,7 @@ def problem(seed, draw, longest=6):
 
 def arguments(scores, stacked, rho, k, limit, n):
     labels, values = np.full((k, n), -1, np.int32), np.full(k, -np.inf)
-    head = (scores.unary, scores.pair, scores.pair_type, scores.start, scores.end, *stacked.at(slice(None)))
+    head = (*scores.lattice().tables(), *stacked.at(slice(None)))
     low, high = times(rho, stacked.low != 0) * stacked.low, times(rho, stacked.high)
     tail = (stacked.amount, stacked.slack, low, high, limit, labels, values)
     return (*head, stacked.sizes, rho, k, *tail), labels, values
@@ -119,7 +127,7 @@ def test_prices_change_the_work_and_not_the_answer(draw):
             np.testing.assert_allclose(plain_values[:size], best, atol=1e-9)
             by_output = {y: s for s, y in listed}
             for ranked, ranked_values in ((labels, values), (plain_labels, plain_values)):
-                rows = [tuple(row) for row in ranked[:size].tolist()]
+                rows = [tuple(row) for row in scores.lattice().outputs(ranked[:size]).tolist()]
                 assert len(set(rows)) == size
                 np.testing.assert_allclose([by_output[row] for row in rows], ranked_values[:size], atol=1e-9)
             priced, unpriced = priced + nodes, unpriced + other_nodes
@@ -147,11 +155,11 @@ def test_a_wide_beam_keeps_everything():
     for seed in range(60):
         x, scores, stacked, rho, listed = problem(seed, random_rule, longest=4)
         full, labels, values = arguments(scores, stacked, rho, 5, 0, len(x))
-        nodes = search.beam_search(*full[:-7], 3 ** len(x), labels, values)
+        nodes = search.beam_search(*full[:-7], 4 ** len(x), labels, values)
         size = min(5, len(listed))
         np.testing.assert_allclose(values[:size], [s for s, _ in listed[:size]], atol=1e-9)
         assert (values[size:] == -np.inf).all()
-        assert nodes <= sum(3**t for t in range(len(x)))
+        assert nodes <= sum(4**t for t in range(len(x)))
 
 
 def test_a_narrow_beam_reports_true_scores():
@@ -161,4 +169,6 @@ def test_a_narrow_beam_reports_true_scores():
         nodes = search.beam_search(*full[:-7], 2, labels, values)
         assert nodes <= 2 * len(x)
         if values[0] > -np.inf:
-            np.testing.assert_allclose({y: s for s, y in listed}[tuple(labels[0].tolist())], values[0], atol=1e-9)
+            np.testing.assert_allclose(
+                {y: s for s, y in listed}[tuple(scores.lattice().outputs(labels[0]).tolist())], values[0], atol=1e-9
+            )

@@ -18,6 +18,7 @@ from sidelight import (
     DataError,
     Infeasible,
     NotSupported,
+    SemiCRF,
     StructuredPerceptron,
     count,
     load,
@@ -33,7 +34,6 @@ from sidelight import (
 from sidelight.inference.compiled import learn_penalties
 from tests import learner_kit
 from tests.learners.samples import labelled
-from tests.structure_kit import enumerate_outputs
 
 X, Y = labelled()
 LOCAL = [
@@ -109,17 +109,18 @@ def check_copies(fitted, X, folder):
         CCM(StructuredPerceptron(), [*LOCAL, *BEYOND]),
         CCM(CRF(), [*LOCAL, *BEYOND], method="beam", beam=20),
         CCM(HMM(), []),
+        CCM(HMM()),
+        CCM(SemiCRF(), [*LOCAL, *BEYOND]),
     ],
-    ids=["hmm", "crf", "perceptron", "beam", "no rules"],
+    ids=["hmm", "crf", "perceptron", "beam", "no rules", "rules left out", "semicrf"],
 )
 def test_conventions(learner, tmp_path):
     check_composite(learner, X, Y, tmp_path)
 
 
 def by_hand(model, x):
-    """Every output of one input with its score less penalties, by the model's scores and the violations alone."""
-    scores = model.scores([x])
-    outputs, values = enumerate_outputs(model._structure, scores, 0)
+    """All labels of one input with their score less penalties, by the model's scores and the violations alone."""
+    outputs, values = learner_kit.enumerate_labels(model, model.scores([x]), 0)
     rules = model._rules([x]).compiled
     for n, y in enumerate(outputs):
         degree = rules.violations(np.array(y, np.int32))[0]
@@ -130,9 +131,19 @@ def by_hand(model, x):
 SHORT = [x for x in X if len(x) <= 4][:8]
 
 
-@pytest.mark.parametrize("base", [HMM(), CRF(), CRF(order=2)], ids=["hmm", "crf", "order 2"])
-def test_predictions_under_local_rules_by_enumeration(base):
-    model = CCM(base, [*LOCAL, where(word.isin("run")).never("A").hard()]).fit(X, Y)
+# `transitions` that depend on the place are no sums over the parts of segments.
+BASES = {
+    "hmm": (HMM(), LOCAL),
+    "crf": (CRF(), LOCAL),
+    "order 2": (CRF(order=2), LOCAL),
+    "semicrf": (SemiCRF(), LOCAL[:3]),
+}
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_predictions_under_local_rules_by_enumeration(name):
+    base, local = BASES[name]
+    model = CCM(base, [*local, where(word.isin("run")).never("A").hard()]).fit(X, Y)
     ranked, chances, log_z = model.predict_kbest(SHORT, 4), model.predict_marginals(SHORT), model.log_partition(SHORT)
     for x, best, chance, z in zip(SHORT, ranked, chances, log_z, strict=True):
         outputs, values = by_hand(model, x)
@@ -148,9 +159,10 @@ def test_predictions_under_local_rules_by_enumeration(base):
         np.testing.assert_allclose(chance, expected, atol=1e-9)
 
 
+@pytest.mark.parametrize("base", [HMM(), SemiCRF()], ids=["hmm", "semicrf"])
 @pytest.mark.parametrize("method", ["exact", "program"])
-def test_predictions_under_any_rules_by_enumeration(method):
-    model = CCM(HMM(), [*LOCAL, *BEYOND], method=method).fit(X, Y)
+def test_predictions_under_any_rules_by_enumeration(base, method):
+    model = CCM(base, [*LOCAL, *BEYOND], method=method).fit(X, Y)
     found = model.infer(SHORT, 3)
     assert found.exact.all()
     assert found.searched.any()
@@ -169,6 +181,27 @@ def test_there_are_no_marginals_beyond_local_rules():
     left_out = CCM(CRF(), LOCAL).fit(X, Y)
     for one, other in zip(switched_off.predict_marginals(X), left_out.predict_marginals(X), strict=True):
         np.testing.assert_allclose(one, other)
+
+
+def test_what_is_local_depends_on_the_structure():
+    rule = (transitions("A", "Y", where=word.isdigit()) == 0).soft(1).named("apart")
+    assert len(CCM(CRF(), [rule]).fit(X, Y).predict_marginals(X)) == len(X)
+    with pytest.raises(NotSupported, match="no exact marginals under the rule 'apart'"):
+        CCM(SemiCRF(), [rule]).fit(X, Y).predict_marginals(X)
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_segments_without_segment_features_decode_as_a_chain(k):
+    """A SemiCRF without features of segments is a CRF, and stays one under rules."""
+    features = ["word", "word[-1]"]
+    rules = [rule.soft(1.5) for rule in (*LOCAL, *BEYOND)]
+    chain = CRF(features, solver="lbfgs", l2=0.3, tolerance=1e-7).fit(X, Y)
+    segments = SemiCRF(
+        features, begin_features=[], end_features=[], length=False, max_length=9, l2=0.3, tolerance=1e-7
+    ).fit(X, Y)
+    one, other = (CCM.around(model, rules).predict_kbest(X, k) for model in (chain, segments))
+    for left, right in zip(one, other, strict=True):
+        np.testing.assert_allclose([y.score for y in left], [y.score for y in right], atol=0.02)
 
 
 def test_rules_that_cost_nothing_change_nothing():

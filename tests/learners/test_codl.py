@@ -1,6 +1,6 @@
 """Constraint-driven learning: its objective, hard EM by hand, and what it takes."""
 
-from itertools import pairwise, product
+from itertools import groupby, pairwise, product
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from sidelight import (
     DataError,
     Infeasible,
     NotSupported,
+    SemiCRF,
     StructuredPerceptron,
     changes_only_after,
     check,
@@ -45,14 +46,17 @@ HALF = [y if i < 12 else None for i, y in enumerate(Y)]
         Codl(CRF(), RULES[:3], balance=0.9, k=2),
         Codl(StructuredPerceptron(), RULES, rules_at_prediction=False, iterations=2),
         Codl(HMM(), [], reading="hard"),
+        Codl(SemiCRF(), RULES),
     ],
-    ids=["hmm", "crf", "perceptron", "no rules"],
+    ids=["hmm", "crf", "perceptron", "no rules", "semicrf"],
 )
 def test_conventions(learner, tmp_path):
     check_composite(learner, X, Y, tmp_path)
 
 
-@pytest.mark.parametrize("base", [HMM(), CRF(), StructuredPerceptron()], ids=lambda base: type(base).__name__)
+@pytest.mark.parametrize(
+    "base", [HMM(), CRF(), StructuredPerceptron(), SemiCRF()], ids=lambda base: type(base).__name__
+)
 def test_learning_from_half_of_the_labels(base, tmp_path):
     model = Codl(base, RULES, iterations=3).fit(X, HALF)
     assert token_accuracy(Y, model.predict(X)) > 0.75
@@ -240,6 +244,30 @@ def test_rules_teach_what_labels_do_not():
         accuracy.append([model.score(references[80:], gold[80:]) for model in models])
     alone, hard_em, driven = np.mean(accuracy, axis=0)
     assert alone < hard_em < driven
+
+
+@pytest.mark.parametrize("max_length", [None, 2])
+def test_segments_from_rules_alone(max_length):
+    """With no label given, rules and chance label the first round, in segments no longer than allowed."""
+    rules = [starts_with("A").hard(), where(word.isdigit()).never("T").hard(), count("Y") >= 1]
+    long = [x for x in X if len(x) > 2]
+    model = Codl(SemiCRF(max_length=max_length), rules, iterations=3).fit(long, [None] * len(long))
+    assert model.base_ is None
+    assert all(labels[0] == "A" for labels in model.predict(long))
+    assert all(found.violations == 0 for found in check(rules[:2], long, model.predict(long)))
+    if max_length:
+        runs = [len(list(run)) for labels in model.predict(long) for _, run in groupby(labels)]
+        assert max(runs) <= max_length
+
+
+def test_hard_em_with_segments_by_hand():
+    """Without rules and labels of weight zero, a round is: label the pool by the last model, and learn from that."""
+    model = SemiCRF(classes=["A", "T", "Y"]).fit(X[:12], Y[:12])
+    for rounds in (1, 2):
+        model = SemiCRF(classes=["A", "T", "Y"]).fit(X[12:], model.predict(X[12:]))
+        learner = Codl(SemiCRF(), balance=0.0, iterations=rounds).fit(X, HALF)
+        np.testing.assert_allclose(learner.scores(X).unary, model.scores(X).unary, atol=1e-9)
+        assert learner.predict(X) == model.predict(X)
 
 
 @pytest.mark.parametrize(

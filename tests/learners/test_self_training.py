@@ -3,7 +3,18 @@
 import numpy as np
 import pytest
 
-from sidelight import CRF, GOOD, HMM, DataError, NotSupported, SelfTraining, StructuredPerceptron, load, token_accuracy
+from sidelight import (
+    CRF,
+    GOOD,
+    HMM,
+    DataError,
+    NotSupported,
+    SelfTraining,
+    SemiCRF,
+    StructuredPerceptron,
+    load,
+    token_accuracy,
+)
 from tests import learner_kit
 from tests.learners.samples import as_sparse, labelled
 from tests.learners.test_ccm import check_composite
@@ -14,7 +25,12 @@ HALF = [y if i < 12 else None for i, y in enumerate(Y)]
 
 @pytest.mark.parametrize(
     "learner",
-    [SelfTraining(HMM()), SelfTraining(CRF(), threshold=0.5, iterations=2), SelfTraining(StructuredPerceptron())],
+    [
+        SelfTraining(HMM()),
+        SelfTraining(CRF(), threshold=0.5, iterations=2),
+        SelfTraining(StructuredPerceptron()),
+        SelfTraining(SemiCRF(), iterations=2),
+    ],
     ids=str,
 )
 def test_conventions(learner, tmp_path):

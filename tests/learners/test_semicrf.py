@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from sidelight import CRF, DataError, SemiCRF, generate_references
+from sidelight import CRF, DataError, SemiCRF, generate_references, load
 from sidelight.features.segments import SegmentEncoder
 from sidelight.scorers.segments import SegmentScorer
 from sidelight.solvers.lbfgs import duality_gap
@@ -162,3 +162,14 @@ def test_top_weights_tell_where_in_a_segment():
     told = SemiCRF(["word"]).fit(X, y).top_weights(1000)
     assert {t.split(" with ")[0] for t, _, _ in told if " with " in t} == {"begins", "ends"}
     assert all(label == "A" for _, label, _ in SemiCRF(["word"]).fit(X, y).top_weights(9, "A"))
+
+
+def test_labels_that_the_data_lack(tmp_path):
+    X, y = labelled()
+    model = SemiCRF(classes=["A", "B", "T", "Y"]).fit(X, y)
+    assert model.classes_ == ["A", "B", "T", "Y"]
+    assert model.predict_marginals(X[:1])[0].shape == (len(X[0]), 4)
+    model.save(tmp_path / "m")
+    assert load(tmp_path / "m").predict(X) == model.predict(X)
+    with pytest.raises(DataError, match="classes must be different labels"):
+        SemiCRF(classes=["A", "A", "T", "Y"]).fit(X, y)

@@ -10,6 +10,7 @@ import numpy as np
 
 from sidelight import (
     ChainParts,
+    SegmentParts,
     all_of,
     any_of,
     before,
@@ -242,14 +243,66 @@ def chain_score(scores, i, y):
     return float(total)
 
 
+def random_segment_scores(rng, X, *, forbidden=0.0, whole=False, longest=3, differ=False):
+    """As `random_scores`, for segmentations; neighbours that `differ` are never two segments of one label."""
+    offsets = np.concatenate(([0], np.cumsum([len(x) for x in X])))
+    n, L = int(offsets[-1]), len(LABELS)
+
+    def draw(*shape):
+        values = rng.integers(-2, 3, size=shape).astype(float) if whole else 2 * rng.normal(size=shape)
+        return np.where(rng.random(shape) < forbidden, -np.inf, values)
+
+    pair = np.where(np.eye(L, dtype=bool) & differ, -np.inf, draw(L, L))
+    return SegmentParts.of(
+        offsets, draw(n, L), pair, draw(L, longest),
+        opens=draw(n, L), closes=draw(n, L), start=draw(L), end=draw(L),
+    )  # fmt: skip
+
+
+def segment_score(scores, i, y):
+    """The score of codes y of sequence i, segment by segment."""
+    p = scores.offsets[i]
+    cuts = [t for t, code in enumerate(y) if code % 2] + [len(y)]
+    total = scores.start[y[0] // 2] + scores.end[y[-1] // 2]
+    for a, b in pairwise(cuts):
+        c = y[a] // 2
+        if b - a > scores.length.shape[1]:
+            return -np.inf
+        total += scores.opens[p + a, c] + scores.closes[p + b - 1, c] + scores.length[c, b - a - 1]
+        total += scores.unary[p + a : p + b, c].sum()
+        total += scores.pair[y[a - 1] // 2, c] if a > 0 else 0.0
+    return float(total)
+
+
+def segmentations(n):
+    """Every output of n tokens, in codes."""
+    for labels in product(range(len(LABELS)), repeat=n):
+        for marks in product((0, 1), repeat=n - 1):
+            begins = (1, *marks)
+            if all(begins[t] or labels[t] == labels[t - 1] for t in range(1, n)):
+                yield tuple(2 * c + b for c, b in zip(labels, begins, strict=True))
+
+
+def scored_outputs(scores, i, n):
+    """Every output of sequence i: as the structure writes it, its labels, and its score."""
+    if isinstance(scores, SegmentParts):
+        for y in segmentations(n):
+            yield y, tuple(code // 2 for code in y), segment_score(scores, i, y)
+    else:
+        for y in product(range(len(LABELS)), repeat=n):
+            yield y, y, chain_score(scores, i, y)
+
+
 def every_output(scores, i, x, rules, penalty):
     """Every output of sequence i (as numbers) with its score less penalties, best first; those of -inf left out."""
     found = []
-    for y in product(range(len(LABELS)), repeat=len(x)):
-        total = chain_score(scores, i, y)
-        for (_, degree), rho in zip(rules, penalty, strict=True):
-            missed_by = degree(x, [LABELS[c] for c in y])
+    degrees = {}
+    for output, labels, total in scored_outputs(scores, i, len(x)):
+        if labels not in degrees:
+            names = [LABELS[c] for c in labels]
+            degrees[labels] = [degree(x, names) for _, degree in rules]
+        for missed_by, rho in zip(degrees[labels], penalty, strict=True):
             total -= rho * missed_by if missed_by > 0 and rho > 0 else 0.0
         if total > -np.inf:
-            found.append((total, y))
+            found.append((total, output))
     return sorted(found, reverse=True)

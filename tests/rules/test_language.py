@@ -301,3 +301,29 @@ def test_conditions_join_with_columns():
     assert repr(parse_rule("where(word.isdigit() & first).label('A')")) == (
         "where(all_of(word.isdigit(), first)).label('A')"
     )
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        lambda a, b: a.hard() | b,
+        lambda a, b: a | b.soft(2),
+        lambda a, b: a & b.expected(),
+        lambda a, b: a.soft() >> b,
+        lambda a, b: a >> b.hard(),
+        lambda a, b: ~a.hard(),
+        lambda a, b: ~(a | b).hard(),
+        lambda a, b: (a & b).soft(1) | b,
+    ],
+)
+def test_parts_of_a_formula_have_no_reading(formula):
+    a, b = count("A") >= 1, count("B") >= 1
+    with pytest.raises(DataError, match="stands inside a formula and cannot have a reading of its own; give one to"):
+        formula(a, b)
+
+
+def test_parts_of_a_formula_have_no_name():
+    with pytest.raises(DataError, match="cannot have a name of its own; give one to the formula"):
+        (count("A") >= 1).named("some") | (count("B") >= 1)
+    rule = ((count("A") >= 1) | (count("B") >= 1)).hard().named("some")
+    assert (rule.title, rule.reading.kind) == ("some", "hard")

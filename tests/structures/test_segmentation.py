@@ -208,3 +208,23 @@ def test_bad_scores_and_outputs_are_refused():
             Segmentation().score(good, np.array(output, np.int32))
     with pytest.raises(Infeasible, match="sequence 1 has no output"):
         Segmentation().argmax(SegmentParts.of(np.array([0, 1, 2]), [[0, 0], [-np.inf, -np.inf]], pair, length))
+
+
+def test_mixed_scores():
+    """The score of an output is mixed; one that is too long for either has none, unless the other has no weight."""
+    rng = np.random.default_rng(0)
+    one, other = (random_scores(rng, [4, 2], longest=longest, forbid=0.1) for longest in (4, 2))
+    for weight in (0.0, 0.3, 1.0):
+        mixed = one.mix(other, weight)
+        for i in range(2):
+            a, b, c = (parts.sequences(i, i + 1) for parts in (one, other, mixed))
+            flat = replace(a, **{name: np.zeros_like(getattr(a, name)) for name in TABLES})
+            for y in Segmentation().support(flat, 0):
+                left, right, got = (Segmentation().score(s, np.array(y, np.int32))[0] for s in (a, b, c))
+                expected = left if weight == 1 else right if weight == 0 else weight * left + (1 - weight) * right
+                np.testing.assert_allclose(got, expected)
+
+
+def test_labels_of_tokens():
+    codes = np.array([[1, 0, 5, 3, 3], [-1, -1, -1, 1, 0]], np.int32)
+    np.testing.assert_array_equal(Segmentation().token_labels(codes), [[0, 0, 2, 1, 1], [-1, -1, -1, 0, 0]])

@@ -76,11 +76,8 @@ def command(
 
 def _least_certain(learner: Any, tokens: Any, labels: list[str]) -> int:
     """The token whose label is least probable, were there no rules."""
-    from sidelight.structures.chain import Chain
+    from sidelight.learners.base import StructuredLearner
 
-    if hasattr(learner, "penalties_"):
-        table = Chain(1).marginals(learner.scores([tokens])).parts.unary
-    else:
-        table = learner.predict_marginals([tokens])[0]
+    table = StructuredLearner.predict_marginals(learner, [tokens])[0]
     number = {label: k for k, label in enumerate(learner.classes_)}
     return min(range(len(labels)), key=lambda t: float(table[t, number[labels[t]]]))

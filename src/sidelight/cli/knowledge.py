@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from sidelight.cli.parameters import CLASSES, can_be_base, divide_settings, make_learner
+from sidelight.cli.parameters import divide_settings, make_learner
 from sidelight.cli.reading import Reader, Sequences
 from sidelight.errors import DataError, Infeasible
 
@@ -36,7 +36,7 @@ class Knowledge:
     ) -> Any:
         """The base learner, with whatever learns from rules and unlabelled sequences around it."""
         wrapper = self.wrapper
-        self._check(base)
+        self._check()
         if wrapper is None:
             return make_learner(base, options, settings, quiet=quiet, jobs=jobs)
         mine, others = divide_settings(wrapper, base, settings)
@@ -50,11 +50,7 @@ class Knowledge:
         given = {"reading": self.reading, "balance": self.balance, "iterations": self.iterations}
         return make_learner(wrapper, given, mine, quiet=quiet, jobs=jobs, **fixed)
 
-    def _check(self, base: str) -> None:
-        if self.wrapper and not can_be_base(base):
-            able = " and ".join(name for name in CLASSES if can_be_base(name))
-            message = f"rules and unlabelled data do not go with the learner {base}, but with {able}"
-            raise typer.BadParameter(message, param_hint="--learner")
+    def _check(self) -> None:
         if self.rules and self.wrapper not in ("ccm", "codl"):
             raise typer.BadParameter(f"{self.wrapper} has no use for rules; codl has", param_hint="--semi")
         for flag, value, needs, there in (
@@ -88,7 +84,7 @@ class Knowledge:
         from sidelight.supervision import label_set
 
         known = {*label_set(sequences.y), *filter(None, (self.labels or "").split(","))}
-        named = {label: rule for rule in getattr(learner, "rules", ()) for label in labels_named([rule])}
+        named = {label: rule for rule in getattr(learner, "rules", None) or () for label in labels_named([rule])}
         unknown = sorted(named.keys() - known)
         if unknown:
             rule, label = named[unknown[0]].title, unknown[0]

@@ -79,11 +79,6 @@ def divide_settings(wrapper: str, base: str, settings: Sequence[str]) -> tuple[l
     return mine, [s for s, name in zip(settings, names, strict=True) if name not in only]
 
 
-def can_be_base(name: str) -> bool:
-    """Whether rules and unlabelled data can be put around this learner: it can be told all labels, and is a chain."""
-    return "classes" in _known_parameters(name)
-
-
 def _learner_class(name: str) -> Any:
     import sidelight
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,7 +12,9 @@ from ..features.templates import sequence_offsets
 from ..kernels.compiling import Floats, Ints, Longs
 from ..rules.automata import Automaton, compile_rules
 from ..rules.language import Reading, Rule
-from ..structures.chain import ChainParts
+from ..structures.protocol import Charge, RuledParts
+
+R = TypeVar("R", bound=RuledParts)
 
 
 @dataclass(frozen=True)
@@ -85,53 +87,47 @@ class WeighedRules:
     compiled: CompiledRules
     penalty: Floats
 
-    @cached_property
-    def split(self) -> tuple[list[int], list[int]]:
-        """Numbers of the local automata and of the others, leaving out those without a penalty."""
-        used = [k for k, p in enumerate(self.penalty) if p > 0]
-        automata = self.compiled.automata
-        return [k for k in used if automata[k].local], [k for k in used if not automata[k].local]
+    def keep(self, numbers: Sequence[int]) -> "WeighedRules":
+        """Some of the automata."""
+        automata, owner = self.compiled.automata, self.compiled.owner
+        some = replace(
+            self.compiled, automata=tuple(automata[k] for k in numbers), owner=tuple(owner[k] for k in numbers)
+        )
+        return WeighedRules(some, self.penalty[list(numbers)])
 
-    @cached_property
-    def searched(self) -> tuple[Stacked, Floats]:
-        """The automata that are not local, stacked, and their penalties."""
-        _, rest = self.split
-        return stack([self.compiled.automata[k] for k in rest], self.compiled.labels), self.penalty[rest]
+    def sequence(self, index: int) -> "WeighedRules":
+        """The same rules on one sequence."""
+        return WeighedRules(self.compiled.sequences(index, index + 1), self.penalty)
 
-    def fold(self, scores: ChainParts) -> ChainParts:
-        """θ - ρA for every local rule: the same outputs get the same scores, less these rules' penalties."""
-        local, _ = self.split
-        unary, end = scores.unary.copy(), scores.end.copy()
-        heads = scores.offsets[:-1]
-        inner = np.ones(len(unary), bool)
-        inner[heads] = False
-        kinds, shifts = [scores.pair_type], []
-        for k in local:
+    def fold(self, scores: R) -> "tuple[R, WeighedRules]":
+        """θ - ρA for every rule that is a sum over the parts of these scores, and the rules that are left.
+
+        Rules without a penalty are neither. The same outputs get the same scores, less the folded rules' penalties.
+        """
+        charges, left = [], []
+        for k in np.flatnonzero(self.penalty > 0).tolist():
             m = self.compiled.automata[k]
-            cost = times(self.penalty[k], m.degree[0][m.events])
-            unary[heads] -= cost[m.kind[heads], -1]
-            if (cost[:, :-1] == cost[:, :1]).all():
-                unary[inner] -= cost[m.kind[inner], 0]
-            else:
-                kinds.append(m.kind)
-                shifts.append(cost[:, :-1])
-            end -= times(self.penalty[k], m.final[0])
-        if not shifts:
-            return replace(scores, unary=unary, end=end)
-        combined, types = np.unique(np.stack(kinds, axis=1), axis=0, return_inverse=True)
-        pair = scores.pair[combined[:, 0]]
-        for column, shift in enumerate(shifts, start=1):
-            pair = pair - shift[combined[:, column]]
-        return replace(scores, unary=unary, end=end, pair=pair, pair_type=types.ravel().astype(np.int32))
+            if m.local:
+                cost = times(self.penalty[k], m.degree[0][m.events])
+                charge = Charge(m.kind, cost, times(self.penalty[k], m.final[0]))
+                if scores.takes(charge):
+                    charges.append(charge)
+                    continue
+            left.append(k)
+        return scores.charge(charges), self.keep(left)
+
+    @cached_property
+    def stacked(self) -> Stacked:
+        """The automata in the kernels' layout."""
+        return stack(self.compiled.automata, self.compiled.labels)
 
     def cost(self, labels: Ints) -> Floats:
-        """Penalty of the rules that are not local, for one output per sequence."""
+        """Penalty of one output per sequence, given as labels of tokens."""
         from ..kernels import search
 
-        stacked, penalty = self.searched
-        out = np.zeros((len(self.compiled.offsets) - 1, len(penalty)))
-        search.count_violations(self.compiled.offsets, labels, *stacked.at(slice(None)), out)
-        total: Floats = times(penalty, out).sum(axis=1)
+        out = np.zeros((len(self.compiled.offsets) - 1, len(self.penalty)))
+        search.count_violations(self.compiled.offsets, labels, *self.stacked.at(slice(None)), out)
+        total: Floats = times(self.penalty, out).sum(axis=1)
         return total
 
 

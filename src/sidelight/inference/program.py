@@ -1,8 +1,8 @@
-"""Integer programs for chains under rules, solved by HiGHS.
+"""Integer programs for any polytope under rules, solved by HiGHS.
 
-Variables: one per (token, label), one per (token, label before, label), and for every automaton the flow of its run,
-one per (token, state, event); all in [0, 1], the first ones whole. Rows: one label per token, pairs agree with their
-labels, events of an automaton agree with the pairs, its flow is conserved. Penalties are the costs of the flow.
+Variables: those of the structure's polytope, and for every automaton the flow of its run, one per (token, state,
+event); all in [0, 1], the choices of the polytope whole. Rows: those of the polytope; events of an automaton agree with
+the steps from label to label, its flow is conserved. Penalties are the costs of the flow.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import SidelightError
 from ..kernels.compiling import Floats, Ints, Longs
 from ..rules.automata import Automaton
-from ..structures.chain import ChainParts
+from ..structures.lattice import Polytope
 
 
 @dataclass
@@ -46,43 +46,38 @@ class _Builder:
         self.rows.append((low, high, unique[keep].astype(np.int32), total[keep]))
 
 
-def solve_chain(scores: ChainParts, automata: Sequence[Automaton], penalty: Floats, k: int = 1) -> tuple[Ints, Floats]:
-    """The k best outputs of one sequence: labels (k, n), scores (k,); -1 and -inf where there are fewer."""
-    n, L = scores.unary.shape
+def solve(outputs: Polytope, automata: Sequence[Automaton], penalty: Floats, k: int = 1) -> tuple[Ints, Floats]:
+    """The k best outputs of n tokens: outputs (k, n), scores (k,); -1 and -inf where there are fewer."""
     build = _Builder()
-    unary = scores.unary.copy()
-    unary[0] += scores.start
-    unary[-1] += scores.end
-    token = build.variables(unary)
-    pair = build.variables(scores.pair[scores.pair_type[1:]])
-    for t in range(n):
-        build.row(1, 1, token[t])
-    for t in range(1, n):
-        for c in range(L):
-            build.row(0, 0, pair[t - 1, :, c], token[t, c : c + 1])
-            build.row(0, 0, pair[t - 1, c], token[t - 1, c : c + 1])
+    build.variables(outputs.scores)
+    for value, plus, minus in outputs.rows:
+        build.row(value, value, plus, minus)
     for automaton, rho in zip(automata, penalty, strict=True):
-        _add_automaton(build, automaton, rho, token, pair)
-    labels, values = np.full((k, n), -1, np.int32), np.full(k, -np.inf)
+        _add_automaton(build, automaton, rho, outputs)
+    n = int(outputs.steps[:, 0].max(initial=0)) + 1
+    found, values = np.full((k, n), -1, np.int32), np.full(k, -np.inf)
     for rank in range(k):
-        answer = _run(build, token)
+        answer = _run(build, outputs.choices)
         if answer is None:
             break
-        labels[rank], values[rank] = answer
-        build.row(-np.inf, n - 1, token[np.arange(n), labels[rank]])
-    return labels, values
+        chosen, values[rank] = answer
+        found[rank] = outputs.read(chosen)
+        build.row(-np.inf, len(chosen) - 1, chosen)
+    return found, values
 
 
-def _add_automaton(build: _Builder, m: Automaton, rho: float, token: Longs, pair: Longs) -> None:
-    n, L = token.shape
+def _add_automaton(build: _Builder, m: Automaton, rho: float, outputs: Polytope) -> None:
+    n = len(m.kind)
     states, events = m.after.shape
     price = np.where(m.degree > 0, -rho * m.degree, 0.0) if rho < np.inf else np.where(m.degree > 0, -np.inf, 0.0)
     flow = build.variables(np.broadcast_to(price, (n, states, events)))
+    token, before, label, variable = outputs.steps.T
+    seen = token * events + m.events[m.kind[token], before, label]
+    order = np.argsort(seen, kind="stable")
+    parts = np.split(variable[order], np.searchsorted(seen[order], np.arange(1, n * events)))
     for t in range(n):
-        seen = m.events[m.kind[t]]
         for e in range(events):
-            parts = token[0][seen[L] == e] if t == 0 else pair[t - 1][seen[:L] == e]
-            build.row(0, 0, flow[t, :, e], parts)
+            build.row(0, 0, flow[t, :, e], parts[t * events + e])
         for s in range(states):
             if t == 0:
                 here = 1.0 if s == m.initial else 0.0
@@ -94,12 +89,12 @@ def _add_automaton(build: _Builder, m: Automaton, rho: float, token: Longs, pair
         last = build.variables(cost)
         for s in range(states):
             build.row(0, 0, last[s], flow[n - 1][m.after == s])
-        for c in range(L):
-            build.row(0, 0, last[:, c], token[n - 1, c : c + 1])
+        for c in range(last.shape[1]):
+            build.row(0, 0, last[:, c], outputs.last[outputs.last[:, 0] == c, 1])
 
 
-def _run(build: _Builder, token: Longs) -> tuple[Ints, float] | None:
-    """Solve; the labels and their score, or None if there is no output."""
+def _run(build: _Builder, choices: int) -> tuple[Longs, float] | None:
+    """Solve; the numbers of the choices made and their score, or None if there is no output."""
     import highspy
 
     lengths = [len(index) for _, _, index, _ in build.rows]
@@ -115,9 +110,8 @@ def _run(build: _Builder, token: Longs) -> tuple[Ints, float] | None:
     model.a_matrix_.start_ = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
     model.a_matrix_.index_ = np.concatenate([index for _, _, index, _ in build.rows])
     model.a_matrix_.value_ = np.concatenate([value for *_, value in build.rows])
-    whole = np.zeros(build.columns, bool)
-    whole[token.ravel()] = True
-    model.integrality_ = [highspy.HighsVarType.kInteger if w else highspy.HighsVarType.kContinuous for w in whole]
+    whole, free = highspy.HighsVarType.kInteger, highspy.HighsVarType.kContinuous
+    model.integrality_ = [whole] * choices + [free] * (build.columns - choices)
     solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("threads", 1)
@@ -130,6 +124,5 @@ def _run(build: _Builder, token: Longs) -> tuple[Ints, float] | None:
         return None
     if status != highspy.HighsModelStatus.kOptimal:
         raise SidelightError(f"the integer program ended with {solver.modelStatusToString(status)}")
-    solution = np.array(solver.getSolution().col_value)
-    labels = solution[token].argmax(axis=1).astype(np.int32)
-    return labels, float(solver.getInfo().objective_function_value)
+    solution = np.array(solver.getSolution().col_value[:choices])
+    return np.flatnonzero(solution > 0.5), float(solver.getInfo().objective_function_value)

@@ -1,11 +1,15 @@
-"""Automata over chains: counting violations, and best-first search for the best outputs under rules.
+"""Automata over label sequences: counting violations, and best-first search for the best outputs under rules.
+
+Scores are those of a lattice (`structures.lattice`): unary u, opens and closes (n, L), pair (types, L, L), types (n,),
+length (longest, L). A chain is the case of segments of one token. Outputs are written as 2 * label, plus one where a
+segment begins.
 
 Automata of a batch are stacked into padded arrays: kinds (R, tokens), events (R, kinds, L + 1, L), after and degree
-(R, states, events), final (R, states, L), initial (R,), sizes (R,) the numbers of states. A joint state is one integer
-with a digit for every automaton. A node of the search is (position, label, joint state); its estimate is the score so
-far less penalties plus a completion that ignores the rules but pays Lagrangian prices for the counters. It is never
-too low, so the first complete output taken from the heap is the best (A*, section 3.1.2 and Theorem 1 of Chang 2011;
-the prices make the estimate so close that few nodes are left).
+(R, states, events), final (R, states, L), initial (R,), sizes (R,) the numbers of states. They step token by token. A
+joint state is one integer with a digit for every automaton. A node of the search is (last token of a segment, its
+label, joint state); its estimate is the score so far less penalties plus a completion that ignores the rules but pays
+Lagrangian prices for the counters. It is never too low, so the first complete output taken from the heap is the best
+(A*, section 3.1.2 and Theorem 1 of Chang 2011; the prices make the estimate so close that few nodes are left).
 """
 
 import numpy as np
@@ -16,6 +20,8 @@ from .hashing import slot_of
 FOUND, EMPTY, LIMIT = 0, 1, 2
 # Subgradient steps before a search.
 ROUNDS = 40
+# Nodes made for each one that may be expanded, or as many as there are labels.
+MADE = 20
 
 
 @kernel
@@ -70,39 +76,69 @@ def largest_gain(amount: Floats, price: Floats) -> float:
 @inner
 def completions(
     u: Floats,
+    opens: Floats,
+    closes: Floats,
     pair: Floats,
     types: Ints,
-    end: Floats,
+    length: Floats,
     kinds: Ints,
     events: Ints,
     amount: Floats,
     price: Floats,
+    within: Floats,
+    begun: Floats,
     best: Floats,
 ) -> None:
-    """best[t, c]: the highest priced score of what can follow label c at position t, rules aside."""
+    """best[t, c]: the highest priced score of what can follow a segment of label c that ends at t, rules aside.
+
+    within[t, c]: the priced score of a further token t of a segment; begun[t, c]: the highest priced score of a segment
+    that begins at t and of what follows it, but for the price of its first step.
+    """
     n, L = u.shape
+    longest = len(length)
     gain = largest_gain(amount, price)
-    for c in range(L):
-        best[n - 1, c] = end[c]
-    for t in range(n - 2, -1, -1):
-        table = pair[types[t + 1]]
+    for t in range(1, n if longest > 1 else 1):
+        for c in range(L):
+            within[t, c] = u[t, c] - step_price(t, c, c, kinds, events, amount, price)
+    for t in range(n - 1, -1, -1):
         for a in range(L):
-            high = -np.inf
-            for c in range(L):
-                v = table[a, c] + u[t + 1, c] + best[t + 1, c]
-                if v + gain > high:
-                    v -= step_price(t + 1, a, c, kinds, events, amount, price)
-                    high = v if v > high else high
+            high = 0.0 if t == n - 1 else -np.inf
+            if t < n - 1:
+                table = pair[types[t + 1]]
+                for c in range(L):
+                    v = table[a, c] + begun[t + 1, c]
+                    if v + gain > high:
+                        v -= step_price(t + 1, a, c, kinds, events, amount, price)
+                        high = v if v > high else high
             best[t, a] = high
+        for c in range(L):
+            _, begun[t, c] = best_segment(t, c, u, opens, closes, length, within, best)
+
+
+@inner
+def best_segment(
+    t: int, c: int, u: Floats, opens: Floats, closes: Floats, length: Floats, within: Floats, best: Floats
+) -> tuple[int, float]:
+    """Tokens of the best segment of label c that begins at t, and its priced score with what follows."""
+    n = len(u)
+    total = opens[t, c] + u[t, c]
+    size, high = 1, total + closes[t, c] + length[0, c] + best[t, c]
+    for m in range(1, min(len(length), n - t)):
+        total += within[t + m, c]
+        v = total + closes[t + m, c] + length[m, c] + best[t + m, c]
+        if v > high:
+            size, high = m + 1, v
+    return size, high
 
 
 @inner
 def price_rules(
     u: Floats,
+    opens: Floats,
+    closes: Floats,
     pair: Floats,
     types: Ints,
-    start: Floats,
-    end: Floats,
+    length: Floats,
     kinds: Ints,
     events: Ints,
     after: Ints,
@@ -127,29 +163,33 @@ def price_rules(
     R = len(price)
     trial, best_bound, best_value = np.zeros(R), np.inf, -np.inf
     labels, gradient = np.empty(n, np.int32), np.empty(R)
-    work = np.empty((n, L))
+    work, within, begun = np.empty((n, L)), np.empty((n, L)), np.empty((n, L))
     for attempt in range(rounds):
-        completions(u, pair, types, end, kinds, events, amount, trial, work)
-        bound, y = -np.inf, 0
-        for c in range(L):
-            v = u[0, c] + start[c] + work[0, c] - step_price(0, L, c, kinds, events, amount, trial)
-            if v > bound:
-                bound, y = v, c
-        if bound == -np.inf:
-            return
+        completions(u, opens, closes, pair, types, length, kinds, events, amount, trial, within, begun, work)
+        gain = largest_gain(amount, trial)
+        t, before, value, bound = 0, L, 0.0, -np.inf
+        while t < n:  # follow the best priced output
+            label, highest = 0, -np.inf
+            for c in range(L):
+                v = begun[t, c] if t == 0 else pair[types[t], before, c] + begun[t, c]
+                if v + gain > highest:
+                    v -= step_price(t, before, c, kinds, events, amount, trial)
+                    if v > highest:
+                        label, highest = c, v
+            if highest == -np.inf:
+                return
+            if t == 0:
+                bound = highest
+            else:
+                value += pair[types[t], before, label]
+            size, _ = best_segment(t, label, u, opens, closes, length, within, work)
+            value += opens[t, label] + closes[t + size - 1, label] + length[size - 1, label]
+            for at in range(t, t + size):
+                labels[at] = label
+                value += u[at, label]
+            t, before = t + size, label
         for r in range(R):
             bound += trial[r] * slack[r, initial[r]]
-        labels[0] = y
-        gain = largest_gain(amount, trial)
-        for t in range(1, n):
-            table, target, highest = pair[types[t]], 0, -np.inf
-            for c in range(L):
-                v = table[y, c] + u[t, c] + work[t, c]
-                if v + gain > highest:
-                    v -= step_price(t, y, c, kinds, events, amount, trial)
-                    if v > highest:
-                        target, highest = c, v
-            labels[t] = y = target
         if bound < best_bound:
             best_bound = bound
             for r in range(R):
@@ -157,11 +197,7 @@ def price_rules(
             for t in range(n):
                 for c in range(L):
                     ahead[t, c] = work[t, c]
-        value, before, norm = end[labels[n - 1]] + start[labels[0]], L, 0.0
-        for t in range(n):
-            value += u[t, labels[t]]
-            if t > 0:
-                value += pair[types[t], labels[t - 1], labels[t]]
+        norm = 0.0
         for r in range(R):
             state, total, before = initial[r], 0.0, L
             gradient[r] = -slack[r, initial[r]]
@@ -310,13 +346,26 @@ def final_cost(joint: int, label: int, final: Floats, sizes: Longs, penalty: Flo
     return cost
 
 
+@inner
+def write_output(node: int, n: int, L: int, place: Longs, parent: Longs, out: Ints) -> None:
+    """The output that ends with a node, segment by segment from the back."""
+    while node >= 0:
+        last, c = place[node] // L, place[node] % L
+        node = parent[node]
+        first = place[node] // L + 1 if node >= 0 else 0
+        for t in range(first, last + 1):
+            out[t] = 2 * c
+        out[first] += 1
+
+
 @kernel
 def best_first(
     u: Floats,
+    opens: Floats,
+    closes: Floats,
     pair: Floats,
     types: Ints,
-    start: Floats,
-    end: Floats,
+    length: Floats,
     kinds: Ints,
     events: Ints,
     after: Ints,
@@ -331,20 +380,22 @@ def best_first(
     low: Floats,
     high: Floats,
     limit: int,
-    labels: Ints,
+    outputs: Ints,
     scores: Floats,
 ) -> tuple[int, int, int, float]:
     """The k best outputs of one sequence; returns (status, outputs found, nodes expanded, bound on what is left).
 
-    labels: (k, n); scores: (k,). The completion that estimates a node is priced for the counters (`price_rules`), and
-    what a node's state still allows is added: never too low, and consistent from node to node. Each (position, label,
-    joint state) is expanded at most k times, which is enough since what follows depends on nothing else.
+    outputs: (k, n); scores: (k,). The completion that estimates a node is priced for the counters (`price_rules`), and
+    what a node's state still allows is added: never too low, and consistent from node to node. Each (last token, label,
+    joint state) is expanded at most k times, which is enough since what follows depends on nothing else. Search stops
+    after `limit` nodes expanded, or when so many more are made that memory would run out.
     """
     n, L = u.shape
+    longest = len(length)
     ahead, price = np.full((n, L), -np.inf), np.zeros(len(sizes))
     price_rules(
-        u, pair, types, start, end, kinds, events, after, degree, final, initial, penalty, amount, slack, low, high,
-        ROUNDS, price, ahead,
+        u, opens, closes, pair, types, length, kinds, events, after, degree, final, initial, penalty, amount, slack,
+        low, high, ROUNDS, price, ahead,
     )  # fmt: skip
     room = 1024
     place, parent, joints, value = (
@@ -356,82 +407,80 @@ def best_first(
     heap_value, heap_node = np.empty(room), np.empty(room, np.int64)
     slots, seen, filled = np.full(1024, -1, np.int64), np.zeros(1024, np.int64), 0
     nodes, size, expanded, found = 0, 0, 0, 0
-    first: int = 0
+    joint: int = 0
     base: int = 1
     for r in range(len(sizes)):
-        first += initial[r] * base
+        joint += initial[r] * base
         base *= sizes[r]
-    for c in range(L):
-        if u[0, c] + start[c] + ahead[0, c] == -np.inf:
-            continue
-        joint, cost, allowance = step_all(first, 0, L, c, kinds, events, after, degree, sizes, penalty, slack, price)
-        g = u[0, c] + start[c] - cost
-        if g == -np.inf:
-            continue
-        place[nodes], parent[nodes], joints[nodes], value[nodes] = c, -1, joint, g
-        push(heap_value, heap_node, size, g + ahead[0, c] + allowance, nodes)
-        size += 1
-        nodes += 1
-    while size > 0 and found < k:
-        if expanded >= limit:
-            return LIMIT, found, expanded, heap_value[0]
-        estimate, node = heap_value[0], heap_node[0]
-        pop(heap_value, heap_node, size)
-        size -= 1
-        if place[node] < 0:  # a complete output
-            scores[found] = estimate
-            back = parent[node]
-            for t in range(n - 1, -1, -1):
-                labels[found, t] = place[back] % L
-                back = parent[back]
-            found += 1
-            continue
-        t, a, joint, g = place[node] // L, place[node] % L, joints[node], value[node]
-        if 2 * (filled + 1) > len(slots):
-            slots, seen = grow_table(slots, seen)
-        times = visits((joint * n + t) * L + a, slots, seen)
-        if times == 0:
-            filled += 1
-        if times >= k:
-            continue
-        expanded += 1
-        if nodes + L + 1 > len(place):
+    node, t, a, g = -1, -1, L, 0.0  # the empty prefix
+    while True:
+        most = L * min(longest, n - 1 - t) + 1
+        while nodes + most > len(place):
             place, parent, joints, value = doubled(place), doubled(parent), doubled(joints), doubled_floats(value)
-        if size + L + 1 > len(heap_value):
+        while size + most > len(heap_value):
             heap_value, heap_node = doubled_floats(heap_value), doubled(heap_node)
         if t == n - 1:
-            v = g + end[a] - final_cost(joint, a, final, sizes, penalty)
+            v = g - final_cost(joint, a, final, sizes, penalty)
             if v > -np.inf:
                 place[nodes], parent[nodes] = -1, node
                 push(heap_value, heap_node, size, v, nodes)
                 size += 1
                 nodes += 1
-            continue
-        table = pair[types[t + 1]]
-        for c in range(L):
-            v = g + table[a, c] + u[t + 1, c]
-            if v + ahead[t + 1, c] == -np.inf:
+        for c in range(L if t < n - 1 else 0):
+            v = g + opens[t + 1, c]
+            if t >= 0:
+                v += pair[types[t + 1], a, c]
+            moved, before = joint, a
+            for m in range(min(longest, n - 1 - t)):
+                at = t + 1 + m
+                v += u[at, c]
+                if v == -np.inf or (longest == 1 and ahead[at, c] == -np.inf):
+                    break
+                moved, cost, allowance = step_all(
+                    moved, at, before, c, kinds, events, after, degree, sizes, penalty, slack, price
+                )
+                before = c
+                v -= cost
+                if v == -np.inf:
+                    break
+                whole = v + closes[at, c] + length[m, c]
+                if whole + ahead[at, c] > -np.inf:
+                    place[nodes], parent[nodes], joints[nodes], value[nodes] = at * L + c, node, moved, whole
+                    push(heap_value, heap_node, size, whole + ahead[at, c] + allowance, nodes)
+                    size += 1
+                    nodes += 1
+        while size > 0 and found < k:  # the next node to expand
+            if expanded >= limit or nodes >= max(L, MADE) * limit:
+                return LIMIT, found, expanded, heap_value[0]
+            estimate, node = heap_value[0], heap_node[0]
+            pop(heap_value, heap_node, size)
+            size -= 1
+            if place[node] < 0:  # a complete output
+                scores[found] = estimate
+                write_output(parent[node], n, L, place, parent, outputs[found])
+                found += 1
                 continue
-            moved, cost, allowance = step_all(
-                joint, t + 1, a, c, kinds, events, after, degree, sizes, penalty, slack, price
-            )
-            v -= cost
-            if v == -np.inf:
-                continue
-            place[nodes], parent[nodes], joints[nodes], value[nodes] = (t + 1) * L + c, node, moved, v
-            push(heap_value, heap_node, size, v + ahead[t + 1, c] + allowance, nodes)
-            size += 1
-            nodes += 1
-    return (FOUND if found > 0 else EMPTY), found, expanded, -np.inf
+            t, a, joint, g = place[node] // L, place[node] % L, joints[node], value[node]
+            if 2 * (filled + 1) > len(slots):
+                slots, seen = grow_table(slots, seen)
+            times = visits((joint * n + t) * L + a, slots, seen)
+            if times == 0:
+                filled += 1
+            if times < k:
+                expanded += 1
+                break
+        else:
+            return (FOUND if found > 0 else EMPTY), found, expanded, -np.inf
 
 
 @kernel
 def beam_search(
     u: Floats,
+    opens: Floats,
+    closes: Floats,
     pair: Floats,
     types: Ints,
-    start: Floats,
-    end: Floats,
+    length: Floats,
     kinds: Ints,
     events: Ints,
     after: Ints,
@@ -442,59 +491,66 @@ def beam_search(
     penalty: Floats,
     k: int,
     width: int,
-    labels: Ints,
+    outputs: Ints,
     scores: Floats,
 ) -> int:
     """As `best_first`, but only the `width` best prefixes of each length are kept; returns nodes expanded.
 
-    Prefixes are ranked by score so far less penalties plus the best completion without rules.
+    Prefixes are ranked by score so far less penalties plus the best completion without rules. Those that end at one
+    token are a heap with the worst on top, until it is their turn to be expanded.
     """
     n, L = u.shape
     ahead, free, nothing = np.empty((n, L)), np.zeros(len(sizes)), np.zeros((len(sizes), after.shape[1]))
-    completions(u, pair, types, end, kinds, events, nothing, free, ahead)
+    within, begun = np.empty((n, L)), np.empty((n, L))
+    completions(u, opens, closes, pair, types, length, kinds, events, nothing, free, within, begun, ahead)
     width = max(width, k)
-    back, last = np.empty((n, width), np.int64), np.empty((n, width), np.int64)
-    joint, value = np.empty(width, np.int64), np.empty(width)
-    fresh_joint, fresh_value = np.empty(width * L, np.int64), np.empty(width * L)
-    estimate = np.empty(width * L)
-    alive, expanded = 1, 0
-    joint[0], value[0] = 0, 0.0
+    place, parent = np.empty(n * width, np.int64), np.empty(n * width, np.int64)
+    joint, value = np.empty(n * width, np.int64), np.empty(n * width)
+    worst, slot, alive = np.empty((n, width)), np.empty((n, width), np.int64), np.zeros(n, np.int64)
+    first: int = 0
     base: int = 1
     for r in range(len(sizes)):
-        joint[0] += initial[r] * base
+        first += initial[r] * base
         base *= sizes[r]
-    for t in range(n):
-        for j in range(alive):
+    expanded = 0
+    for t in range(-1, n - 1):
+        for j in range(1 if t < 0 else alive[t]):
             expanded += 1
-            a = L if t == 0 else last[t - 1, j]
+            node = -1 if t < 0 else t * width + j
+            a, g = (L, 0.0) if t < 0 else (place[node] % L, value[node])
             for c in range(L):
-                v = value[j] + u[t, c]
-                v += start[c] if t == 0 else pair[types[t], a, c]
-                moved, cost, _ = step_all(
-                    joint[j], t, a, c, kinds, events, after, degree, sizes, penalty, nothing, free
-                )
-                v -= cost
-                fresh_joint[j * L + c], fresh_value[j * L + c] = moved, v
-                estimate[j * L + c] = -(v + ahead[t, c])
-        order = np.argsort(estimate[: alive * L], kind="mergesort")
-        kept = 0
-        for o in order:
-            if kept == width or estimate[o] == np.inf:
-                break
-            back[t, kept], last[t, kept] = o // L, o % L
-            kept += 1
-        for j in range(kept):
-            joint[j], value[j] = fresh_joint[back[t, j] * L + last[t, j]], fresh_value[back[t, j] * L + last[t, j]]
-        alive = kept
-    for j in range(alive):
-        value[j] += end[last[n - 1, j]] - final_cost(joint[j], last[n - 1, j], final, sizes, penalty)
-    order = np.argsort(-value[:alive], kind="mergesort")
-    for rank in range(min(k, alive)):
-        at = order[rank]
-        if value[at] == -np.inf:
+                v = g + opens[t + 1, c]
+                if t >= 0:
+                    v += pair[types[t + 1], a, c]
+                moved, before = first if t < 0 else joint[node], a
+                for m in range(min(len(length), n - 1 - t)):
+                    at = t + 1 + m
+                    moved, cost, _ = step_all(
+                        moved, at, before, c, kinds, events, after, degree, sizes, penalty, nothing, free
+                    )
+                    before = c
+                    v += u[at, c] - cost
+                    whole = v + closes[at, c] + length[m, c]
+                    estimate = whole + ahead[at, c]
+                    if estimate == -np.inf or (alive[at] == width and -estimate >= worst[at, 0]):
+                        continue
+                    if alive[at] == width:
+                        new = slot[at, 0]
+                        pop(worst[at], slot[at], width)
+                        alive[at] -= 1
+                    else:
+                        new = at * width + alive[at]
+                    push(worst[at], slot[at], alive[at], -estimate, new)
+                    alive[at] += 1
+                    place[new], parent[new], joint[new], value[new] = at * L + c, node, moved, whole
+    last = (n - 1) * width
+    for j in range(last, last + alive[n - 1]):
+        value[j] -= final_cost(joint[j], place[j] % L, final, sizes, penalty)
+    order = np.argsort(-value[last : last + alive[n - 1]], kind="mergesort")
+    for rank in range(min(k, len(order))):
+        node = last + order[rank]
+        if value[node] == -np.inf:
             break
-        scores[rank] = value[at]
-        for t in range(n - 1, -1, -1):
-            labels[rank, t] = last[t, at]
-            at = back[t, at]
+        scores[rank] = value[node]
+        write_output(node, n, L, place, parent, outputs[rank])
     return expanded

@@ -4,7 +4,7 @@ A learner adds its parameters, `fit`, and `_chain_scores`, the scores of every p
 structure than the chain derives from `StructuredLearner`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Integral, Real
@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError
 from ..features.encoded import Encoded, Encoder, State
-from ..kernels.compiling import Floats, Ints
+from ..kernels.compiling import Floats, Ints, Longs
 from ..metrics import token_accuracy
 from ..structures.chain import Chain, ChainParts
 from ..structures.protocol import Parts, Structure
@@ -98,17 +98,22 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
     classes_: list[str]
 
     @property
+    def _family(self) -> Callable[[int], Structure[P]]:
+        """What makes the structure, given the number of threads."""
+        raise NotImplementedError
+
+    @property
     def _structure(self) -> Structure[P]:
         """What can be predicted."""
-        raise NotImplementedError
+        return self._family(self.n_jobs)
 
     def _part_scores(self, encoded: Encoded) -> P:
         """Scores θ of every part."""
         raise NotImplementedError
 
-    def _label_numbers(self, outputs: Ints) -> Ints:
-        """The label of every token of outputs as the structure writes them."""
-        return outputs
+    def _unary_scores(self, offsets: Longs, unary: Floats) -> P:
+        """Scores of single labels alone, as before anything is learned; unary: (tokens, labels)."""
+        raise NotImplementedError
 
     def _models(self) -> dict[str, Any]:
         """Fitted learners inside this one, by attribute; a model file keeps them too."""
@@ -190,7 +195,7 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
         scores = self._part_scores(encoded)
         outputs = self._structure.argmax(scores).labels
         chance = self._structure.marginals(scores).parts.unary[t]
-        label = int(self._label_numbers(outputs)[t])
+        label = int(self._structure.token_labels(outputs)[t])
         others = [c for c in np.argsort(-chance, kind="stable") if c != label]
         rival = int(others[0]) if others else label
         evidence = [
@@ -215,7 +220,7 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
 
     def _split(self, outputs: Ints, scores: P) -> list[list[str]]:
         """Flat outputs as lists of names."""
-        names = np.array(self.classes_, object)[self._label_numbers(outputs)].tolist()
+        names = np.array(self.classes_, object)[self._structure.token_labels(outputs)].tolist()
         edges = scores.offsets.tolist()
         return [names[a:b] for a, b in pairwise(edges)]
 
@@ -249,11 +254,14 @@ class SequenceLearner(StructuredLearner[ChainParts]):
         raise NotImplementedError
 
     @property
-    def _structure(self) -> Chain:
-        return Chain(self.n_jobs)
+    def _family(self) -> type[Chain]:
+        return Chain
 
     def _part_scores(self, encoded: Encoded) -> ChainParts:
         return self._chain_scores(encoded)
+
+    def _unary_scores(self, offsets: Longs, unary: Floats) -> ChainParts:
+        return ChainParts.of(offsets, unary, np.zeros((unary.shape[1], unary.shape[1])))
 
     def _reasons(self, encoded: Encoded, scores: ChainParts, labels: Ints, t: int) -> list[tuple[str, Floats]]:
         rows = []

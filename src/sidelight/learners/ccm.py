@@ -19,19 +19,18 @@ from ..inference.constrained import Constrained, Method, best_outputs
 from ..kernels.compiling import Floats, Ints
 from ..rules.automata import labels_named
 from ..rules.language import Reading, Rule
-from ..structures.chain import ChainParts
 from ..supervision import Signal, encode_targets, kind_of, label_set, learns_from
-from .base import Explanation, Scored, SequenceLearner
-from .mixture import check_input, fit_on
+from .base import Explanation, Scored
+from .mixture import Around, check_input, fit_on
 
 
-class RuleLearner(SequenceLearner):
+class RuleLearner(Around):
     """What learners with rules share: prediction under the rules.
 
     A subclass gives `scores(X)`, `classes_`, and `penalties_`, one per rule.
     """
 
-    rules: Sequence[Rule]
+    rules: Sequence[Rule] | None
     reading: Literal["hard", "soft"]
     method: Method
     beam: int
@@ -52,7 +51,7 @@ class RuleLearner(SequenceLearner):
         """The k best outputs under the rules, with what is known of their exactness, as arrays."""
         check_is_fitted(self, "penalties_")
         rules = self._rules(X)
-        return best_outputs(self.scores(X), rules, k=k, method=self.method, beam=self.beam, n_jobs=self.n_jobs)
+        return best_outputs(self._structure, self.scores(X), rules, k=k, method=self.method, beam=self.beam)
 
     def predict(self, X: Any) -> list[list[str]]:
         """The best label sequence of each input under the rules."""
@@ -83,16 +82,15 @@ class RuleLearner(SequenceLearner):
         """log Σ exp(score less penalties), under rules that are sums over parts."""
         return self._structure.marginals(self._folded(X)).log_partition
 
-    def _folded(self, X: Any) -> ChainParts:
+    def _folded(self, X: Any) -> Any:
         check_is_fitted(self, "penalties_")
-        rules = self._rules(X)
-        _, rest = rules.split
-        if rest:
-            title = rules.compiled.automata[rest[0]].title
+        folded, rest = self._rules(X).fold(self.scores(X))
+        if rest.compiled.automata:
+            title = rest.compiled.automata[0].title
             raise NotSupported(
                 f"there are no exact marginals under the rule {title!r}; leave it out, or ask the base model"
             )
-        return rules.fold(self.scores(X))
+        return folded
 
     def encode(self, X: Any) -> Encoded:
         """Not offered: rules read the tokens themselves."""
@@ -147,7 +145,7 @@ class CCM(RuleLearner):
     def __init__(
         self,
         base: Any,
-        rules: Sequence[Rule] = (),
+        rules: Sequence[Rule] | None = None,
         *,
         reading: Literal["hard", "soft"] = "soft",
         method: Method = "exact",
@@ -189,8 +187,7 @@ class CCM(RuleLearner):
     def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
         self.penalties_ = arrays["penalties"]
 
-    def scores(self, X: Any) -> ChainParts:
+    def scores(self, X: Any) -> Any:
         """The base model's scores."""
         check_is_fitted(self, "penalties_")
-        scores: ChainParts = self.base_.scores(X)
-        return scores
+        return self.base_.scores(X)

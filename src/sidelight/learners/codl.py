@@ -14,16 +14,14 @@ import numpy as np
 
 from ..errors import DataError
 from ..features.encoded import State
-from ..features.templates import sequence_offsets
 from ..inference.compiled import CompiledRules, WeighedRules, learn_penalties, penalties, times
 from ..inference.constrained import Constrained, Method, best_outputs
 from ..kernels.compiling import Floats, Ints
 from ..progress import progress
 from ..rules.language import Rule
-from ..structures.chain import ChainParts
 from ..supervision import Signal, encode_targets, learns_from
 from .ccm import RuleLearner, count_penalties
-from .mixture import Mixture, fit_on, mix_scores, split_known
+from .mixture import Mixture, fit_on, split_known
 
 # Penalty of a rule whose penalty is to be learned, before anything was.
 _UNLEARNED = 10.0
@@ -63,7 +61,7 @@ class Codl(Mixture, RuleLearner):
     def __init__(
         self,
         base: Any,
-        rules: Sequence[Rule] = (),
+        rules: Sequence[Rule] | None = None,
         *,
         reading: Literal["hard", "soft"] = "soft",
         balance: float = 0.5,
@@ -134,14 +132,14 @@ class Codl(Mixture, RuleLearner):
         before: Ints | None = None
         with progress("CoDL", self.iterations, self.verbose) as tell:
             for iteration in range(1, self.iterations + 1):
-                scores = self._mixed(constant, driven, weight, pool, classes)
+                scores = self._mixed(constant, driven, weight, pool, len(classes))
                 found = best_outputs(
-                    scores, rules.weigh(current), k=self.k, method=self.method, beam=self.beam, n_jobs=self.n_jobs
+                    self._structure, scores, rules.weigh(current), k=self.k, method=self.method, beam=self.beam
                 )
                 objective = float(found.scores[:, 0].sum())
                 if driven is not None and hasattr(driven, "log_prior"):
                     objective += driven.log_prior()
-                labels = found.labels[0]
+                labels = self._structure.token_labels(found.labels[0])
                 changed = len(labels) if before is None else int((labels != before).sum())
                 violated = float(rules.violations(labels).sum())
                 trace.append(CodlStep(iteration, objective, violated, changed))
@@ -160,31 +158,20 @@ class Codl(Mixture, RuleLearner):
             return first
         return penalties(self._rule_list(), self._default(), np.full(len(self._rule_list()), _UNLEARNED))
 
-    def _mixed(self, constant: Any, driven: Any, weight: float, pool: list[Any], classes: list[str]) -> ChainParts:
-        if driven is None:
-            return constant if constant is not None else self._noise(pool, len(classes))
-        scores: ChainParts = driven.scores(pool)
-        return scores if constant is None else mix_scores(constant, scores, weight)
-
-    def _noise(self, pool: list[Any], labels: int) -> ChainParts:
-        """Scores to begin with where nothing was learned: the rules decide, and chance where they are silent."""
-        offsets = sequence_offsets(pool)
-        rng = np.random.default_rng(self.random_state)
-        return ChainParts.of(offsets, rng.uniform(size=(int(offsets[-1]), labels)), np.zeros((labels, labels)))
-
     def _learn(
         self, pool: list[Any], found: Constrained, edges: list[int], rules: CompiledRules, classes: list[str]
     ) -> tuple[Any, Floats]:
         """Fit the base learner to the outputs found, and count their violations."""
         names = np.array(classes, object)
         X, y = [], []
-        for row in found.labels:
+        rows = self._structure.token_labels(found.labels)
+        for row in rows:
             words = names[np.maximum(row, 0)].tolist()
             for x, a, b in zip(pool, edges[:-1], edges[1:], strict=True):
                 if row[a] >= 0:
                     X.append(x)
                     y.append(words[a:b])
-        learned = learn_penalties(rules.violations(found.labels[0]).sum(axis=0), len(found.labels[0]))
+        learned = learn_penalties(rules.violations(rows[0]).sum(axis=0), len(rows[0]))
         return fit_on(self.base, X, y, classes), penalties(self._rule_list(), self._default(), learned)
 
     def _state(self) -> State:

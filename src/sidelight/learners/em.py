@@ -9,18 +9,15 @@ the model learned from them, as in `Codl`.
 from dataclasses import dataclass
 from typing import Any, Self
 
-import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError, NotSupported
 from ..features.encoded import Encoded, State
-from ..features.templates import sequence_offsets
 from ..progress import progress
-from ..structures.chain import ChainParts
 from ..supervision import Signal, label_set, learns_from
-from .base import Explanation, SequenceLearner
-from .mixture import Mixture, fit_on, mix_scores, split_known
+from .base import Explanation
+from .mixture import Mixture, fit_on, split_known
 
 
 @dataclass(frozen=True)
@@ -32,7 +29,7 @@ class EMStep:
 
 
 @learns_from(Signal.FULL, Signal.NOTHING)
-class EM(Mixture, SequenceLearner):
+class EM(Mixture):
     """Soft EM on a generative base learner.
 
     Parameters
@@ -94,11 +91,7 @@ class EM(Mixture, SequenceLearner):
         constant = None if base is None or not pool else base.scores(pool)
         with progress("EM", self.iterations, self.verbose) as tell:
             for iteration in range(1, self.iterations + 1 if pool else 1):
-                if driven is None:
-                    scores = self._noise(pool, len(classes)) if constant is None else constant
-                else:
-                    scores = driven.scores(pool)
-                    scores = scores if constant is None else mix_scores(constant, scores, weight)
+                scores = self._mixed(constant, driven, weight, pool, len(classes))
                 marginals = self._structure.marginals(scores)
                 objective = float(marginals.log_partition.sum())
                 objective += driven.log_prior() if driven is not None else 0.0
@@ -106,11 +99,6 @@ class EM(Mixture, SequenceLearner):
                 tell(iteration, f"objective {objective:.1f}")
                 driven = clone(self.base).fit_expected(pool, marginals.parts, classes)
         return driven, trace
-
-    def _noise(self, pool: list[Any], labels: int) -> ChainParts:
-        offsets = sequence_offsets(pool)
-        rng = np.random.default_rng(self.random_state)
-        return ChainParts.of(offsets, rng.uniform(size=(int(offsets[-1]), labels)), np.zeros((labels, labels)))
 
     def _state(self) -> State:
         return {"weight": self.weight_, "trace": [[s.iteration, s.objective] for s in self.trace_]}, {}

@@ -1,36 +1,18 @@
-"""What the semi-supervised learners share: a model from labelled data and one from the rest, mixed."""
+"""What learners around others share: the base learner's structure, and two models, mixed."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError
 from ..features.choose import kind_of as input_kind
-from ..kernels.compiling import Floats
-from ..structures.chain import ChainParts
+from ..features.templates import sequence_offsets
+from ..kernels.compiling import Floats, Longs
 from ..supervision import Signal, check_lengths, kind_of, label_set, require
-
-
-def mix_scores(first: ChainParts, second: ChainParts, weight: float) -> ChainParts:
-    """weight * first + (1 - weight) * second: for linear models the scores of the mixed weights."""
-
-    def mix(a: Floats, b: Floats) -> Floats:
-        if weight in (0.0, 1.0):  # -inf times zero is no number
-            return a if weight == 1.0 else b
-        return weight * a + (1 - weight) * b
-
-    triple = first.triple if first.triple is None or second.triple is None else mix(first.triple, second.triple)
-    return replace(
-        first,
-        unary=mix(first.unary, second.unary),
-        pair=mix(first.pair, second.pair),
-        start=mix(first.start, second.start),
-        end=mix(first.end, second.end),
-        triple=triple,
-    )
+from .base import StructuredLearner
 
 
 def fit_on(base: Any, X: Any, y: Any, classes: Sequence[str]) -> Any:
@@ -59,9 +41,24 @@ def split_known(learner: Any, X: Any, y: Any) -> tuple[list[int], list[Any]]:
     return known, [X[i] for i in range(len(X)) if kind_of(y[i]) is Signal.NOTHING]
 
 
-class Mixture:
+class Around(StructuredLearner[Any]):
+    """A learner around a base learner, with its structure."""
+
+    base: Any
+
+    @property
+    def _family(self) -> Callable[[int], Any]:
+        family: Callable[[int], Any] = self.base._family
+        return family
+
+    def _unary_scores(self, offsets: Longs, unary: Floats) -> Any:
+        return self.base._unary_scores(offsets, unary)
+
+
+class Mixture(Around):
     """Scores of two models: `base_` with weight `weight_`, and `driven_`; either may be None."""
 
+    random_state: int
     base_: Any
     driven_: Any
     weight_: float
@@ -69,8 +66,21 @@ class Mixture:
     def _models(self) -> dict[str, Any]:
         return {"base_": getattr(self, "base_", None), "driven_": getattr(self, "driven_", None)}
 
-    def scores(self, X: Any) -> ChainParts:
+    def scores(self, X: Any) -> Any:
         """β times the scores of the supervised model plus 1 - β times those of the other."""
         check_is_fitted(self, "classes_")
-        models: list[ChainParts] = [m.scores(X) for m in (self.base_, self.driven_) if m is not None]
-        return models[0] if len(models) == 1 else mix_scores(models[0], models[1], self.weight_)
+        models = [m.scores(X) for m in (self.base_, self.driven_) if m is not None]
+        return models[0] if len(models) == 1 else models[0].mix(models[1], self.weight_)
+
+    def _mixed(self, constant: Any, driven: Any, weight: float, pool: list[Any], labels: int) -> Any:
+        """Scores of the pool: those of the supervised model mixed with those of the other; chance without any."""
+        if driven is None:
+            return self._noise(pool, labels) if constant is None else constant
+        scores = driven.scores(pool)
+        return scores if constant is None else constant.mix(scores, weight)
+
+    def _noise(self, pool: list[Any], labels: int) -> Any:
+        """Scores to begin with where nothing was learned."""
+        offsets = sequence_offsets(pool)
+        rng = np.random.default_rng(self.random_state)
+        return self._unary_scores(offsets, rng.uniform(size=(int(offsets[-1]), labels)))

@@ -8,14 +8,13 @@ from sklearn.utils.validation import check_is_fitted
 from ..errors import DataError
 from ..features.encoded import Encoded, State
 from ..progress import progress
-from ..structures.chain import ChainParts
 from ..supervision import Signal, label_set, learns_from
-from .base import Explanation, SequenceLearner
-from .mixture import fit_on, split_known
+from .base import Explanation
+from .mixture import Around, fit_on, split_known
 
 
 @learns_from(Signal.FULL, Signal.NOTHING)
-class SelfTraining(SequenceLearner):
+class SelfTraining(Around):
     """Self-training on any base learner.
 
     Parameters
@@ -75,11 +74,10 @@ class SelfTraining(SequenceLearner):
         self.base_, self.classes_, self.kept_ = model, classes, tuple(kept)
         return self
 
-    def scores(self, X: Any) -> ChainParts:
+    def scores(self, X: Any) -> Any:
         """The last model's scores."""
         check_is_fitted(self, "base_")
-        scores: ChainParts = self.base_.scores(X)
-        return scores
+        return self.base_.scores(X)
 
     def encode(self, X: Any) -> Encoded:
         """X as flat arrays for the last model."""

@@ -1,6 +1,7 @@
 """Semi-Markov conditional random fields (Sarawagi & Cohen 2004)."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil
 from numbers import Integral
@@ -19,7 +20,7 @@ from ..scorers.segments import SegmentScorer
 from ..solvers import lbfgs
 from ..solvers.certificate import Step
 from ..solvers.losses import LogLoss
-from ..structures.segmentation import Segmentation, SegmentParts, Segments, labels_of, runs
+from ..structures.segmentation import Segmentation, SegmentParts, Segments, runs
 from ..supervision import Signal, learns_from
 from .base import StructuredLearner, require_number
 from .linear import _length
@@ -57,6 +58,7 @@ class SemiCRF(StructuredLearner[SegmentParts]):
     min_count : rarer attributes are dropped.
     boundaries : whether first and last labels have weights.
     all_weights : weights for all (attribute, label) pairs, not only for those observed.
+    classes : all labels, where y may lack some.
     verbose : progress bar on a terminal, log lines elsewhere.
     n_jobs : threads; -1 is every core.
 
@@ -85,6 +87,7 @@ class SemiCRF(StructuredLearner[SegmentParts]):
         min_count: int = 1,
         boundaries: bool = True,
         all_weights: bool = False,
+        classes: Sequence[str] | None = None,
         verbose: bool = False,
         n_jobs: int = -1,
     ) -> None:
@@ -100,6 +103,7 @@ class SemiCRF(StructuredLearner[SegmentParts]):
         self.min_count = min_count
         self.boundaries = boundaries
         self.all_weights = all_weights
+        self.classes = classes
         self.verbose = verbose
         self.n_jobs = n_jobs
 
@@ -109,7 +113,7 @@ class SemiCRF(StructuredLearner[SegmentParts]):
         encoder = SegmentEncoder.choose(
             X, self.features, self.begin_features, self.end_features, self.min_count, self.n_jobs
         )
-        classes, targets = self._read_targets([_length(i, x) for i, x in enumerate(X)], y)
+        classes, targets = self._read_targets([_length(i, x) for i, x in enumerate(X)], y, self.classes)
         encoded = encoder.fit_transform(X)
         outputs = runs(encoded.offsets, targets.labels)
         scorer = SegmentScorer.observed(
@@ -176,8 +180,15 @@ class SemiCRF(StructuredLearner[SegmentParts]):
         return self.scorer_.longest
 
     @property
-    def _structure(self) -> Segmentation:
-        return Segmentation(self.n_jobs)
+    def _family(self) -> type[Segmentation]:
+        return Segmentation
+
+    def _unary_scores(self, offsets: Longs, unary: Floats) -> SegmentParts:
+        labels = unary.shape[1]
+        whole = int(np.diff(offsets).max(initial=1))
+        longest = whole if self.max_length is None or labels == 1 else min(self.max_length, whole)
+        pair = np.where(np.eye(labels, dtype=bool), -np.inf, 0.0)
+        return SegmentParts.of(offsets, unary, pair, np.zeros((labels, longest)))
 
     def _part_scores(self, encoded: Encoded) -> SegmentParts:
         for place in ("first", "last"):
@@ -185,9 +196,6 @@ class SemiCRF(StructuredLearner[SegmentParts]):
                 self._require_attributes(getattr(encoded, place), len(getattr(self.scorer_, place).pointer) - 1)
         self._require_attributes(encoded, len(self.scorer_.token.pointer) - 1)
         return self.scorer_.scores(encoded, self.weights_, self.n_jobs)
-
-    def _label_numbers(self, outputs: Ints) -> Ints:
-        return labels_of(outputs)
 
     def _reasons(self, encoded: Encoded, scores: SegmentParts, outputs: Ints, t: int) -> list[tuple[str, Floats]]:
         """What speaks for the label of the segment that holds token t, as rows over labels for the whole segment.

@@ -1,9 +1,9 @@
-"""Rules compiled for chains: every rule becomes small automata that read labels from left to right.
+"""Rules compiled: every rule becomes small automata that read the labels of tokens from left to right.
 
 An automaton sees an *event* at every token, given by the kind of position (which conditions hold there) and by the
 labels of the token and of the one before; it moves from state to state and counts violations. A count with a bound is
 a counter that stops where more does not matter; logic is the product of counters. An automaton with one state is a
-*local* rule: its violations are a sum over parts and fold into the scores.
+*local* rule: its violations are a sum over steps from label to label, which fold into the scores of parts that take it.
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ class Automaton:
 
     @property
     def local(self) -> bool:
-        """Whether the violations are a sum over parts."""
+        """Whether the violations are a sum over steps from one label to the next."""
         return len(self.after) == 1
 
 

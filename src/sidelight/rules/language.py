@@ -184,6 +184,7 @@ class Rule:
         return Logic("any", (self, _rule(other)))
 
     def __rshift__(self, other: "Rule") -> "Logic":
+        _bare(self)
         return Logic("any", (~self, _rule(other)), text=f"({self.body()}) >> ({_rule(other).body()})")
 
     def __invert__(self) -> "Rule":
@@ -222,6 +223,7 @@ class Comparison(Rule):
     text: str = ""
 
     def __invert__(self) -> "Rule":
+        _bare(self)
         if self.corpus:
             raise DataError(f"{self.body()} is about the corpus and cannot be negated")
         text = f"~({self.body()})"
@@ -251,7 +253,12 @@ class Logic(Rule):
     parts: tuple[Rule, ...]
     text: str = ""
 
+    def __post_init__(self) -> None:
+        for part in self.parts:
+            _bare(part)
+
     def __invert__(self) -> "Rule":
+        _bare(self)
         return Logic("any" if self.kind == "all" else "all", tuple(~part for part in self.parts))
 
     def body(self) -> str:
@@ -288,6 +295,15 @@ class Before(Rule):
     def body(self) -> str:
         """For example "before('author', 'title')"."""
         return f"before({self.earlier.as_one()}, {self.later.as_one()})"
+
+
+def _bare(part: Rule) -> None:
+    """A formula is one rule with one reading, so its parts have none."""
+    if part.reading is not None or part.name:
+        what = "name" if part.reading is None else "reading"
+        raise DataError(
+            f"{part!r} stands inside a formula and cannot have a {what} of its own; give one to the formula"
+        )
 
 
 def _rule(value: Any) -> Rule:

@@ -6,7 +6,7 @@
 The triple scores make the chain one of order two.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, Infeasible
+from ..errors import DataError, Infeasible, NotSupported
 from ..kernels.compiling import Floats, Ints, Longs
-from .protocol import Best, Marginals, Ranked
+from .lattice import Lattice
+from .protocol import Best, Charge, Marginals, Ranked
 
 # Entropies keep the arc marginals of this many tokens at a time.
 _ENTROPY_BLOCK = 2000
@@ -171,6 +172,57 @@ class ChainParts:
                 total += float(product_of(mine, theirs).sum())
         return total
 
+    def mix(self, other: "ChainParts", weight: float) -> "ChainParts":
+        """weight * these + (1 - weight) * the others, with both on the same batch and pair types."""
+        triple = self.triple
+        if triple is not None and other.triple is not None:
+            triple = mixed(triple, other.triple, weight)
+        return replace(
+            self,
+            unary=mixed(self.unary, other.unary, weight),
+            pair=mixed(self.pair, other.pair, weight),
+            start=mixed(self.start, other.start, weight),
+            end=mixed(self.end, other.end, weight),
+            triple=triple,
+        )
+
+    def takes(self, charge: Charge) -> bool:
+        """A chain has a part for every step."""
+        return True
+
+    def charge(self, charges: Sequence[Charge]) -> "ChainParts":
+        """Scores less charges; positions of the same kinds share a pair table."""
+        unary, end = self.unary.copy(), self.end.copy()
+        heads = self.offsets[:-1]
+        inner = np.ones(len(unary), bool)
+        inner[heads] = False
+        kinds, shifts = [self.pair_type], []
+        for one in charges:
+            unary[heads] -= one.step[one.kind[heads], -1]
+            if (one.step[:, :-1] == one.step[:, :1]).all():
+                unary[inner] -= one.step[one.kind[inner], 0]
+            else:
+                kinds.append(one.kind)
+                shifts.append(one.step[:, :-1])
+            end -= one.last
+        if not shifts:
+            return replace(self, unary=unary, end=end)
+        combined, types = np.unique(np.stack(kinds, axis=1), axis=0, return_inverse=True)
+        pair = self.pair[combined[:, 0]]
+        for column, shift in enumerate(shifts, start=1):
+            pair = pair - shift[combined[:, column]]
+        return replace(self, unary=unary, end=end, pair=pair, pair_type=types.ravel().astype(np.int32))
+
+    def lattice(self) -> Lattice:
+        """The scores as segments of one token."""
+        if self.triple is not None:
+            raise NotSupported("rules that are not local need a chain of order 1")
+        opens, closes = np.zeros_like(self.unary), np.zeros_like(self.unary)
+        opens[self.offsets[:-1]], closes[self.offsets[1:] - 1] = self.start, self.end
+        return Lattice(
+            self.offsets, self.unary, opens, closes, self.pair, self.pair_type, np.zeros((1, self.labels)), marked=False
+        )  # fmt: skip
+
     def arcs(self) -> Floats:
         """Arc scores in the kernels' layout: (2, types, B, labels, labels), see `kernels.chain`."""
         if self.triple is None:
@@ -186,6 +238,13 @@ def product_of(scores: Floats, mass: Floats) -> Floats:
     with np.errstate(invalid="ignore"):
         out: Floats = np.where(mass == 0, 0.0, scores * mass)
     return out
+
+
+def mixed(first: Floats, second: Floats, weight: float) -> Floats:
+    """weight * first + (1 - weight) * second; a weight of zero leaves out even -inf."""
+    if weight in (0.0, 1.0):
+        return first if weight == 1.0 else second
+    return weight * first + (1 - weight) * second
 
 
 @dataclass(frozen=True)
@@ -305,6 +364,10 @@ class Chain:
             lambda lo, hi: chain.sample_paths(lo, hi, *tables, draws, seed, labels), scores.offsets, self.n_jobs
         )
         return labels
+
+    def token_labels(self, outputs: Ints) -> Ints:
+        """Outputs are labels."""
+        return outputs
 
     def score(self, scores: ChainParts, labels: Ints) -> Floats:
         """θ·y of one output per sequence."""

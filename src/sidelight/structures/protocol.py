@@ -5,12 +5,27 @@ two questions about scores θ, `argmax` and `marginals`; the other calls follow 
 take a whole batch.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .lattice import Lattice
+
+
+@dataclass(frozen=True)
+class Charge:
+    """A cost for every step from one token's label to the next one's, and for every last label; inf forbids.
+
+    kind: (tokens,) int32 kind of position; step: (kinds, labels + 1, labels), for (kind, label before, label), with
+    `labels` as the label before the first token; last: (labels,).
+    """
+
+    kind: NDArray[np.int32]
+    step: NDArray[np.float64]
+    last: NDArray[np.float64]
 
 
 class Parts(Protocol):
@@ -39,6 +54,34 @@ class Parts(Protocol):
 
     def dot(self, other: Self) -> float:
         """Sum over all parts of the batch of the products; 0 times -inf is 0."""
+        ...
+
+    def mix(self, other: Self, weight: float) -> Self:
+        """weight * these + (1 - weight) * the others: for linear models the scores of the mixed weights."""
+        ...
+
+
+class RuledParts(Parts, Protocol):
+    """Parts that rules can speak about."""
+
+    def __len__(self) -> int:
+        """Number of inputs."""
+        ...
+
+    def sequences(self, first: int, last: int) -> Self:
+        """The parts of inputs first to last - 1."""
+        ...
+
+    def takes(self, charge: Charge) -> bool:
+        """Whether the charge is a sum over parts, so that scores can have it in them."""
+        ...
+
+    def charge(self, charges: Sequence[Charge]) -> Self:
+        """Scores less charges that they take."""
+        ...
+
+    def lattice(self) -> Lattice:
+        """The scores as labelled segments, for search and integer programs."""
         ...
 
 
@@ -103,6 +146,10 @@ class Structure(Protocol[P]):
 
     def sample(self, scores: P, draws: int, *, seed: int) -> NDArray[np.int32]:
         """Independent exact draws: (draws, tokens)."""
+        ...
+
+    def token_labels(self, outputs: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The label number of every token, from outputs as the structure writes them; -1 stays."""
         ...
 
     def score(self, scores: P, labels: NDArray[np.int32]) -> NDArray[np.float64]:

@@ -7,16 +7,18 @@ This is the segment model of Sarawagi & Cohen 2004 with scores kept factored, so
 not with segments. An output is one code per token, 2 * label + 1 where a segment begins and 2 * label elsewhere.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
 from ..kernels.compiling import Floats, Ints, Longs
-from .chain import product_of, require_feasible
-from .protocol import Best, Marginals, Ranked
+from .chain import mixed, product_of, require_feasible
+from .lattice import Lattice
+from .protocol import Best, Charge, Marginals, Ranked
 
 _TABLES = ("unary", "opens", "closes", "pair", "length", "start", "end")
 
@@ -204,6 +206,77 @@ class SegmentParts:
         """θ·μ over the whole batch; a forbidden part with no mass counts zero."""
         return sum(float(product_of(getattr(self, name), getattr(other, name)).sum()) for name in _TABLES)
 
+    def mix(self, other: "SegmentParts", weight: float) -> "SegmentParts":
+        """weight * these + (1 - weight) * the others; segments are as long as both allow."""
+        if weight in (0.0, 1.0):
+            return self if weight == 1.0 else other
+        most = min(self.longest, other.longest)
+        one, two = (replace(parts, length=parts.length[:, :most]) for parts in (self, other))
+        tables: dict[str, Any] = {n: mixed(getattr(one, n), getattr(two, n), weight) for n in _TABLES}
+        return replace(self, **tables)
+
+    def takes(self, charge: Charge) -> bool:
+        """Whether opening a segment costs the same after every label that may precede, or the same everywhere.
+
+        A step within a segment, which has two equal labels, can be forbidden only together with opening one there.
+        """
+        return _Steps.of(self, charge).fold
+
+    def charge(self, charges: Sequence[Charge]) -> "SegmentParts":
+        """Scores less charges: steps within a segment in `unary`, what opening one costs beyond that elsewhere."""
+        unary, opens, pair, end = self.unary.copy(), self.opens.copy(), self.pair.copy(), self.end.copy()
+        heads = self.offsets[:-1]
+        for one in charges:
+            steps = _Steps.of(self, one)
+            unary[heads] -= one.step[one.kind[heads], -1]
+            unary[steps.at] -= steps.within[one.kind[steps.at]]
+            finite = np.where(steps.within < np.inf, steps.within, 0.0)
+            more = np.where(steps.by_place, steps.opening, 0.0) - finite
+            opens[steps.at] -= np.where(steps.within < np.inf, more, 0.0)[one.kind[steps.at]]
+            pair -= np.where(steps.by_place, 0.0, steps.pair)
+            end -= one.last
+        return replace(self, unary=unary, opens=opens, pair=pair, end=end)
+
+    def lattice(self) -> Lattice:
+        """The scores with those of first and last labels among the ones of first and last tokens."""
+        offsets, unary, opens, closes, pair, length = _kernel_arguments(self)
+        types = np.zeros(len(unary), np.int32)
+        return Lattice(offsets, unary, opens, closes, pair[None], types, length, marked=True)
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """A charge on the steps behind first tokens: within a segment, and where one opens.
+
+    at: (tokens,) bool, not the first of a sequence; within: (kinds, labels), opening: (kinds, labels) least cost after
+    any label that may precede, inf if none may; by_place: (labels,) bool, that cost does not depend on the label
+    before; pair: (labels, labels) the cost of the first kind, 0 where a label may not precede; fold: whether parts can
+    have it.
+    """
+
+    at: NDArray[np.bool_]
+    within: Floats
+    opening: Floats
+    by_place: NDArray[np.bool_]
+    pair: Floats
+    fold: bool
+
+    @classmethod
+    def of(cls, scores: SegmentParts, charge: Charge) -> "_Steps":
+        at, may = np.ones(len(scores.unary), bool), scores.pair > -np.inf
+        at[scores.offsets[:-1]] = False
+        steps = charge.step[:, :-1]
+        within = np.diagonal(steps, axis1=1, axis2=2)
+        least = np.where(may, steps, np.inf).min(axis=1)
+        most = np.where(may, steps, -np.inf).max(axis=1)
+        used = np.unique(charge.kind[at])
+        by_place = (least >= most)[used].all(axis=0)
+        pairs = np.where(may, steps, 0.0)[used]
+        by_labels = (pairs == pairs[:1]).all(axis=(0, 1))
+        lawful = ((within < np.inf) | (least == np.inf))[used].all()
+        pair = pairs[0] if len(used) else np.zeros_like(scores.pair)
+        return cls(at, within, least, by_place, pair, bool((by_place | by_labels).all() and lawful))
+
 
 @dataclass(frozen=True)
 class Segmentation:
@@ -287,6 +360,10 @@ class Segmentation:
             self.n_jobs,
         )
         return outputs
+
+    def token_labels(self, outputs: Ints) -> Ints:
+        """The label of every token."""
+        return labels_of(outputs)
 
     def score(self, scores: SegmentParts, outputs: Ints) -> Floats:
         """θ·y of one output per sequence; -inf where a segment is longer than any allowed."""
