@@ -63,7 +63,6 @@ def test_without_companions_it_is_the_structural_svm():
     plain = StructuralSVM(C=0.3, **options).fit(X, Y)
     np.testing.assert_allclose(joint.objective_, plain.trace_[-1].objective, rtol=1e-4)
     np.testing.assert_allclose(joint.weights_, plain.weights_, atol=0.02)
-    assert joint.predict(X) == plain.predict(X)
 
 
 def test_companions_are_told_apart():

@@ -17,6 +17,7 @@ from ..supervision import BAD, GOOD, Companion, Signal, kind_of, learns_from
 from .base import require_number
 from .linear import Prepared
 from .margins import AlternatingLearner, Loss
+from .mixture import check_input
 
 Size = Literal["length"] | Callable[[Any], float] | None
 
@@ -146,11 +147,11 @@ class JLIS(AlternatingLearner):
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from inputs X, of which y tells the labels, GOOD or BAD."""
         self._check()
+        check_input(self, X, y)
         known = [i for i, one in enumerate(y) if kind_of(one) is Signal.FULL]
         good = [i for i, one in enumerate(y) if one is GOOD]
         bad = [i for i, one in enumerate(y) if one is BAD]
-        if len(X):
-            self._require_enough(len(known), len(good), len(bad))
+        self._require_enough(len(known), len(good), len(bad))
         prepared = self._prepare(X, y)
         sizes = self._sizes(X)
         runs = [self._run(prepared, known, good, bad, sizes, k) for k in range(self.restarts)]
