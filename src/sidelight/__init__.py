@@ -12,6 +12,7 @@ __version__ = "0.1.0.dev0"
 _HOME = {
     "CRF": "learners.crf",
     "HMM": "learners.hmm",
+    "Mira": "learners.mira",
     "SemiCRF": "learners.semicrf",
     "StructuredPerceptron": "learners.perceptron",
     "Chain": "structures.chain",
@@ -75,7 +76,7 @@ _HOME = {
     "Infeasible": "errors",
     "ModelFileError": "errors",
 }
-LEARNERS = ("HMM", "CRF", "StructuredPerceptron", "SemiCRF", "CCM", "Codl", "EM", "SelfTraining")
+LEARNERS = ("HMM", "CRF", "StructuredPerceptron", "Mira", "SemiCRF", "CCM", "Codl", "EM", "SelfTraining")
 __all__ = sorted([*_HOME, "LEARNERS", "__version__", "learners_by_name"])
 
 

@@ -42,7 +42,7 @@ class Signal(Enum):
 
 # Which learners can use which signal, whether imported or not; a test holds it to the learners' own `signals`.
 USERS: dict[Signal, tuple[str, ...]] = {
-    Signal.FULL: ("HMM", "CRF", "StructuredPerceptron", "SemiCRF", "CCM", "Codl", "EM", "SelfTraining"),
+    Signal.FULL: ("HMM", "CRF", "StructuredPerceptron", "Mira", "SemiCRF", "CCM", "Codl", "EM", "SelfTraining"),
     Signal.PARTIAL: ("CRF", "CCM"),
     Signal.NOTHING: ("Codl", "EM", "SelfTraining"),
     Signal.COMPANION: (),

@@ -3,7 +3,7 @@
 import pytest
 
 import sidelight
-from sidelight import CRF, HMM, SemiCRF, StructuredPerceptron, pos, word
+from sidelight import CRF, HMM, Mira, SemiCRF, StructuredPerceptron, pos, word
 from tests.learner_kit import check_learner
 from tests.learners.samples import FORMS, labelled
 
@@ -25,6 +25,10 @@ CASES = [
     (StructuredPerceptron(order=2, margin=1.0, random_state=3), "columns"),
     (StructuredPerceptron(epochs=3), "dicts"),
     (StructuredPerceptron(all_weights=True), "arrays"),
+    (Mira(), "words"),
+    (Mira(order=2, k=3, C=0.1, random_state=3), "columns"),
+    (Mira(k=1, epochs=3), "dicts"),
+    (Mira(C=float("inf"), boundaries=False), "sparse"),
 ]
 
 

@@ -15,6 +15,7 @@ class LearnerName(StrEnum):
     hmm = "hmm"
     semicrf = "semicrf"
     perceptron = "perceptron"
+    mira = "mira"
 
 
 class SemiName(StrEnum):
@@ -25,7 +26,7 @@ class SemiName(StrEnum):
     self_training = "self-training"
 
 
-CLASSES = {"crf": "CRF", "hmm": "HMM", "semicrf": "SemiCRF", "perceptron": "StructuredPerceptron"}
+CLASSES = {"crf": "CRF", "hmm": "HMM", "semicrf": "SemiCRF", "perceptron": "StructuredPerceptron", "mira": "Mira"}
 WRAPPERS = {"ccm": "CCM", "codl": "Codl", "em": "EM", "self-training": "SelfTraining"}
 
 # Options that are not called as the parameter they set, or that set several.

@@ -24,14 +24,15 @@ def bump_row(
     label: Ints,
     gold: int,
     guess: int,
+    step: float,
     w: Floats,
     late: Floats,
     clock: float,
 ) -> None:
-    """The weights of token t's attributes: up for the gold label, down for the guessed one."""
+    """The weights of token t's attributes: a step up for the gold label, down for the guessed one."""
     for n in range(indptr[t], indptr[t + 1]):
         a = indices[n]
-        value = values[n] if len(values) > 0 else 1.0
+        value = step * values[n] if len(values) > 0 else step
         for k in range(pointer[a], pointer[a + 1]):
             if label[k] == gold:
                 bump(w, late, k, value, clock)
@@ -126,7 +127,7 @@ def perceptron_pass(
         for t in range(n):
             if guess[t] != gold[p + t]:
                 wrong += 1
-                bump_row(indptr, indices, values, p + t, pointer, label, gold[p + t], guess[t], w, late, clock)
+                bump_row(indptr, indices, values, p + t, pointer, label, gold[p + t], guess[t], 1.0, w, late, clock)
         if wrong > 0:
             bump_tables(gold[p:q], 1.0, clock, places, w, late, arcs, start, end)
             bump_tables(guess[:n], -1.0, clock, places, w, late, arcs, start, end)
