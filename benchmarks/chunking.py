@@ -1,4 +1,4 @@
-"""CoNLL-2000 chunking: CRF, perceptron, MIRA, decoding and memory beside CRFsuite, with the same attributes and weights."""
+"""CoNLL-2000 chunking: CRF, perceptron, MIRA, decoding and memory beside CRFsuite; attributes and weights are equal."""
 
 import tempfile
 from collections.abc import Callable
