@@ -26,6 +26,7 @@ from .weight_exchange import attribute_numbers, weights_as
 
 L2 = 0.5
 A_THIRD = 1 / 3
+# Asked of the test set; dev is easier.
 MIRA_F1 = 93.4
 PEER = crfsuite.NAME
 VERSUS = f"sidelight / {PEER}"
@@ -217,7 +218,8 @@ def measure_mira(task: Task, setting: Setting, report: Report) -> None:
         times.append(timed(lambda model=model: model.fit(task.train_X, task.train_y))[0])
         scores.append(f1(task, model.predict(task.eval_X)))
     report.add("MIRA features and training", "sidelight", median(times), "s")
-    report.add("MIRA F1", "sidelight", fmean(scores), "%", deviation=pstdev(scores), at_least=MIRA_F1)
+    asked = MIRA_F1 if setting.split == "test" else None
+    report.add("MIRA F1", "sidelight", fmean(scores), "%", deviation=pstdev(scores), at_least=asked)
 
 
 def compare_decoding(task: Task, model: WatchedCRF, peer: crfsuite.Trained | None, report: Report) -> None:
