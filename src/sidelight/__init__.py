@@ -12,6 +12,7 @@ __version__ = "0.1.0.dev0"
 _HOME = {
     "CRF": "learners.crf",
     "HMM": "learners.hmm",
+    "Mira": "learners.mira",
     "SemiCRF": "learners.semicrf",
     "StructuredPerceptron": "learners.perceptron",
     "StructuralSVM": "learners.structural_svm",
@@ -82,6 +83,7 @@ LEARNERS = (
     "HMM",
     "CRF",
     "StructuredPerceptron",
+    "Mira",
     "StructuralSVM",
     "LatentStructuralSVM",
     "JLIS",

@@ -43,8 +43,8 @@ class Signal(Enum):
 # Which learners can use which signal, whether imported or not; a test holds it to the learners' own `signals`.
 USERS: dict[Signal, tuple[str, ...]] = {
     Signal.FULL: (
-        "HMM", "CRF", "StructuredPerceptron", "StructuralSVM", "LatentStructuralSVM", "JLIS", "SemiCRF", "CCM", "Codl",
-        "EM", "SelfTraining",
+        "HMM", "CRF", "StructuredPerceptron", "Mira", "StructuralSVM", "LatentStructuralSVM", "JLIS", "SemiCRF", "CCM",
+        "Codl", "EM", "SelfTraining",
     ),
     Signal.PARTIAL: ("CRF", "LatentStructuralSVM", "CCM"),
     Signal.NOTHING: ("Codl", "EM", "SelfTraining"),

@@ -106,15 +106,15 @@ def test_files_that_are_no_models(run: Run, folder: Path, tmp_path: Path, comman
         (["-l", "hmm", "--l2", "1"], "--l2: the learner hmm has no such option; crf and semicrf have it"),
         (
             ["-l", "hmm", "-t", "word"],
-            "--template: the learner hmm has no such option; crf and semicrf and perceptron have it",
+            "--template: the learner hmm has no such option; crf and semicrf and perceptron and mira have it",
         ),
         (
             ["-l", "perceptron", "--tolerance", "1"],
             "--tolerance: the learner perceptron has no such option; crf and semicrf have it",
         ),
-        (["--epochs", "3"], "--epochs: the learner crf has no such option; perceptron has it"),
+        (["--epochs", "3"], "--epochs: the learner crf has no such option; perceptron and mira have it"),
         (["--smoothing", "3"], "--smoothing: the learner crf has no such option; hmm has it"),
-        (["--set", "epochs=3"], "the learner crf has no epochs; perceptron has it"),
+        (["--set", "epochs=3"], "the learner crf has no epochs; perceptron and mira have it"),
         (["--set", "colour=red"], "the learner crf has no colour; it has l1, l2, solver"),
         (["--set", "l2"], "expected name=value, got 'l2'"),
         (["--set", "l2=much"], "l2 must be a number, got 'much'"),

@@ -11,7 +11,7 @@ from .conftest import Run
 
 
 @pytest.mark.parametrize("extension", ["tsv", "conll", "jsonl"])
-@pytest.mark.parametrize("learner", ["crf", "hmm", "perceptron"])
+@pytest.mark.parametrize("learner", ["crf", "hmm", "perceptron", "mira"])
 def test_every_learner_and_format(run: Run, folder: Path, tmp_path: Path, extension: str, learner: str) -> None:
     model, dev = tmp_path / "m.model", folder / f"dev.{extension}"
     train = run("train", folder / f"train.{extension}", "-o", model, "-l", learner, "--dev", dev, "-q", "--json")

@@ -8,6 +8,7 @@ from sidelight import (
     HMM,
     JLIS,
     LatentStructuralSVM,
+    Mira,
     SemiCRF,
     StructuralSVM,
     StructuredPerceptron,
@@ -43,6 +44,10 @@ CASES = [
     (LatentStructuralSVM(loss="hinge", restarts=2), "arrays"),
     (JLIS(), "words"),
     (JLIS(order=2, loss="hinge", bias=0.0), "columns"),
+    (Mira(), "words"),
+    (Mira(order=2, k=3, C=0.1, random_state=3), "columns"),
+    (Mira(k=1, epochs=3), "dicts"),
+    (Mira(C=float("inf"), boundaries=False), "sparse"),
 ]
 
 

@@ -3,7 +3,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from sidelight import StructuralSVM, load
-from sidelight.errors import DataError
+from sidelight.errors import DataError, NotSupported
 from tests.learners.samples import labelled
 
 X, Y = labelled()
@@ -18,6 +18,27 @@ def test_the_gap_is_a_certificate(loss):
     assert rough.trace_[-1].dual <= close.trace_[-1].objective
     assert rough.trace_[-1].objective - close.trace_[-1].objective <= rough.trace_[-1].gap
     assert close.trace_[-1].relative_gap <= 1e-5
+
+
+@pytest.mark.parametrize(("solver", "within"), [("bcfw", 1e-3), ("eg", 1e-3), ("sgd", 0.03)])
+def test_all_solvers_reach_the_same_optimum(solver, within):
+    least = (
+        StructuralSVM(loss="hinge", C=0.5, tolerance=1e-5, epsilon=0.0, max_iterations=3000).fit(X, Y).trace_[-1].dual
+    )
+    found = StructuralSVM(loss="hinge", C=0.5, solver=solver, tolerance=1e-3, max_iterations=3000).fit(X, Y)
+    assert found.converged_
+    assert least <= found.trace_[-1].objective <= (1 + within) * least * 1.001
+
+
+def test_solvers_say_what_they_need():
+    for solver in ("bcfw", "eg"):
+        with pytest.raises(NotSupported, match=f"solver '{solver}' needs loss='hinge'"):
+            StructuralSVM(solver=solver).fit(X, Y)
+    for solver in ("eg", "sgd"):
+        with pytest.raises(NotSupported, match=f"solver '{solver}' has no warm start"):
+            StructuralSVM(solver=solver, loss="hinge", warm_start=True).fit(X, Y)
+    with pytest.raises(DataError, match="solver must be 'dcd', 'bcfw', 'eg' or 'sgd', got 'newton'"):
+        StructuralSVM(solver="newton").fit(X, Y)
 
 
 def test_larger_costs_fit_more_closely():

@@ -15,6 +15,7 @@ class LearnerName(StrEnum):
     hmm = "hmm"
     semicrf = "semicrf"
     perceptron = "perceptron"
+    mira = "mira"
     svm = "svm"
 
 
@@ -31,6 +32,7 @@ CLASSES = {
     "hmm": "HMM",
     "semicrf": "SemiCRF",
     "perceptron": "StructuredPerceptron",
+    "mira": "Mira",
     "svm": "StructuralSVM",
 }
 WRAPPERS = {"ccm": "CCM", "codl": "Codl", "em": "EM", "self-training": "SelfTraining"}

@@ -94,11 +94,11 @@ def command(
         float | None, _learner_option(help="Relative duality gap to stop at (crf, semicrf; 0.001).")
     ] = None,
     max_iterations: Annotated[int | None, _learner_option(help="Passes at most (crf, semicrf; 500).")] = None,
-    epochs: Annotated[int | None, _learner_option(help="Passes at most (perceptron; 10).")] = None,
+    epochs: Annotated[int | None, _learner_option(help="Passes at most (perceptron, mira; 10).")] = None,
     margin: Annotated[float | None, _learner_option(help="Margin per wrong token (perceptron; 0).")] = None,
-    min_count: Annotated[int | None, _learner_option(help="Drop rarer features (crf, semicrf, perceptron; 1).")] = None,
-    order: Annotated[int | None, _learner_option(help="1: label pairs, 2: triples too (crf, perceptron; 1).")] = None,
-    seed: Annotated[int | None, _learner_option(help="Seed of the order of visits (crf, perceptron; 0).")] = None,
+    min_count: Annotated[int | None, _learner_option(help="Drop rarer features (all but hmm; 1).")] = None,
+    order: Annotated[int | None, _learner_option(help="1: label pairs, 2: triples too (not hmm, semicrf; 1).")] = None,
+    seed: Annotated[int | None, _learner_option(help="Seed of the order of visits (not hmm, semicrf; 0).")] = None,
     emission: Annotated[str | None, _learner_option(help="What of a token is emitted (hmm; word).")] = None,
     smoothing: Annotated[float | None, _learner_option(help="Added to every count (hmm; 0.1).")] = None,
     settings: Annotated[

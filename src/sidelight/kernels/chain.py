@@ -152,23 +152,26 @@ def k_best_path(
     for c in range(L):
         value[0, c, 0] = u[0, c] + start[c]
     head = np.empty(S, np.int64)
+    front = np.empty(L)
     for t in range(1, n):
         step = arcs[min(t, 2) - 1, types[t]]
         for b in range(B):
             for c in range(L):
-                head[:L] = 0
+                for a in range(L):
+                    head[a] = 0
+                    front[a] = value[t - 1, a * B + b, 0] + step[b, a, c]
                 for r in range(k):
                     best, which = -np.inf, -1
                     for a in range(L):
-                        if head[a] < k:
-                            v = value[t - 1, a * B + b, head[a]] + step[b, a, c]
-                            if v > best:
-                                best, which = v, a
+                        if front[a] > best:
+                            best, which = front[a], a
                     if which < 0:
                         break
                     value[t, b * L + c, r] = best + u[t, c]
                     back[t, b * L + c, r] = (which * B + b) * k + head[which]
                     head[which] += 1
+                    left = head[which] < k
+                    front[which] = value[t - 1, which * B + b, head[which]] + step[b, which, c] if left else -np.inf
     head[:] = 0
     for r in range(k):
         best, which = -np.inf, -1

@@ -10,6 +10,7 @@ and w = Σ α_r v_r at all times. Rows lie one after the other: row r has the en
 import numpy as np
 
 from .compiling import Floats, Ints, Longs, Singles, inner, kernel
+from .difference import difference_row, row_bound
 
 
 @inner
@@ -159,6 +160,62 @@ def descend_linear(
     return largest
 
 
+@kernel
+def frank_wolfe(
+    order: Longs,
+    groups: Ints,
+    heads: Longs,
+    members: Longs,
+    pointer: Longs,
+    index: Ints,
+    value: Singles,
+    margin: Floats,
+    cost: Floats,
+    alpha: Floats,
+    total: Floats,
+    w: Floats,
+    scratch: Floats,
+) -> None:
+    """One pass of block-coordinate Frank-Wolfe steps for the linear loss (Lacoste-Julien et al. 2013).
+
+    All mass C_g of a group moves towards its row of highest slope (or to none, if no slope is above zero) by the share
+    that is best along the way. members and heads as for `descend_linear`.
+    """
+    for j in order:
+        g, a, b = groups[j], heads[j], heads[j + 1]
+        top, high, gain = -1, 0.0, 0.0
+        for n in range(a, b):
+            r = members[n]
+            slope = margin[r] - row_dot(r, pointer, index, value, w)
+            gain -= alpha[r] * slope
+            if slope > high:
+                top, high = r, slope
+        gain += cost[g] * high
+        if gain <= 0.0:
+            continue
+        for n in range(a, b):  # scratch: where the weights go with a whole step
+            row_add(members[n], -alpha[members[n]], pointer, index, value, scratch)
+        if top >= 0:
+            row_add(top, cost[g], pointer, index, value, scratch)
+        length = 0.0
+        for n in range(a, b):
+            length -= alpha[members[n]] * row_dot(members[n], pointer, index, value, scratch)
+        if top >= 0:
+            length += cost[g] * row_dot(top, pointer, index, value, scratch)
+        share = min(gain / length, 1.0) if length > 0.0 else 1.0
+        for n in range(a, b):
+            r = members[n]
+            row_add(r, -share * alpha[r], pointer, index, value, w)
+            alpha[r] *= 1.0 - share
+            for m in range(pointer[r], pointer[r + 1]):
+                scratch[index[m]] = 0.0
+        total[g] *= 1.0 - share
+        if top >= 0:
+            alpha[top] += share * cost[g]
+            total[g] += share * cost[g]
+            row_add(top, share * cost[g], pointer, index, value, w)
+
+
 @inner
 def room_for(needed: int, index: Ints, value: Singles) -> tuple[Ints, Singles]:
     """The arrays with room for so many entries."""
@@ -169,61 +226,6 @@ def room_for(needed: int, index: Ints, value: Singles) -> tuple[Ints, Singles]:
     more_index[: len(index)] = index
     more_value[: len(value)] = value
     return more_index, more_value
-
-
-@inner
-def touch(k: int, step: float, scratch: Floats, touched: Ints, count: int) -> int:
-    """Add to an entry of scratch, and list it the first time (or whenever it is zero again: harmless)."""
-    if scratch[k] == 0.0:
-        touched[count] = k
-        count += 1
-    scratch[k] += step
-    return count
-
-
-@inner
-def touch_output(
-    p: int,
-    q: int,
-    y: Ints,
-    other: Ints,
-    sign: float,
-    indptr: Longs,
-    indices: Ints,
-    values: Floats,
-    pointer: Longs,
-    label: Ints,
-    places: Ints,
-    labels: int,
-    scratch: Floats,
-    touched: Ints,
-    count: int,
-) -> int:
-    """Add sign * F(x, y) to scratch, but for what an output `other` has in common with y, if there is one."""
-    L, alone = labels, len(other) == 0
-    second_order = len(places) > 2 * L + L * L
-    for t in range(p, q):
-        if alone or y[t] != other[t]:
-            for n in range(indptr[t], indptr[t + 1]):
-                a = indices[n]
-                for k in range(pointer[a], pointer[a + 1]):
-                    if label[k] == y[t]:
-                        count = touch(k, sign * values[n] if len(values) > 0 else sign, scratch, touched, count)
-        if t == p:
-            if places[y[t]] >= 0 and (alone or y[t] != other[t]):
-                count = touch(places[y[t]], sign, scratch, touched, count)
-            continue
-        k = places[2 * L + y[t - 1] * L + y[t]]
-        if k >= 0 and (alone or y[t] != other[t] or y[t - 1] != other[t - 1]):
-            count = touch(k, sign, scratch, touched, count)
-        if second_order and t >= p + 2:
-            k = places[2 * L + L * L + (y[t - 2] * L + y[t - 1]) * L + y[t]]
-            if k >= 0 and (alone or y[t] != other[t] or y[t - 1] != other[t - 1] or y[t - 2] != other[t - 2]):
-                count = touch(k, sign, scratch, touched, count)
-    k = places[L + y[q - 1]]
-    if k >= 0 and (alone or y[q - 1] != other[q - 1]):
-        count = touch(k, sign, scratch, touched, count)
-    return count
 
 
 @kernel
@@ -247,25 +249,20 @@ def chain_rows(
     row_pointer: (rows + 1,) is filled; returns indices and values. scratch: one zero per weight.
     """
     index, value = np.empty(1024, np.int32), np.empty(1024, np.float32)
-    touched = np.empty(1024, np.int32)
+    touched, nothing = np.empty(1024, np.int64), np.empty(0, np.int32)
+    second_order = len(places) > 2 * labels + labels * labels
     filled = 0
     row_pointer[0] = 0
     for number in range(len(sequences)):
         i = sequences[number]
         p, q = offsets[i], offsets[i + 1]
-        most = 2 * (indptr[q] - indptr[p] + 2 * (q - p) + 2)
-        if most > len(touched):
-            touched = np.empty(most, np.int32)
-        count = 0
-        if len(plus) > 0:
-            count = touch_output(
-                p, q, plus, minus, 1.0, indptr, indices, values, pointer, label, places, labels, scratch, touched, count
-            )
-        if len(minus) > 0:
-            count = touch_output(
-                p, q, minus, plus, -1.0, indptr, indices, values, pointer, label, places, labels, scratch, touched,
-                count,
-            )  # fmt: skip
+        rows = indptr[p : q + 1]
+        if row_bound(rows, 2) > len(touched):
+            touched = np.empty(row_bound(rows, 2), np.int64)
+        count = difference_row(
+            rows, indices, values, pointer, label, places, labels, second_order,
+            plus[p:q] if len(plus) > 0 else nothing, minus[p:q] if len(minus) > 0 else nothing, scratch, touched,
+        )  # fmt: skip
         index, value = room_for(filled + count, index, value)
         for n in range(count):
             k = touched[n]

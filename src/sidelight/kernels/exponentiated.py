@@ -1,7 +1,8 @@
-"""Online exponentiated gradient for log-linear chains of order one, by marginals over parts.
+"""Online exponentiated gradient for chains of order one, by marginals over parts: log loss or hinge loss.
 
-Legend: θ the dual scores of a sequence (its dual distribution is α ∝ exp θ·y), μ the marginals of α, H its entropy,
-λ = 2 l2. Throughout, w = Fᵀ(y - μ) / λ. See `solvers.exponentiated`.
+Legend: θ the dual scores of a sequence (its dual distribution is α ∝ exp θ·y), μ the marginals of α, λ the strength of
+the penalty λ ‖w‖² / 2. Throughout, w = Fᵀ(y - μ) / λ. What a sequence adds to the dual is the entropy of α for the log
+loss, the expected Hamming loss under α for the hinge loss. See `solvers.exponentiated`.
 """
 
 import numpy as np
@@ -10,8 +11,10 @@ from .chain import RANGE, backward, forward, log_forward_backward
 from .compiling import Floats, Ints, Longs, Singles, inner, kernel
 from .linear import add_scores, move_weights
 
-# An accepted rate grows by this factor for the sequence's next visit.
+# An accepted rate grows by this factor for the sequence's next visit, up to a limit.
 FASTER = 1.2
+FASTEST = 1.0
+FASTEST_HINGE = 10.0
 
 
 @inner
@@ -53,10 +56,26 @@ def move_all(
 
 
 @inner
-def mix(old: Singles, new: Floats, rate: float, out: Floats) -> None:
-    """out = (1 - rate) old + rate new, rounded as it will be stored."""
+def stored(value: float, single: bool) -> float:
+    """The value as single or double precision keeps it."""
+    return float(np.float32(value)) if single else value
+
+
+@inner
+def mix(old: Singles | Floats, new: Floats, keep: float, rate: float, single: bool, out: Floats) -> None:
+    """out = keep * old + rate * new, rounded as it will be stored."""
     for c in range(len(out)):
-        out[c] = np.float32((1 - rate) * old[c] + rate * new[c])
+        out[c] = stored(keep * old[c] + rate * new[c], single)
+
+
+@inner
+def settle(row: Floats) -> None:
+    """Shift a row of dual scores so that its largest is zero: that changes no distribution and keeps them precise."""
+    high = -np.inf
+    for c in range(len(row)):
+        high = max(high, row[c])
+    for c in range(len(row)):
+        row[c] -= high
 
 
 @inner
@@ -94,22 +113,29 @@ def dual_pass(
     free_start: Floats,
     free_end: Floats,
     strength: float,
-    theta: Singles,
-    theta_pair: Singles,
-    mu: Singles,
-    mu_pair: Singles,
-    entropy: Floats,
+    theta: Singles | Floats,
+    theta_pair: Singles | Floats,
+    mu: Singles | Floats,
+    mu_pair: Singles | Floats,
+    share: Floats,
     rate: Floats,
+    gold: Ints,
     first_pass: bool,
 ) -> float:
     """Visit the sequences in `order` once; returns the gain of the dual objective.
 
-    Each visit proposes θ ← (1 - η) θ + η θ(w) and keeps it if the dual rises; else η is halved and the proposal made
-    again. pair, free_pair: (labels * labels,) flat; theta, mu: (tokens, labels) float32, the start and end scores
-    folded in; theta_pair, mu_pair: (sequences, labels * labels) float32; entropy, rate: (sequences,). In the first
-    pass the weights do not know of the sequence yet, and the marginals of θ as it stands are taken into them.
+    Each visit proposes θ ← (1 - η) θ + η θ(w), or θ ← θ + η (θ(w) + Δ) for the hinge loss, and keeps it if the dual
+    rises; else η is halved and the proposal made again. In the first pass the weights do not know of the sequence yet,
+    and the marginals of θ as it stands are taken into them.
+
+    pair, free_pair: (labels * labels,) flat; theta, mu: (tokens, labels), the start and end scores folded in;
+    theta_pair, mu_pair: (sequences, labels * labels); all four float32, or float64 for the hinge loss; share, rate:
+    (sequences,), what each sequence adds to the dual, and its η; gold: (tokens,) for the hinge loss, empty for the log
+    loss.
     """
     L = theta.shape[1]
+    hinge = len(gold) > 0
+    single = not hinge
     longest = 0
     for i in order:
         longest = max(longest, offsets[i + 1] - offsets[i])
@@ -146,16 +172,21 @@ def dual_pass(
         target_here = target[:n]
         for t in range(n):
             for c in range(L):
-                target[t, c] = 0.0
+                target[t, c] = 1.0 if hinge and c != gold[p + t] else 0.0
         add_scores(rows, indices, values, pointer, label, w, no_rows, no_dense, target_here)
         for c in range(L):
             target[0, c] += start[c]
             target[n - 1, c] += end[c]
         eta = 0.0 if first_pass else rate[i]
         for _ in range(40):
+            keep = 1.0 if hinge else 1.0 - eta
             for t in range(n):
-                mix(theta[p + t], target[t], eta, u[t])
-            mix(theta_pair[i], pair, eta, flat)
+                mix(theta[p + t], target[t], keep, eta, single, u[t])
+                if hinge:
+                    settle(u[t])
+            mix(theta_pair[i], pair, keep, eta, single, flat)
+            if hinge:
+                settle(flat)
             for a in range(L):
                 for c in range(L):
                     arcs[0, 0, 0, a, c] = arcs[1, 0, 0, a, c] = flat[a * L + c]
@@ -170,19 +201,24 @@ def dual_pass(
             else:
                 log_partition = log_forward_backward(u_here, arcs, types, zeros, zeros, gamma_here, sums, nowhere, p)
             h = log_partition
+            wrong = 0.0
             for t in range(n):
                 for c in range(L):
-                    gamma[t, c] = np.float32(gamma[t, c])
+                    gamma[t, c] = stored(gamma[t, c], single)
                     h -= gamma[t, c] * u[t, c]
                     e[t, c] = mu[p + t, c] - gamma[t, c]
+                    if hinge and c != gold[p + t]:
+                        wrong += gamma[t, c]
             for a in range(L):
                 for c in range(L):
                     k = a * L + c
                     total = sums[0, 0, 0, a, c] + sums[1, 0, 0, a, c]
                     total += (factors[0, 0, 0, a, c] + factors[1, 0, 0, a, c]) * e_arcs[1, 0, 0, a, c]
-                    pair_mean[k] = np.float32(total)
+                    pair_mean[k] = stored(total, single)
                     h -= pair_mean[k] * flat[k]
                     pair_mass[k] = mu_pair[i, k] - pair_mean[k]
+            if hinge:
+                h = wrong
             accepted, rise = False, 0.0
             for direction in (1.0, -1.0):  # there, and back again unless the dual rose
                 growth = move_all(
@@ -190,7 +226,7 @@ def dual_pass(
                     e_here, pair_mass, direction / strength,
                 )  # fmt: skip
                 if direction > 0:
-                    rise = h - entropy[i] - 0.5 * strength * growth
+                    rise = h - share[i] - 0.5 * strength * growth
                     accepted = first_pass or rise >= -1e-9 * (1.0 + abs(h))
                     if accepted:
                         break
@@ -199,7 +235,7 @@ def dual_pass(
                 rate[i] = eta
                 continue
             gain += rise
-            entropy[i] = h
+            share[i] = h
             for t in range(n):
                 for c in range(L):
                     theta[p + t, c] = u[t, c]
@@ -208,6 +244,6 @@ def dual_pass(
                 theta_pair[i, k] = flat[k]
                 mu_pair[i, k] = pair_mean[k]
             if not first_pass:
-                rate[i] = min(1.0, FASTER * eta)
+                rate[i] = min(FASTEST_HINGE if hinge else FASTEST, FASTER * eta)
             break
     return gain

@@ -1,9 +1,10 @@
-"""One pass of the averaged structured perceptron over chains."""
+"""One pass of the averaged structured perceptron, or of averaged subgradient steps of a structural SVM, over chains."""
 
 import numpy as np
 
 from .chain import best_path
 from .compiling import Floats, Ints, Longs, inner, kernel
+from .difference import difference_row, row_bound
 from .linear import add_scores
 
 
@@ -24,14 +25,15 @@ def bump_row(
     label: Ints,
     gold: int,
     guess: int,
+    step: float,
     w: Floats,
     late: Floats,
     clock: float,
 ) -> None:
-    """The weights of token t's attributes: up for the gold label, down for the guessed one."""
+    """The weights of token t's attributes: a step up for the gold label, down for the guessed one."""
     for n in range(indptr[t], indptr[t + 1]):
         a = indices[n]
-        value = values[n] if len(values) > 0 else 1.0
+        value = step * values[n] if len(values) > 0 else step
         for k in range(pointer[a], pointer[a + 1]):
             if label[k] == gold:
                 bump(w, late, k, value, clock)
@@ -86,6 +88,21 @@ def bump_tables(
                 arcs[1, 0, b, a, c] += step
 
 
+@inner
+def implicit_step(count: int, touched: Longs, scratch: Floats, w: Floats, loss: float, margin: float) -> float:
+    """How far to go along a row Φ for the squared hinge, as seen after the step; sets the row back to zero.
+
+    With v = w + γ Φ the scaled weights, γ = 2 (loss - v·Φ / margin), at least 0, solved for γ.
+    """
+    norm, product = 0.0, 0.0
+    for j in range(count):
+        value = scratch[touched[j]]
+        scratch[touched[j]] = 0.0
+        norm += value * value
+        product += value * w[touched[j]]
+    return max(0.0, 2.0 * (margin * loss - product) / (margin + 2.0 * norm))
+
+
 @kernel
 def perceptron_pass(
     order: Longs,
@@ -98,6 +115,8 @@ def perceptron_pass(
     places: Ints,
     gold: Ints,
     margin: float,
+    growth: float,
+    squared: bool,
     w: Floats,
     late: Floats,
     arcs: Floats,
@@ -105,11 +124,19 @@ def perceptron_pass(
     end: Floats,
     clock: float,
 ) -> int:
-    """Visit the sequences in `order`; returns how many tokens were wrong. The clock ticks once a sequence."""
+    """Visit the sequences in `order`; returns how many tokens were wrong. The clock ticks once a sequence.
+
+    A wrong token adds margin + growth * clock to the score of an output. Steps have length one, or with `squared` that
+    of `implicit_step`.
+    """
     L, B = len(start), arcs.shape[2]
-    longest = 0
+    longest, widest = 0, 0
     for i in order:
         longest = max(longest, offsets[i + 1] - offsets[i])
+        if squared:
+            widest = max(widest, row_bound(indptr[offsets[i] : offsets[i + 1] + 1], min(B, 2)))
+    scratch = np.zeros(len(w) if squared else 0)
+    touched = np.empty(widest, np.int64)
     unary, delta = np.empty((longest, L)), np.empty((longest, B * L))
     guess, types = np.empty(longest, np.int32), np.zeros(longest, np.int32)
     no_rows, no_dense, no_stream = np.empty(0, np.int32), np.empty((0, 0)), np.empty(0, np.uint64)
@@ -117,19 +144,29 @@ def perceptron_pass(
     for i in order:
         p, q = offsets[i], offsets[i + 1]
         n = q - p
+        price = margin + growth * clock
         for t in range(n):
             for c in range(L):
-                unary[t, c] = 0.0 if c == gold[p + t] else margin
+                unary[t, c] = 0.0 if c == gold[p + t] else price
         add_scores(indptr[p : q + 1], indices, values, pointer, label, w, no_rows, no_dense, unary[:n])
         best_path(unary[:n], arcs, types[:n], start, end, delta, guess[:n], no_stream)
-        wrong = 0
+        wrong, step = 0, 1.0
         for t in range(n):
-            if guess[t] != gold[p + t]:
-                wrong += 1
-                bump_row(indptr, indices, values, p + t, pointer, label, gold[p + t], guess[t], w, late, clock)
+            wrong += guess[t] != gold[p + t]
+        if squared and wrong > 0:
+            count = difference_row(
+                indptr[p : q + 1], indices, values, pointer, label, places, L, B > 1, gold[p:q], guess[:n], scratch,
+                touched,
+            )  # fmt: skip
+            step = implicit_step(count, touched, scratch, w, wrong, price)
         if wrong > 0:
-            bump_tables(gold[p:q], 1.0, clock, places, w, late, arcs, start, end)
-            bump_tables(guess[:n], -1.0, clock, places, w, late, arcs, start, end)
+            for t in range(n):
+                if guess[t] != gold[p + t]:
+                    bump_row(
+                        indptr, indices, values, p + t, pointer, label, gold[p + t], guess[t], step, w, late, clock
+                    )  # fmt: skip
+            bump_tables(gold[p:q], step, clock, places, w, late, arcs, start, end)
+            bump_tables(guess[:n], -step, clock, places, w, late, arcs, start, end)
         mistakes += wrong
         clock += 1.0
     return mistakes

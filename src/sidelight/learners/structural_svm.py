@@ -1,13 +1,14 @@
 """The structural support vector machine on label chains."""
 
-from collections.abc import Sequence
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Self
 
 import numpy as np
 
+from ..errors import DataError, NotSupported
 from ..progress import progress
-from ..solvers import cutting_plane
-from ..solvers.certificate import Solution, warn_unconverged
+from ..solvers import cutting_plane, exponentiated, subgradient
+from ..solvers.certificate import Solution, Step, warn_unconverged
 from ..solvers.demands import Labelled
 from ..solvers.working_sets import WorkingSets
 from ..supervision import Signal, learns_from
@@ -33,6 +34,9 @@ class StructuralSVM(MarginLearner):
     epsilon : an output joins its working set if it misses the margin by so much more than those already there.
     max_iterations : searches through the data at most.
     check_inference : whether to raise an error if an output found before is ever worse than the one the search returns.
+    solver : "dcd", cutting planes with dual coordinate descent; for comparison "bcfw", the same with block-coordinate
+        Frank-Wolfe steps (hinge loss), "eg", exponentiated gradient on the dual (hinge loss, order 1), and "sgd",
+        averaged subgradient steps, which stop by progress since they have no dual.
     warm_start : whether to begin from the working sets of the last fit, which must have had the same data.
 
     Attributes
@@ -49,6 +53,7 @@ class StructuralSVM(MarginLearner):
         *,
         C: float = 0.1,
         loss: Loss = "squared_hinge",
+        solver: Literal["dcd", "bcfw", "eg", "sgd"] = "dcd",
         tolerance: float = 0.01,
         epsilon: float = 0.01,
         max_iterations: int = 200,
@@ -66,6 +71,7 @@ class StructuralSVM(MarginLearner):
         self.features = features
         self.C = C
         self.loss = loss
+        self.solver = solver
         self.tolerance = tolerance
         self.epsilon = epsilon
         self.max_iterations = max_iterations
@@ -84,32 +90,44 @@ class StructuralSVM(MarginLearner):
         """Learn from sequences X and their labels y."""
         self._check_margins()
         require_number(self, "C", 0, open_end=True)
+        self._check_solver()
         prepared = self._prepare(X, y)
         sets = self._first_sets(prepared)
-        solution = self._solve(prepared, sets)
+        with progress("StructuralSVM", None, self.verbose) as tell:
+            solution = self._solve(prepared, sets, lambda step: tell(step.iteration, str(step)))
         self._adopt(prepared)
         self._sets_ = sets
         self.weights_, self.trace_, self.converged_ = solution.weights, solution.steps, solution.converged
         warn_unconverged("StructuralSVM", solution, "raise max_iterations, or lower C")
         return self
 
-    def _first_sets(self, prepared: Prepared) -> WorkingSets:
-        cost = np.full(len(prepared.encoded), float(self.C))
-        squared = self.loss == "squared_hinge"
-        if not (self.warm_start and hasattr(self, "_sets_")):
-            return WorkingSets(prepared.scorer.size, cost, squared=squared)
-        return self._sets_.recast(prepared.scorer.size, cost, squared=squared)
+    def _check_solver(self) -> None:
+        if self.solver not in ("dcd", "bcfw", "eg", "sgd"):
+            raise DataError(f"solver must be 'dcd', 'bcfw', 'eg' or 'sgd', got {self.solver!r}")
+        if self.solver in ("bcfw", "eg") and self.loss != "hinge":
+            raise NotSupported(f"solver {self.solver!r} needs loss='hinge'; use solver='dcd' for the squared hinge")
+        if self.warm_start and self.solver in ("eg", "sgd"):
+            raise NotSupported(f"solver {self.solver!r} has no warm start; use solver='dcd'")
 
-    def _solve(self, prepared: Prepared, sets: WorkingSets) -> Solution:
+    def _first_sets(self, prepared: Prepared) -> WorkingSets:
+        cost, size = np.full(len(prepared.encoded), float(self.C)), prepared.scorer.size
+        squared, frank_wolfe = self.loss == "squared_hinge", self.solver == "bcfw"
+        if self.warm_start and hasattr(self, "_sets_"):
+            return self._sets_.recast(size, cost, squared=squared, frank_wolfe=frank_wolfe)
+        return WorkingSets(size, cost, squared=squared, frank_wolfe=frank_wolfe)
+
+    def _solve(self, prepared: Prepared, sets: WorkingSets, on_step: Callable[[Step], None]) -> Solution:
+        common: dict[str, Any] = {
+            "tolerance": self.tolerance,
+            "max_iterations": self.max_iterations,
+            "seed": self._seed(),
+            "on_step": on_step,
+        }
+        data = (prepared.scorer, prepared.encoded, prepared.targets.labels)
+        if self.solver == "eg":
+            return exponentiated.minimize_hinge(*data, C=self.C, n_jobs=self.n_jobs, **common)
+        if self.solver == "sgd":
+            squared = self.loss == "squared_hinge"
+            return subgradient.minimize(*data, C=self.C, squared=squared, n_jobs=self.n_jobs, **common)
         demand = Labelled(self._batch(prepared), prepared.targets.labels, self.C)
-        with progress("StructuralSVM", None, self.verbose) as tell:
-            return cutting_plane.minimize(
-                [demand],
-                sets,
-                tolerance=self.tolerance,
-                epsilon=self.epsilon,
-                max_iterations=self.max_iterations,
-                seed=self._seed(),
-                check=self.check_inference,
-                on_step=lambda step: tell(step.iteration, str(step)),
-            )
+        return cutting_plane.minimize([demand], sets, epsilon=self.epsilon, check=self.check_inference, **common)

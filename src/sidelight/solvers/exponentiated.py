@@ -1,29 +1,43 @@
-"""CRFs by online exponentiated gradient on the dual, by marginals over parts (Collins et al. 2008).
+"""CRFs and structural SVMs by online exponentiated gradient on the dual, by marginals over parts (Collins et al. 2008).
+
+CRF:
 
     primal  P(w) = Σ_i [log Z(x_i; w) - w·F(x_i, y_i)] + l2 ‖w‖²
     dual    D(α) = Σ_i H(α_i) - ‖Fᵀ(y - μ(α))‖² / (4 l2)
 
-Every sequence keeps a distribution over its outputs as scores θ_i over parts, and w = Fᵀ(y - μ) / (2 l2) at all times.
-A visit moves θ_i towards the scores under w, which is the exponentiated-gradient step (Algorithm 5 of Chang 2011 is the
-same step for the structural SVM), by a rate of the sequence's own that is halved until the dual rises; so the dual
-never falls but by rounding, and P(w) - D(α) bounds the distance to the optimum. About twenty passes do what L-BFGS
-needs more than a hundred gradients for. θ and μ are kept in single precision: gaps below about 1e-8 of the objective
-are out of reach.
+Structural SVM with hinge loss (Algorithm 5 of Chang 2011, α divided by C):
+
+    primal  P(w) = ‖w‖² / 2 + C Σ_i max_y [Δ(y_i, y) - w·(F(x_i, y_i) - F(x_i, y))]
+    dual    D(α) = C Σ_i E_α[Δ] - ‖C Fᵀ(y - μ(α))‖² / 2
+
+Every sequence keeps a distribution over its outputs as scores θ_i over parts, and w = Fᵀ(y - μ) / (2 l2), or
+C Fᵀ(y - μ), at all times. The exponentiated-gradient step moves θ_i towards the scores under w, or adds them and Δ to
+θ_i, by a rate of the sequence's own that is halved until the dual rises; so the dual never falls but by rounding, and
+P(w) - D(α) bounds the distance to the optimum. For CRFs about twenty passes do what L-BFGS needs more than a hundred
+gradients for; there θ and μ are kept in single precision, and gaps below about 1e-8 of the objective are out of reach.
+For SVMs α ends on few outputs and θ grows without end, which takes more passes, and double precision.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
+from ..errors import NotSupported
+from ..features.encoded import Encoded
 from ..kernels.compiling import Floats, Ints, Longs, Singles
 from ..scorers.linear import LinearScorer
+from ..structures.chain import Chain
 from .certificate import Solution, Step, penalty, reached, residual
-from .losses import LogLoss
+from .losses import HingeLoss, LogLoss
 
 # Dual scores start at this value for the gold labels and at 0 for the others: nearly all mass on the gold output, so
 # that the first weights are small.
 _GOLD_SCORE = 14.0
+_GOLD_SCORE_HINGE = 10.0
+# η of the first pass.
 _FIRST_RATE = 0.5
+_FIRST_RATE_HINGE = 2.0
 
 
 def minimize(
@@ -36,52 +50,141 @@ def minimize(
     seed: int,
     on_step: Callable[[Step], None] = lambda step: None,
 ) -> Solution:
-    """Passes over the sequences in random order until the duality gap is at most tolerance * objective.
+    """A CRF: passes over the sequences in random order until the duality gap is at most tolerance * objective.
 
     A non-zero `start` sets every θ_i to its scores there. The primal is worked out only when a pass gained little; the
     steps before have a dual only.
     """
-    from ..kernels import exponentiated
-
-    scorer, encoded, targets = loss.scorer, loss.encoded, loss.targets
-    L, tokens, sequences = scorer.labels, encoded.tokens, len(encoded)
-    theta, theta_pair = np.zeros((tokens, L), np.float32), np.zeros((sequences, L * L), np.float32)
+    scorer, encoded, gold = loss.scorer, loss.encoded, loss.targets.labels
+    dual = _Dual.at_gold(scorer, encoded, gold, scale=1.0, l2=l2, hinge=False)
     if start.any():
-        scores = scorer.scores(encoded, start)
-        theta[:] = scores.unary
-        theta[encoded.offsets[:-1]] += scores.start.astype(np.float32)
-        theta[encoded.offsets[1:] - 1] += scores.end.astype(np.float32)
-        theta_pair[:] = scores.pair[0].ravel()
-        del scores
-    else:
-        theta[np.arange(tokens), targets.labels] = _GOLD_SCORE
-    mu, mu_pair = np.zeros_like(theta), np.zeros_like(theta_pair)
-    mu[np.arange(tokens), targets.labels] = 1.0
-    _count_pairs(mu_pair, encoded.offsets, targets.labels, L)
-    free_pair, free_start, free_end, _ = scorer.tables(np.ones(scorer.size))
-    w, pair, first, last = np.zeros(len(scorer.label)), np.zeros(L * L), np.zeros(L), np.zeros(L)
-    entropy, rate = np.zeros(sequences), np.full(sequences, _FIRST_RATE)
-    rng = np.random.default_rng(seed)
+        dual.take_scores(start)
 
-    def sweep(initial: bool) -> float:
-        return exponentiated.dual_pass(
-            rng.permutation(sequences), encoded.offsets, encoded.indptr, encoded.indices, encoded.values,
-            scorer.pointer, scorer.label, w, pair, first, last, free_pair.ravel(), free_start, free_end,
-            2 * l2, theta, theta_pair, mu, mu_pair, entropy, rate, initial,
+    def primal(weights: Floats) -> tuple[float, float]:
+        value, gradient = loss(weights)
+        return value + penalty(weights, 0.0, l2), residual(weights, gradient, 0.0, l2)
+
+    return _ascend(dual, primal, tolerance, max_iterations, seed, on_step)
+
+
+def minimize_hinge(
+    scorer: LinearScorer,
+    encoded: Encoded,
+    gold: Ints,
+    *,
+    C: float,
+    tolerance: float,
+    max_iterations: int,
+    seed: int,
+    n_jobs: int = -1,
+    on_step: Callable[[Step], None] = lambda step: None,
+) -> Solution:
+    """A structural SVM with hinge loss and chains of order one: passes as for `minimize`, and the same certificate."""
+    if scorer.order != 1:
+        raise NotSupported("exponentiated gradient needs chains of order 1; use the subgradient solver for order 2")
+    loss = HingeLoss(scorer, Chain(n_jobs), encoded, gold)
+    dual = _Dual.at_gold(scorer, encoded, gold, scale=C, l2=0.5, hinge=True)
+
+    def primal(weights: Floats) -> tuple[float, float]:
+        return C * loss(weights) + penalty(weights, 0.0, 0.5), float("nan")
+
+    return _ascend(dual, primal, tolerance, max_iterations, seed, on_step)
+
+
+@dataclass(frozen=True)
+class _Dual:
+    """The dual point and the weights that belong to it, changed in place.
+
+    D = scale * Σ_i share_i - l2 ‖w‖²; theta, mu, and what else the kernel takes, as it says.
+    """
+
+    scorer: LinearScorer
+    encoded: Encoded
+    gold: Ints
+    scale: float
+    l2: float
+    theta: Singles | Floats
+    theta_pair: Singles | Floats
+    mu: Singles | Floats
+    mu_pair: Singles | Floats
+    share: Floats
+    rate: Floats
+    w: Floats
+    pair: Floats
+    first: Floats
+    last: Floats
+
+    @classmethod
+    def at_gold(
+        cls, scorer: LinearScorer, encoded: Encoded, gold: Ints, *, scale: float, l2: float, hinge: bool
+    ) -> "_Dual":
+        """Nearly all mass on the gold outputs; the weights are zero and know of none of it yet."""
+        L, tokens, sequences = scorer.labels, encoded.tokens, len(encoded)
+        precision = np.float64 if hinge else np.float32
+        theta, theta_pair = np.zeros((tokens, L), precision), np.zeros((sequences, L * L), precision)
+        theta[np.arange(tokens), gold] = _GOLD_SCORE_HINGE if hinge else _GOLD_SCORE
+        mu, mu_pair = np.zeros_like(theta), np.zeros_like(theta_pair)
+        mu[np.arange(tokens), gold] = 1.0
+        _count_pairs(mu_pair, encoded.offsets, gold, L)
+        return cls(
+            scorer, encoded, gold if hinge else np.empty(0, np.int32), scale, l2,
+            theta, theta_pair, mu, mu_pair, np.zeros(sequences),
+            np.full(sequences, _FIRST_RATE_HINGE if hinge else _FIRST_RATE),
+            np.zeros(len(scorer.label)), np.zeros(L * L), np.zeros(L), np.zeros(L),
         )  # fmt: skip
 
-    sweep(True)
+    def take_scores(self, start: Floats) -> None:
+        """Set every θ_i to its scores under these weights."""
+        offsets, scores = self.encoded.offsets, self.scorer.scores(self.encoded, start)
+        self.theta[:] = scores.unary
+        self.theta[offsets[:-1]] += scores.start.astype(np.float32)
+        self.theta[offsets[1:] - 1] += scores.end.astype(np.float32)
+        self.theta_pair[:] = scores.pair[0].ravel()
+
+    def sweep(self, order: Longs, initial: bool) -> float:
+        """Visit the sequences in this order; the gain of D."""
+        from ..kernels import exponentiated
+
+        free_pair, free_start, free_end, _ = self.scorer.tables(np.ones(self.scorer.size))
+        encoded = self.encoded
+        return self.scale * exponentiated.dual_pass(
+            order, encoded.offsets, encoded.indptr, encoded.indices, encoded.values,
+            self.scorer.pointer, self.scorer.label, self.w, self.pair, self.first, self.last,
+            free_pair.ravel(), free_start, free_end, 2 * self.l2 / self.scale,
+            self.theta, self.theta_pair, self.mu, self.mu_pair, self.share, self.rate, self.gold, initial,
+        )  # fmt: skip
+
+    def weights(self) -> Floats:
+        """The weight vector that belongs to the dual point."""
+        return self.scorer.join(self.w, self.pair, self.first, self.last)
+
+    def value(self, weights: Floats) -> float:
+        """D, given these weights."""
+        return self.scale * float(self.share.sum()) - penalty(weights, 0.0, self.l2)
+
+
+def _ascend(
+    dual: _Dual,
+    primal: Callable[[Floats], tuple[float, float]],
+    tolerance: float,
+    max_iterations: int,
+    seed: int,
+    on_step: Callable[[Step], None],
+) -> Solution:
+    """Raise the dual pass by pass; `primal` gives objective and residual of weights."""
+    rng = np.random.default_rng(seed)
+    sequences = len(dual.encoded)
+    dual.sweep(rng.permutation(sequences), True)
     steps: list[Step] = []
     for iteration in range(1, max_iterations + 1):
-        gain = sweep(False)
-        weights = scorer.join(w, pair, first, last)
-        dual = float(entropy.sum()) - penalty(weights, 0.0, l2)
-        if gain <= 0.5 * tolerance * abs(dual) or iteration == max_iterations:
-            value, gradient = loss(weights)
-            objective = value + penalty(weights, 0.0, l2)
-            step = Step(iteration, objective, dual, residual(weights, gradient, 0.0, l2))
+        gain = dual.sweep(rng.permutation(sequences), False)
+        weights = dual.weights()
+        bound = dual.value(weights)
+        if gain <= 0.5 * tolerance * abs(bound) or iteration == max_iterations:
+            objective, rest = primal(weights)
+            step = Step(iteration, objective, bound, rest)
         else:
-            step = Step(iteration, float("nan"), dual, float("nan"))
+            step = Step(iteration, float("nan"), bound, float("nan"))
         steps.append(step)
         on_step(step)
         if reached(steps, tolerance):
@@ -89,7 +192,7 @@ def minimize(
     return Solution(weights, tuple(steps), reached(steps, tolerance))
 
 
-def _count_pairs(out: Singles, offsets: Longs, labels: Ints, L: int) -> None:
+def _count_pairs(out: Singles | Floats, offsets: Longs, labels: Ints, L: int) -> None:
     """Label pairs of every sequence's gold output."""
     sequence = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     follows = np.ones(len(labels), bool)

@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from ..features.encoded import Encoded
-from ..kernels.compiling import Floats
+from ..kernels.compiling import Floats, Ints
 from ..kernels.parallel import map_shards
 from ..scorers.protocol import Scorer, Weights
 from ..structures.protocol import Structure
@@ -61,6 +61,37 @@ class LogLoss(Generic[S]):
             return single.indicator(scores, labels), float(single.score(scores, labels).sum())
         known = single.marginals(scores.restrict(self.targets.allowed[at]))
         return known.parts, float(known.log_partition.sum())
+
+
+@dataclass(frozen=True)
+class HingeLoss(Generic[S]):
+    """Structured hinge loss Σ_i ℓ(max_y [Δ(y_i, y) - w·(F(x_i, y_i) - F(x_i, y))]) with ℓ(a) = a or a².
+
+    That is the loss in Eq. 2.12 of Chang 2011. Δ is the Hamming loss, and the max is never below zero, since y_i is one
+    of the outputs. It is not smooth: a number only. `gold` holds the outputs as the structure writes them.
+    """
+
+    scorer: S
+    structure: Structure[Any]
+    encoded: Encoded
+    gold: Ints
+    squared: bool = False
+
+    def __call__(self, w: Floats) -> float:
+        """Loss at w."""
+        weights = self.scorer.prepare(w)
+        return sum(map_shards(lambda a, b: self._shard(weights, a, b), self.encoded.offsets, self.structure.n_jobs))
+
+    def _shard(self, weights: Weights[Any], first: int, last: int) -> float:
+        single: Structure[Any] = replace(self.structure, n_jobs=1)  # type: ignore[type-var]
+        loss = 0.0
+        for lo, hi in _blocks(self.encoded, first, last):
+            scores = weights.scores(self.encoded.sequences(lo, hi))
+            gold = self.gold[self.encoded.offsets[lo] : self.encoded.offsets[hi]]
+            worst = single.argmax(scores.add_loss(gold)).scores
+            missed = np.maximum(worst - single.score(scores, gold), 0.0)
+            loss += float((missed**2 if self.squared else missed).sum())
+        return loss
 
 
 def _blocks(encoded: Encoded, first: int, last: int) -> list[tuple[int, int]]:

@@ -2,7 +2,8 @@
 
     w ← w + F(x, y) - F(x, argmax θ)      and the average of w over all visits is what is kept.
 
-With a margin the argmax is taken over θ + margin * Δ, the Hamming loss.
+With a margin the argmax is taken over θ + margin * Δ, Δ the Hamming loss: the large-margin structured perceptron of
+Fernandes and Brefeld 2011.
 """
 
 from collections.abc import Callable
@@ -46,10 +47,16 @@ def run(
     *,
     passes: int,
     margin: float,
+    growth: float = 0.0,
+    squared: bool = False,
     seed: int,
     on_pass: Callable[[int, int], None] = lambda number, mistakes: None,
 ) -> None:
-    """Make passes over the sequences in random order, changing `state`; stops after a pass without mistakes."""
+    """Make passes over the sequences in random order, changing `state`; stops after a pass without mistakes.
+
+    The margin grows by `growth` with every visit, and `squared` chooses the steps of the squared hinge loss: for
+    `solvers.subgradient`.
+    """
     from ..kernels import perceptron
 
     parts = scorer.scores(encoded.sequences(0, 0), state.weights)
@@ -58,8 +65,8 @@ def run(
     for number in range(1, passes + 1):
         wrong = perceptron.perceptron_pass(
             rng.permutation(len(encoded)), encoded.offsets, encoded.indptr, encoded.indices, encoded.values,
-            scorer.pointer, scorer.label, scorer.places, gold, margin, state.weights, state.late, arcs, start, end,
-            state.clock,
+            scorer.pointer, scorer.label, scorer.places, gold, margin, growth, squared, state.weights, state.late,
+            arcs, start, end, state.clock,
         )  # fmt: skip
         state.clock += len(encoded)
         state.mistakes.append(wrong)
