@@ -20,6 +20,7 @@ _HOME = {
     "SegmentParts": "structures.segmentation",
     "GOOD": "supervision",
     "BAD": "supervision",
+    "TagDictionary": "dictionary",
     "word": "features.columns",
     "pos": "features.columns",
     "column": "features.columns",
@@ -28,6 +29,7 @@ _HOME = {
     "parse": "features.columns",
     "CCM": "learners.ccm",
     "Codl": "learners.codl",
+    "ContrastiveEstimation": "learners.contrastive",
     "EM": "learners.em",
     "SelfTraining": "learners.self_training",
     **dict.fromkeys(
@@ -75,7 +77,17 @@ _HOME = {
     "Infeasible": "errors",
     "ModelFileError": "errors",
 }
-LEARNERS = ("HMM", "CRF", "StructuredPerceptron", "SemiCRF", "CCM", "Codl", "EM", "SelfTraining")
+LEARNERS = (
+    "HMM",
+    "CRF",
+    "StructuredPerceptron",
+    "SemiCRF",
+    "ContrastiveEstimation",
+    "CCM",
+    "Codl",
+    "EM",
+    "SelfTraining",
+)
 __all__ = sorted([*_HOME, "LEARNERS", "__version__", "learners_by_name"])
 
 

@@ -42,9 +42,19 @@ class Signal(Enum):
 
 # Which learners can use which signal, whether imported or not; a test holds it to the learners' own `signals`.
 USERS: dict[Signal, tuple[str, ...]] = {
-    Signal.FULL: ("HMM", "CRF", "StructuredPerceptron", "SemiCRF", "CCM", "Codl", "EM", "SelfTraining"),
-    Signal.PARTIAL: ("CRF", "CCM"),
-    Signal.NOTHING: ("Codl", "EM", "SelfTraining"),
+    Signal.FULL: (
+        "HMM",
+        "CRF",
+        "StructuredPerceptron",
+        "SemiCRF",
+        "ContrastiveEstimation",
+        "CCM",
+        "Codl",
+        "EM",
+        "SelfTraining",
+    ),
+    Signal.PARTIAL: ("CRF", "ContrastiveEstimation", "CCM", "EM"),
+    Signal.NOTHING: ("ContrastiveEstimation", "Codl", "EM", "SelfTraining"),
     Signal.COMPANION: (),
 }
 
@@ -97,6 +107,13 @@ class Targets:
     def full(self) -> bool:
         """Whether every label is known."""
         return self.allowed is None
+
+    def choices(self, count: int) -> NDArray[np.bool_]:
+        """What is allowed among so many labels: (tokens, count); a known label allows itself alone."""
+        if self.allowed is not None:
+            return self.allowed
+        alone: NDArray[np.bool_] = self.labels[:, None] == np.arange(count)
+        return alone
 
 
 def check_lengths(X_lengths: Sequence[int], y: Any) -> None:

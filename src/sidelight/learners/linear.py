@@ -40,11 +40,7 @@ class LinearLearner(SequenceLearner):
 
     def _prepare(self, X: Any, y: Any, classes: Any = None) -> Prepared:
         """Check the parameters, encode X and y, and lay out the weights."""
-        if self.order not in (1, 2):
-            raise DataError(f"order must be 1 or 2, got {self.order!r}")
-        require_number(self, "min_count", 0, whole=True)
-        if self.random_state is not None:
-            require_number(self, "random_state", 0, whole=True)
+        self._check_layout()
         encoder = choose_encoder(X, self.features, self.min_count, self.n_jobs)
         found, targets = self._read_targets(
             [_length(i, x) for i, x in enumerate(X)], y, self.classes if classes is None else classes
@@ -59,6 +55,14 @@ class LinearLearner(SequenceLearner):
             all_weights=self.all_weights,
         )
         return Prepared(encoded, targets, found, encoder, scorer)
+
+    def _check_layout(self) -> None:
+        """Check the parameters that all linear learners have."""
+        if self.order not in (1, 2):
+            raise DataError(f"order must be 1 or 2, got {self.order!r}")
+        require_number(self, "min_count", 0, whole=True)
+        if self.random_state is not None:
+            require_number(self, "random_state", 0, whole=True)
 
     def _adopt(self, prepared: Prepared) -> None:
         """Take over labels, encoder and scorer: late, so that a fit that fails leaves the learner as it was."""
