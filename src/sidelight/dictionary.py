@@ -1,8 +1,8 @@
 """Tag dictionaries: which labels a word may have, as partial labels for learners without labelled sequences.
 
-    tags = TagDictionary.of(X, y)        from labelled sequences, or TagDictionary({"play": {"NOUN", "VERB"}, ...})
-    known = tags.apply(X_new)            for every token the set of its labels
-    EM(HMM()).fit(X_new, known)          and so ContrastiveEstimation, CRF and all others that take partial labels
+tags = TagDictionary.of(X, y)        from labelled sequences, or TagDictionary({"play": {"NOUN", "VERB"}, ...})
+known = tags.apply(X_new)            for every token the set of its labels
+EM(HMM()).fit(X_new, known)          and so ContrastiveEstimation, CRF and all others that take partial labels
 """
 
 from collections import Counter
@@ -45,8 +45,15 @@ class TagDictionary:
         word: str | Column = "word",
         open: AbstractSet[str] = frozenset(),
         min_count: int = 1,
+        min_share: float = 0.0,
     ) -> "TagDictionary":
-        """The labels that words have in labelled sequences; words seen fewer than `min_count` times are left out."""
+        """The labels that words have in labelled sequences.
+
+        Words seen fewer than `min_count` times are left out, and so are the labels that a word has in a smaller share
+        of its places than `min_share`: many of those are mistakes of the annotators.
+        """
+        if not 0 <= min_share <= 0.5:
+            raise DataError(f"min_share lies between 0 and 0.5, got {min_share!r}")
         tokens = column_values(as_column(word, "word"), X)
         check_lengths([len(x) for x in X], y)
         for i, labels in enumerate(y):
@@ -55,7 +62,11 @@ class TagDictionary:
         found: dict[str, Counter[str]] = {}
         for token, label in zip(tokens, chain.from_iterable(y), strict=True):
             found.setdefault(token, Counter())[label] += 1
-        kept = {token: frozenset(counts) for token, counts in found.items() if counts.total() >= min_count}
+        kept = {
+            token: frozenset(label for label, n in counts.items() if n >= min_share * counts.total())
+            for token, counts in found.items()
+            if counts.total() >= min_count
+        }
         return cls(kept, open or frozenset(label for counts in found.values() for label in counts), word)
 
     def apply(self, X: Sequence[Any]) -> list[list[AbstractSet[str]]]:

@@ -41,9 +41,7 @@ def reorder(x: Any, order: Longs) -> Any:
     return x[order] if hasattr(x, "shape") else [x[t] for t in order.tolist()]
 
 
-def neighbourhoods(
-    X: Sequence[Any], allowed: Flags, orders: Callable[[int], Longs]
-) -> tuple[list[Any], Flags, Longs]:
+def neighbourhoods(X: Sequence[Any], allowed: Flags, orders: Callable[[int], Longs]) -> tuple[list[Any], Flags, Longs]:
     """All neighbours of all sequences, each sequence first among its own.
 
     allowed: (tokens, labels) of X; orders: those of a sequence of n tokens. Gives the neighbours, what is allowed for

@@ -47,13 +47,14 @@ USERS: dict[Signal, tuple[str, ...]] = {
         "CRF",
         "StructuredPerceptron",
         "SemiCRF",
+        "MaxEnt",
         "ContrastiveEstimation",
         "CCM",
         "Codl",
         "EM",
         "SelfTraining",
     ),
-    Signal.PARTIAL: ("CRF", "ContrastiveEstimation", "CCM", "EM"),
+    Signal.PARTIAL: ("CRF", "MaxEnt", "ContrastiveEstimation", "CCM", "EM"),
     Signal.NOTHING: ("ContrastiveEstimation", "Codl", "EM", "SelfTraining"),
     Signal.COMPANION: (),
 }
@@ -173,6 +174,29 @@ def encode_targets(y: Sequence[Any], lengths: Sequence[int], labels: Sequence[st
     single = allowed.sum(axis=1) == 1
     codes[single] = allowed[single].argmax(axis=1)
     return Targets(kinds, codes, allowed)
+
+
+def as_sequences(y: Any, count: int) -> list[Any]:
+    """What is known about `count` single decisions, written as for sequences of one token.
+
+    An element of y is a label, a set of labels, None, GOOD or BAD.
+    """
+    if not hasattr(y, "__len__") or isinstance(y, str):
+        raise DataError(f"y must be a list with one element per document, got {type(y).__name__}")
+    if len(y) != count:
+        raise DataError(f"X has {count} documents but y has {len(y)}")
+    out: list[Any] = []
+    for i, known in enumerate(y):
+        labels = known if isinstance(known, set | frozenset) else [known]
+        if known is None or isinstance(known, Companion):
+            out.append(known)
+        elif labels and all(isinstance(label, str) for label in labels):
+            out.append([known])
+        else:
+            raise DataError(
+                f"document {i}: expected a label (a string), a non-empty set of them, None, GOOD or BAD, got {known!r}"
+            )
+    return out
 
 
 def _unknown_label(y: Sequence[Any], number: dict[str, int]) -> None:

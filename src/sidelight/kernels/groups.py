@@ -270,9 +270,7 @@ def group_marginals(
             n, m = q - p, i - first
             trusted[m] = live_labels(u[p:q], start, end, r[:n], live, count) and fits
             if trusted[m]:
-                log_z[m], trusted[m] = scaled_forward(
-                    r[:n], live, count, e_pair, types[p:q], e_triple, e, alpha, scale
-                )
+                log_z[m], trusted[m] = scaled_forward(r[:n], live, count, e_pair, types[p:q], e_triple, e, alpha, scale)
                 log_z[m] += top[0] * (n - 1) + top[1] * max(n - 2, 0)
             if not trusted[m]:
                 log_z[m] = log_forward(r[:n], live, count, pair, types[p:q], triple, alpha)
