@@ -172,7 +172,8 @@ def encode_targets(y: Sequence[Any], lengths: Sequence[int], labels: Sequence[st
         allowed[t] = False
         allowed[t, [number[label] for label in options]] = True
     single = allowed.sum(axis=1) == 1
-    codes[single] = allowed[single].argmax(axis=1)
+    if single.any():
+        codes[single] = allowed[single].argmax(axis=1)
     return Targets(kinds, codes, allowed)
 
 
