@@ -15,6 +15,7 @@ class LearnerName(StrEnum):
     hmm = "hmm"
     semicrf = "semicrf"
     perceptron = "perceptron"
+    contrastive = "contrastive"
 
 
 class SemiName(StrEnum):
@@ -25,7 +26,13 @@ class SemiName(StrEnum):
     self_training = "self-training"
 
 
-CLASSES = {"crf": "CRF", "hmm": "HMM", "semicrf": "SemiCRF", "perceptron": "StructuredPerceptron"}
+CLASSES = {
+    "crf": "CRF",
+    "hmm": "HMM",
+    "semicrf": "SemiCRF",
+    "perceptron": "StructuredPerceptron",
+    "contrastive": "ContrastiveEstimation",
+}
 WRAPPERS = {"ccm": "CCM", "codl": "Codl", "em": "EM", "self-training": "SelfTraining"}
 
 # Options that are not called as the parameter they set, or that set several.
@@ -73,8 +80,11 @@ def divide_settings(wrapper: str, base: str, settings: Sequence[str]) -> tuple[l
 
 
 def can_be_base(name: str) -> bool:
-    """Whether rules and unlabelled data can be put around this learner: it can be told all labels, and is a chain."""
-    return "classes" in _known_parameters(name)
+    """Whether rules and unlabelled data can be put around this learner.
+
+    It can be told all labels, is a chain, and learns from full labels, which those around it give it.
+    """
+    return name != "contrastive" and "classes" in _known_parameters(name)
 
 
 def _learner_class(name: str) -> Any:
