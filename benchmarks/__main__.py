@@ -9,10 +9,10 @@ from pathlib import Path
 from .citations import TABLES
 from .datasets import MissingData, require_files
 from .report import Report
-from .setting import Setting
+from .setting import TOKENS, Setting
 
 # Modules with `files(setting)` and `run(setting, report)`.
-BENCHMARKS = ("startup", "citations", "chunking")
+BENCHMARKS = ("startup", "citations", "chunking", "tagging")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -26,6 +26,7 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("--peers", action="store_true", help="chunking: run sklearn-crfsuite as well")
     out.add_argument("--lbfgs", action="store_true", help="chunking: run sidelight's L-BFGS solver as well")
     out.add_argument("--tables", type=tables, default=(), metavar="T,T", help=f"citations: {', '.join(TABLES)}")
+    out.add_argument("--tokens", type=int, default=TOKENS, metavar="N", help=f"tagging: default {TOKENS}")
     out.add_argument("--figure", type=Path, metavar="FILE", help="citations: draw the curves that were measured")
     return out
 
@@ -55,7 +56,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown:
         command_line.error(f"there is no benchmark {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")
     setting = Setting(
-        options.data, options.split, options.seeds, options.peers, options.lbfgs, options.tables, options.figure
+        options.data,
+        options.split,
+        options.seeds,
+        options.peers,
+        options.lbfgs,
+        options.tables,
+        options.figure,
+        options.tokens,
     )
     modules = {name: import_module(f".{name}", __package__) for name in options.names or BENCHMARKS}
     try:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from sidelight import read_columns
+from sidelight import read_columns, read_conllu
 
 Split = Literal["dev", "test"]
 # Chunking has no dev file: its dev set is what follows so many training sentences.
@@ -61,6 +61,18 @@ def read_citations(data: Path, split: Split) -> Task:
 def unlabelled_citations(data: Path) -> Path:
     """References without labels, one token a line."""
     return data / "citations" / "unlabeled.txt"
+
+
+def treebank_file(data: Path) -> Path:
+    """English sentences with universal and Penn tags."""
+    return data / "ud" / "en_ewt" / "train.conllu"
+
+
+def read_tagged(data: Path, column: str) -> tuple[list[Any], list[Any]]:
+    """Words of the treebank's training sentences and their tags from a column, upos or xpos."""
+    X, y = read_conllu(treebank_file(data), label=column)
+    full = [i for i, labels in enumerate(y) if labels is not None and None not in labels]
+    return [X[i] for i in full], [y[i] for i in full]
 
 
 def require_files(data: Path, files: Sequence[Path]) -> None:

@@ -18,6 +18,7 @@ from .errors import DataError, ModelFileError
 from .features.arrays import ArrayEncoder
 from .features.columns import Column, Template, parse
 from .features.dicts import DictEncoder
+from .features.documents import BagEncoder, RowEncoder
 from .features.segments import SegmentEncoder
 from .features.symbols import SymbolEncoder
 from .features.templates import TemplateEncoder
@@ -27,7 +28,8 @@ from .rules.language import Rule
 FORMAT = "sidelight model"
 VERSION = 1
 _ENCODERS: dict[str, Any] = {
-    cls.__name__: cls for cls in (TemplateEncoder, DictEncoder, ArrayEncoder, SymbolEncoder, SegmentEncoder)
+    cls.__name__: cls
+    for cls in (TemplateEncoder, DictEncoder, ArrayEncoder, SymbolEncoder, SegmentEncoder, BagEncoder, RowEncoder)
 }
 # A fixed time stamp, so that equal models give equal files.
 _STAMP = (2000, 1, 1, 0, 0, 0)

@@ -43,11 +43,11 @@ class Signal(Enum):
 # Which learners can use which signal, whether imported or not; a test holds it to the learners' own `signals`.
 USERS: dict[Signal, tuple[str, ...]] = {
     Signal.FULL: (
-        "HMM", "CRF", "StructuredPerceptron", "Mira", "StructuralSVM", "LatentStructuralSVM", "JLIS", "SemiCRF", "CCM",
-        "Codl", "EM", "SelfTraining",
+        "HMM", "CRF", "StructuredPerceptron", "Mira", "StructuralSVM", "LatentStructuralSVM", "JLIS", "SemiCRF",
+        "MaxEnt", "ContrastiveEstimation", "CCM", "Codl", "EM", "SelfTraining",
     ),
-    Signal.PARTIAL: ("CRF", "LatentStructuralSVM", "CCM"),
-    Signal.NOTHING: ("Codl", "EM", "SelfTraining"),
+    Signal.PARTIAL: ("CRF", "LatentStructuralSVM", "MaxEnt", "ContrastiveEstimation", "CCM", "EM"),
+    Signal.NOTHING: ("ContrastiveEstimation", "Codl", "EM", "SelfTraining"),
     Signal.COMPANION: ("JLIS",),
 }  # fmt: skip
 
@@ -100,6 +100,13 @@ class Targets:
     def full(self) -> bool:
         """Whether every label is known."""
         return self.allowed is None
+
+    def choices(self, count: int) -> NDArray[np.bool_]:
+        """What is allowed among so many labels: (tokens, count); a known label allows itself alone."""
+        if self.allowed is not None:
+            return self.allowed
+        alone: NDArray[np.bool_] = self.labels[:, None] == np.arange(count)
+        return alone
 
 
 def check_lengths(X_lengths: Sequence[int], y: Any) -> None:
@@ -157,8 +164,32 @@ def encode_targets(y: Sequence[Any], lengths: Sequence[int], labels: Sequence[st
         allowed[t] = False
         allowed[t, [number[label] for label in options]] = True
     single = allowed.sum(axis=1) == 1
-    codes[single] = allowed[single].argmax(axis=1)
+    if single.any():
+        codes[single] = allowed[single].argmax(axis=1)
     return Targets(kinds, codes, allowed)
+
+
+def as_sequences(y: Any, count: int) -> list[Any]:
+    """What is known about `count` single decisions, written as for sequences of one token.
+
+    An element of y is a label, a set of labels, None, GOOD or BAD.
+    """
+    if not hasattr(y, "__len__") or isinstance(y, str):
+        raise DataError(f"y must be a list with one element per document, got {type(y).__name__}")
+    if len(y) != count:
+        raise DataError(f"X has {count} documents but y has {len(y)}")
+    out: list[Any] = []
+    for i, known in enumerate(y):
+        labels = known if isinstance(known, set | frozenset) else [known]
+        if known is None or isinstance(known, Companion):
+            out.append(known)
+        elif labels and all(isinstance(label, str) for label in labels):
+            out.append([known])
+        else:
+            raise DataError(
+                f"document {i}: expected a label (a string), a non-empty set of them, None, GOOD or BAD, got {known!r}"
+            )
+    return out
 
 
 def _unknown_label(y: Sequence[Any], number: dict[str, int]) -> None:

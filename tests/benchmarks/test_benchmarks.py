@@ -10,6 +10,7 @@ from rich.console import Console
 from benchmarks.__main__ import BENCHMARKS, main
 from benchmarks.chunk_features import TEMPLATES, attributes
 from benchmarks.report import Report
+from benchmarks.tagging import SYSTEMS
 from benchmarks.weight_exchange import attribute_numbers
 from sidelight.features.templates import TemplateEncoder
 
@@ -115,6 +116,26 @@ def test_every_benchmark_is_in_the_help(capsys: pytest.CaptureFixture[str]) -> N
         main(["--help"])
     told = capsys.readouterr().out
     assert all(name in told for name in BENCHMARKS)
+
+
+def test_tagging_scores_ambiguous_words_of_every_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sentences = [["the", "walk", "ends"], ["I", "walk"], ["walk", "ends"]] * 5
+    tags = [["D", "N", "V"], ["P", "V"], ["N", "V"]] * 5
+    path = tmp_path / "ud" / "en_ewt" / "train.conllu"
+    path.parent.mkdir(parents=True)
+    rows = [
+        "".join(f"{i}\t{w}\t_\t{t}\t{t}\t_\t_\t_\t_\t_\n" for i, (w, t) in enumerate(zip(x, y, strict=True), 1))
+        for x, y in zip(sentences, tags, strict=True)
+    ]
+    path.write_text("\n".join(rows) + "\n")
+    monkeypatch.setattr("benchmarks.report.Console", lambda **_: Console(file=io.StringIO()))
+    out = tmp_path / "results.jsonl"
+    assert main(["tagging", "--data", str(tmp_path), "--tokens", "20", "--seeds", "0,1", "--json", str(out)]) == 0
+    lines = lines_of(out)
+    means = {(x["section"], x["what"]): x["value"] for x in lines if x["system"] == "mean"}
+    assert len(means) == 2 * (len(SYSTEMS) + 1)
+    assert {x["value"] for x in lines if x["what"] == "CE, transpose" and x["unit"] == "%"} <= {100.0, 74.7}
+    assert main(["tagging", "--data", str(tmp_path), "--tokens", "100"]) == 1
 
 
 def test_peers_get_the_attributes_of_the_templates() -> None:

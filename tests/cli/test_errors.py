@@ -103,7 +103,7 @@ def test_files_that_are_no_models(run: Run, folder: Path, tmp_path: Path, comman
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["-l", "hmm", "--l2", "1"], "--l2: the learner hmm has no such option; crf and semicrf have it"),
+        (["-l", "hmm", "--l2", "1"], "--l2: the learner hmm has no such option; crf, semicrf and contrastive have it"),
         (
             ["-l", "hmm", "-t", "word"],
             "--template: the learner hmm has no such option; crf and semicrf and perceptron and mira have it",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sidelight import CRF, load, read_columns, read_conllu, read_jsonlines
+from sidelight import CRF, MaxEnt, load, read_columns, read_conllu, read_jsonlines
 
 from .conftest import Run
 
@@ -101,6 +101,28 @@ def test_partial_labels(run: Run, folder: Path, tmp_path: Path) -> None:
     said = run("train", tmp_path / "p.tsv", "-o", tmp_path / "m", "--partial", "-q", "--json", "--max-iterations", 5)
     assert said.json["solver"] == "lbfgs"
     assert "?" not in said.json["model"]["labels"]
+
+
+def test_contrastive_estimation(run: Run, tmp_path: Path) -> None:
+    rows = ["the\tD", "walk\tN|V", "is\tV", "good\tJ", "", "I\tP", "walk\tN|V", "the\tD", "dog\tN|V", ""] * 4
+    (tmp_path / "p.tsv").write_text("\n".join(rows))
+    options = ["-l", "contrastive", "--partial", "--l2", "0.5", "--set", "restarts=2", "-q", "--json"]
+    said = run("train", tmp_path / "p.tsv", "-o", tmp_path / "m", *options)
+    assert said.code == 0, said.err
+    assert said.json["model"]["learner"] == "ContrastiveEstimation"
+    assert said.json["converged"] is True
+    model = load(tmp_path / "m")
+    assert (model.l2, len(model.restarts_), model.classes_) == (0.5, 2, ["D", "J", "N", "P", "V"])
+    assert run("predict", tmp_path / "m", "-", "-f", "text", stdin="the dog is good\n").code == 0
+    refused = run("train", tmp_path / "p.tsv", "-o", tmp_path / "m", *options, "--unlabeled", tmp_path / "p.tsv")
+    assert "do not go with the learner contrastive" in refused.message
+
+
+def test_a_model_of_documents_is_refused(run: Run, folder: Path, tmp_path: Path) -> None:
+    MaxEnt().fit([["a"], ["b"]], ["A", "B"]).save(tmp_path / "m")
+    said = run("predict", tmp_path / "m", folder / "new.txt")
+    assert said.code != 0
+    assert "MaxEnt labels documents, not tokens" in said.message
 
 
 def test_templates_from_options_and_file(run: Run, folder: Path, tmp_path: Path) -> None:

@@ -313,3 +313,13 @@ def test_what_cannot_be_a_rule_or_a_base():
 def test_labels_the_base_was_told_of_are_kept():
     model = CCM(HMM(classes=["A", "B", "C"]), [starts_with("A")]).fit([["x", "y"]], [["A", "B"]])
     assert model.classes_ == ["A", "B", "C"]
+
+
+def test_completion_keeps_to_the_rules_and_to_what_is_known():
+    model = CCM(HMM(), [starts_with("A").hard()]).fit(X, Y)
+    partial = [[None] * (len(y) - 1) + [{"Y", "T"}] for y in Y]
+    longer = [i for i, y in enumerate(Y) if len(y) > 1]
+    for labels in model.complete([X[i] for i in longer], [partial[i] for i in longer]):
+        assert labels[0] == "A"
+        assert labels[-1] in ("Y", "T")
+    assert model.complete([], []) == []

@@ -5,7 +5,18 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from sidelight import CRF, EM, GOOD, HMM, DataError, NotSupported, generate_references, load, token_accuracy
+from sidelight import (
+    CRF,
+    EM,
+    GOOD,
+    HMM,
+    DataError,
+    NotSupported,
+    TagDictionary,
+    generate_references,
+    load,
+    token_accuracy,
+)
 from tests import learner_kit
 from tests.learners.samples import labelled
 from tests.learners.test_ccm import check_composite
@@ -103,6 +114,58 @@ def test_baum_welch_by_enumeration(balance):
         for x in pool[:3]:
             y = [0, 1, 2, 0][: len(x)]
             np.testing.assert_allclose(model._structure.score(model.scores([x]), np.array(y, np.int32))[0], score(x, y))
+
+
+def test_partial_labels_forbid_the_others():
+    """Two rounds by enumeration over the label sequences that agree, and the objective never falls."""
+    known = TagDictionary.of(X, Y).apply(X)
+    inputs, known = [x[:4] for x in X[:10]], [y[:4] for y in known[:10]]
+    words = {w: k for k, w in enumerate(dict.fromkeys(w for x in inputs for w in x))}
+    first = EM(HMM(rare=0, unknown=None), iterations=1).fit(inputs, known).driven_
+
+    def agrees(x, y):
+        return all(LABELS[c] in labels for c, labels in zip(y, known[inputs.index(x)], strict=True))
+
+    def score(x, y):
+        if not agrees(x, y):
+            return -np.inf
+        return first._structure.score(first.scores([x]), np.array(y, np.int32))[0]
+
+    start, move, emit, log_z = expected_counts(score, inputs, words)
+    model = EM(HMM(rare=0, unknown=None), iterations=2).fit(inputs, known)
+    np.testing.assert_allclose(model.trace_[-1].objective, log_z + first.log_prior())
+    np.testing.assert_allclose(model.driven_.counts_.start, start, atol=1e-12)
+    np.testing.assert_allclose(model.driven_.counts_.transition, move, atol=1e-12)
+    np.testing.assert_allclose(model.driven_.counts_.emission.T, emit, atol=1e-12)
+    longer = EM(HMM(rare=0, unknown=None), iterations=15).fit(inputs, known)
+    objective = [step.objective for step in longer.trace_[1:]]
+    assert all(after >= before - 1e-9 * abs(before) for before, after in pairwise(objective))
+
+
+def test_partial_labels_beside_full_ones():
+    known = TagDictionary.of(X, Y).apply(X)
+    mixed = [y if i < 6 else known[i] if i % 2 else None for i, y in enumerate(Y)]
+    model = EM(HMM(), iterations=3).fit(X, mixed)
+    assert model.base_ is not None
+    assert model.restarts_ == ()
+    assert token_accuracy(Y, model.complete(X, known)) > 0.75
+
+
+def test_the_most_likely_restart_is_kept(tmp_path):
+    base = HMM(rare=0, emission_smoothing=0.01)
+    several = EM(base, classes=LABELS, iterations=10, restarts=4).fit(X, [None] * 30)
+    assert len(set(several.restarts_)) == 4
+    final = several.driven_.log_partition(X).sum() + several.driven_.log_prior()
+    np.testing.assert_allclose(max(several.restarts_), final)
+    alone = EM(base, classes=LABELS, iterations=10).fit(X, [None] * 30)
+    np.testing.assert_allclose(
+        several.restarts_[0], alone.driven_.log_partition(X).sum() + alone.driven_.log_prior(), rtol=1e-12
+    )
+    assert EM(base, classes=LABELS, iterations=10, restarts=4).fit(X, [None] * 30).restarts_ == several.restarts_
+    several.save(tmp_path / "m")
+    assert load(tmp_path / "m").restarts_ == several.restarts_
+    with pytest.raises(DataError, match="restarts must be a whole number of at least 1"):
+        EM(base, classes=LABELS, restarts=0).fit(X, [None] * 30)
 
 
 def test_full_balance_is_the_supervised_model():

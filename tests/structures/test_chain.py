@@ -212,3 +212,37 @@ def test_bad_scores_are_refused():
         Chain().kbest(ChainParts.of(offsets, unary, pair), 0)
     with pytest.raises(Infeasible, match="sequence 1 has no output"):
         Chain().argmax(ChainParts.of(np.array([0, 1, 2]), np.array([[0, 0], [-np.inf, -np.inf]]), pair))
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("scale", [1.0, 60.0, 400.0])
+def test_groups_of_sequences(order, scale):
+    """A sequence drawn by the softmax of the log-partitions, then its labels; scaled and in logarithms."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        scores = random_scores(rng, [1, 2, 4, 3, 1, 5, 2], order=order, types=2, scale=scale, forbid=0.1)
+        groups = np.array([0, 3, 4, 7])
+        each = [Chain().marginals(scores.sequences(i, i + 1)) for i in range(7)]
+        log_z = np.array([one.log_partition[0] for one in each])
+        total = np.repeat([np.logaddexp.reduce(log_z[a:b]) for a, b in ((0, 3), (3, 4), (4, 7))], np.diff(groups))
+        weights = np.exp(log_z - total)
+        for n_jobs in (1, 3):
+            found = Chain(n_jobs).group_marginals(scores, groups)
+            np.testing.assert_allclose(found.log_partition, total[groups[:-1]])
+            unary = np.concatenate([w * one.parts.unary for w, one in zip(weights, each, strict=True)])
+            np.testing.assert_allclose(found.parts.unary, unary, atol=1e-9)
+            for name in ("pair", "start", "end", "triple"):
+                if getattr(scores, name) is not None:
+                    expected = sum(w * getattr(one.parts, name) for w, one in zip(weights, each, strict=True))
+                    np.testing.assert_allclose(getattr(found.parts, name), expected, atol=1e-9)
+
+
+def test_bad_groups_are_refused():
+    scores = random_scores(np.random.default_rng(0), [1, 2, 3])
+    for groups in ([], [0, 2], [1, 3], [0, 1, 1, 3]):
+        with pytest.raises(DataError, match="groups must rise from 0 to the 3 sequences"):
+            Chain().group_marginals(scores, np.array(groups))
+    nothing = scores.restrict(np.repeat([True, False, True], [1, 2, 3])[:, None])
+    with pytest.raises(Infeasible):
+        Chain().group_marginals(nothing, np.array([0, 1, 2, 3]))
+    assert np.isfinite(Chain().group_marginals(nothing, np.array([0, 3])).log_partition).all()

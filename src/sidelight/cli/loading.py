@@ -10,10 +10,14 @@ def load_model(path: str, jobs: int | None = None, *, rules: bool = True) -> Any
     """
     import numpy as np
 
+    from sidelight.errors import DataError
     from sidelight.model_file import load
     from sidelight.report.inner import inner_models
 
     learner = load(path)
+    if hasattr(learner, "predict_proba"):
+        name = type(learner).__name__
+        raise DataError(f"{path}: {name} labels documents, not tokens; load it in Python with sidelight.load")
     threads = -1 if jobs is None else jobs
     learner.set_params(n_jobs=threads)
     for model in inner_models(learner).values():

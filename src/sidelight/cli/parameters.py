@@ -17,6 +17,7 @@ class LearnerName(StrEnum):
     perceptron = "perceptron"
     mira = "mira"
     svm = "svm"
+    contrastive = "contrastive"
 
 
 class SemiName(StrEnum):
@@ -34,6 +35,7 @@ CLASSES = {
     "perceptron": "StructuredPerceptron",
     "mira": "Mira",
     "svm": "StructuralSVM",
+    "contrastive": "ContrastiveEstimation",
 }
 WRAPPERS = {"ccm": "CCM", "codl": "Codl", "em": "EM", "self-training": "SelfTraining"}
 
@@ -97,7 +99,8 @@ def _require(name: str, parameter: str, flag: str) -> None:
         return
     others = [other for other in (WRAPPERS if name in WRAPPERS else CLASSES) if parameter in _known_parameters(other)]
     if others:
-        advice = f"{' and '.join(others)} {'has' if len(others) == 1 else 'have'} it"
+        listed = " and ".join([", ".join(others[:-1]), others[-1]] if others[1:] else others)
+        advice = f"{listed} {'has' if len(others) == 1 else 'have'} it"
     else:
         advice = f"it has {', '.join(p for p in _known_parameters(name) if p not in _NOT_HERE)}"
     wanted = parameter if flag == "--set" else "such option"

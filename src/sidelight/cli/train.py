@@ -19,6 +19,7 @@ EXAMPLES = (
     "sidelight train train.txt -o chunks.model --learner perceptron --epochs 20",
     'sidelight train train.txt -o chunks.model -t word -t "word[-1] & pos" --l2 0.1',
     "sidelight train few.tsv -o fields.model --learner hmm --rules rules.toml --unlabeled more.txt",
+    "sidelight train words.tsv -o tags.model --learner contrastive --partial --set restarts=5",
 )
 _LONG = 1000
 _LEARNER = "What the learner does"
@@ -88,7 +89,9 @@ def command(
     ] = None,
     iterations: Annotated[int | None, _knowledge_option(help="Rounds over the unlabelled sequences (5).")] = None,
     l1: Annotated[float | None, _learner_option(help="Penalty on the sizes of weights (crf, semicrf; 0).")] = None,
-    l2: Annotated[float | None, _learner_option(help="Penalty on their squares (crf; 1, semicrf; 0.03).")] = None,
+    l2: Annotated[
+        float | None, _learner_option(help="Penalty on their squares (crf; 1, semicrf; 0.03, contrastive; 0.1).")
+    ] = None,
     solver: Annotated[str | None, _learner_option(help="auto, eg or lbfgs (crf; auto).")] = None,
     tolerance: Annotated[
         float | None, _learner_option(help="Relative duality gap to stop at (crf, semicrf; 0.001).")

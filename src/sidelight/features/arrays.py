@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -65,7 +65,7 @@ class ArrayEncoder:
         return {"min_count": self.min_count}, {"kept": self.kept_}
 
     @classmethod
-    def from_state(cls, values: dict[str, Any], arrays: dict[str, Any], n_jobs: int = -1) -> "ArrayEncoder":
+    def from_state(cls, values: dict[str, Any], arrays: dict[str, Any], n_jobs: int = -1) -> Self:
         """The encoder that gave this state."""
         encoder = cls(values["min_count"])
         encoder.kept_ = arrays["kept"]

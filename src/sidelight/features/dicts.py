@@ -8,11 +8,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from ..errors import DataError
+from ..kernels.compiling import Longs
 from .encoded import Encoded, State
 from .templates import sequence_offsets
 
@@ -28,17 +29,17 @@ class DictEncoder:
     def fit_transform(self, X: Sequence[Sequence[Token]]) -> Encoded:
         """Learn the attributes of X and encode it."""
         counts: dict[str, int] = {}
-        for _, _, name, _ in _features(X):
+        for _, _, name, _ in self._features(X):
             counts[name] = counts.get(name, 0) + 1
         self.names_ = {n: k for k, n in enumerate(n for n, count in counts.items() if count >= self.min_count)}
         return self.transform(X)
 
     def transform(self, X: Sequence[Sequence[Token]]) -> Encoded:
         """Encode X; names never seen are left out."""
-        offsets = sequence_offsets(X)
+        offsets = self._offsets(X)
         per_token = np.zeros(int(offsets[-1]) + 1, np.int64)
         indices, values = [], []
-        for i, t, name, value in _features(X):
+        for i, t, name, value in self._features(X):
             number = self.names_.get(name)
             if number is not None:
                 per_token[offsets[i] + t + 1] += 1
@@ -49,6 +50,23 @@ class DictEncoder:
             flat = np.empty(0)
         return Encoded(offsets, np.cumsum(per_token), np.array(indices, np.int32), flat, len(self.names_))
 
+    def _offsets(self, X: Sequence[Any]) -> Longs:
+        return sequence_offsets(X)
+
+    def _features(self, X: Sequence[Any]) -> Iterator[tuple[int, int, str, float]]:
+        """(sequence, token, attribute, value) of everything that is not absent."""
+        for i, x in enumerate(X):
+            for t, token in enumerate(x):
+                if not isinstance(token, Mapping):
+                    raise DataError(f"sequence {i}, token {t}: expected a feature dict as before, got {token!r}")
+                for name, value in token.items():
+                    try:
+                        attribute = attribute_of(name, value)
+                    except DataError as error:
+                        raise DataError(f"sequence {i}, token {t}: {error}") from None
+                    if attribute is not None:
+                        yield i, t, *attribute
+
     def describe(self, attribute: int) -> str:
         """The attribute's name."""
         return list(self.names_)[attribute]
@@ -58,28 +76,19 @@ class DictEncoder:
         return {"min_count": self.min_count, "names": list(self.names_)}, {}
 
     @classmethod
-    def from_state(cls, values: dict[str, Any], arrays: dict[str, Any], n_jobs: int = -1) -> "DictEncoder":
+    def from_state(cls, values: dict[str, Any], arrays: dict[str, Any], n_jobs: int = -1) -> Self:
         """The encoder that gave this state."""
         encoder = cls(values["min_count"])
         encoder.names_ = {name: k for k, name in enumerate(values["names"])}
         return encoder
 
 
-def _features(X: Sequence[Sequence[Token]]) -> Iterator[tuple[int, int, str, float]]:
-    """(sequence, token, attribute, value) of everything that is not absent."""
-    for i, x in enumerate(X):
-        for t, token in enumerate(x):
-            if not isinstance(token, Mapping):
-                raise DataError(f"sequence {i}, token {t}: expected a feature dict as before, got {token!r}")
-            for name, value in token.items():
-                if isinstance(value, str):
-                    yield i, t, f"{name}={value}", 1.0
-                elif value is None or value is False or (isinstance(value, np.bool_) and not value):
-                    continue
-                elif isinstance(value, Real | np.bool_) and math.isfinite(value):
-                    yield i, t, str(name), float(value)
-                else:
-                    raise DataError(
-                        f"sequence {i}, token {t}: feature {name!r} is {value!r}; "
-                        "a value is a string, True, False, None or a finite number"
-                    )
+def attribute_of(name: str, value: Any) -> tuple[str, float] | None:
+    """The attribute that a feature makes, and its value; None if the feature is absent."""
+    if isinstance(value, str):
+        return f"{name}={value}", 1.0
+    if value is None or value is False or (isinstance(value, np.bool_) and not value):
+        return None
+    if isinstance(value, Real | np.bool_) and math.isfinite(value):
+        return str(name), float(value)
+    raise DataError(f"feature {name!r} is {value!r}; a value is a string, True, False, None or a finite number")

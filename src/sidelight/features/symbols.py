@@ -23,6 +23,17 @@ def as_column(expression: Expression, role: str) -> Column:
     return columns[0]
 
 
+def column_values(column: Column, X: Sequence[Sequence[Any]]) -> list[str]:
+    """What a column expression says of every token, flat."""
+    if len(X) == 0:
+        return []
+    sequence_offsets(X)
+    columns = split_columns(X)
+    if column.index >= len(columns):
+        raise DataError(f"{column} needs column {column.index}, but tokens have {len(columns)}")
+    return _apply(column, columns[column.index])
+
+
 @dataclass
 class SymbolEncoder:
     """Symbols are numbered: known words, then classes of unknown words, then one for a class never seen.

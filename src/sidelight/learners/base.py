@@ -162,6 +162,18 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
         scores = self.scores(X)
         return self._split(self._structure.argmax(scores).labels, scores)
 
+    def complete(self, X: Any, y: Any) -> list[list[str]]:
+        """The best label sequence of each input among those that agree with what y says about it."""
+        scores = self.scores(X)
+        return self._split(self._structure.argmax(self._agreeing(scores, y)).labels, scores)
+
+    def _agreeing(self, scores: P, y: Any) -> P:
+        """Scores with -inf on the labels that y excludes."""
+        lengths = np.diff(scores.offsets).tolist()
+        check_lengths(lengths, y)
+        label_set(y)
+        return scores.restrict(encode_targets(y, lengths, self.classes_).choices(len(self.classes_)))
+
     def predict_marginals(self, X: Any) -> list[Floats]:
         """For each input the probability of every label at every token: (tokens, labels), columns as `classes_`."""
         scores = self.scores(X)

@@ -50,14 +50,24 @@ class RuleLearner(Around):
     def infer(self, X: Any, k: int = 1) -> Constrained:
         """The k best outputs under the rules, with what is known of their exactness, as arrays."""
         check_is_fitted(self, "penalties_")
+        return self._infer(X, self.scores(X), k)
+
+    def _infer(self, X: Any, scores: Any, k: int = 1) -> Constrained:
         rules = self._rules(X)
-        return best_outputs(self._structure, self.scores(X), rules, k=k, method=self.method, beam=self.beam)
+        return best_outputs(self._structure, scores, rules, k=k, method=self.method, beam=self.beam)
 
     def predict(self, X: Any) -> list[list[str]]:
         """The best label sequence of each input under the rules."""
         if len(X) == 0:
             return []
         return self._split(self.infer(X).labels[0], self.scores(X))
+
+    def complete(self, X: Any, y: Any) -> list[list[str]]:
+        """The best label sequence of each input under the rules among those that agree with y."""
+        scores = self.scores(X)
+        if len(X) == 0:
+            return []
+        return self._split(self._infer(X, self._agreeing(scores, y)).labels[0], scores)
 
     def predict_kbest(self, X: Any, k: int = 5) -> list[list[Scored]]:
         """The k best label sequences under the rules, penalties included in their scores."""

@@ -1,23 +1,28 @@
-"""Expectation-maximisation for generative models, with labelled and unlabelled data.
+"""Expectation-maximisation for generative models, with labelled, partly labelled and unlabelled data.
 
     E  μ = marginals of β θ_0 + (1 - β) θ on the unlabelled sequences      M  θ = the model estimated from counts μ
 
 With β = 0 every round raises Σ_U log P(x) plus the log-prior of the smoothing; with labelled data, β is the weight of
-the model learned from them, as in `Codl`.
+the model learned from them, as in `Codl`. Partial labels, from a tag dictionary for instance, forbid the other labels
+in the E step, so that the likelihood is that of x and a labelling that agrees with them.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
+import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError, NotSupported
 from ..features.encoded import Encoded, State
+from ..features.templates import sequence_offsets
+from ..kernels.compiling import Flags
 from ..progress import progress
-from ..supervision import Signal, label_set, learns_from
-from .base import Explanation
-from .mixture import Mixture, fit_on, split_known
+from ..supervision import Signal, encode_targets, label_set, learns_from
+from .base import Explanation, require_number
+from .mixture import Mixture, check_input, fit_on
 
 
 @dataclass(frozen=True)
@@ -28,7 +33,28 @@ class EMStep:
     objective: float
 
 
-@learns_from(Signal.FULL, Signal.NOTHING)
+@dataclass(frozen=True)
+class _Pool:
+    """Sequences without full labels; allowed: (tokens, labels), None if nothing is known of any."""
+
+    X: list[Any]
+    allowed: Flags | None
+
+    def restrict(self, scores: Any) -> Any:
+        """Scores with -inf on what is not allowed."""
+        return scores if self.allowed is None else scores.restrict(self.allowed)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A model, how it came about, and the objective it ends with."""
+
+    driven: Any
+    trace: tuple[EMStep, ...]
+    objective: float
+
+
+@learns_from(Signal.FULL, Signal.PARTIAL, Signal.NOTHING)
 class EM(Mixture):
     """Soft EM on a generative base learner.
 
@@ -37,13 +63,18 @@ class EM(Mixture):
     base : a learner that can be fitted to expected parts, such as `HMM`.
     balance : β, the weight of the model learned from labelled data.
     iterations : rounds.
-    classes : all labels; needed where nothing is labelled.
-    random_state : where nothing is labelled, of the first scores.
+    classes : all labels; needed where no label is known.
+    restarts : where no sequence is fully labelled, so many runs begin from random scores, and the one whose model ends
+        with the highest likelihood is kept.
+    random_state : of these scores.
     verbose, n_jobs : as for `CRF`.
 
     Attributes
     ----------
-    base_, driven_ : the models from labelled and from unlabelled data; trace_ : an `EMStep` for each round.
+    base_, driven_ : the models from labelled and from other data; trace_ : an `EMStep` for each round of the run that
+    was kept; restarts_ : the objective that the final model of each run has, if there was a choice.
+
+    To predict under the same partial labels, use `complete(X, y)`.
     """
 
     def __init__(
@@ -53,6 +84,7 @@ class EM(Mixture):
         balance: float = 0.5,
         iterations: int = 5,
         classes: Any = None,
+        restarts: int = 1,
         random_state: int = 0,
         verbose: bool = False,
         n_jobs: int = -1,
@@ -61,50 +93,85 @@ class EM(Mixture):
         self.balance = balance
         self.iterations = iterations
         self.classes = classes
+        self.restarts = restarts
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn from labelled sequences and, where y is None, from unlabelled ones."""
+        """Learn from labelled sequences and, where y is partial or None, from the others."""
         if not 0 <= self.balance <= 1:
             raise DataError(f"balance lies between 0 and 1, got {self.balance!r}")
         if self.iterations < 0:
             raise DataError(f"iterations is at least 0, got {self.iterations!r}")
+        require_number(self, "restarts", 1, whole=True)
         if not hasattr(self.base, "fit_expected"):
             raise NotSupported(f"EM needs a generative base learner such as HMM, not {type(self.base).__name__}")
-        known, pool = split_known(self, X, y)
-        classes = list(self.classes) if self.classes is not None else label_set(y)
-        if not classes:
-            raise DataError("no label is known: give labelled sequences, or `classes`")
+        known, pool, classes = self._divide(X, y)
         if not known and not self.iterations:
             raise DataError("without labelled sequences there is nothing to learn in 0 iterations")
         base = fit_on(self.base, [X[i] for i in known], [y[i] for i in known], classes) if known else None
         weight = self.balance if known else 0.0
-        driven, trace = self._rounds(base, weight, pool, classes)
-        self.base_, self.driven_, self.classes_, self.trace_ = base, driven, classes, tuple(trace)
+        runs = [self._run(first, base, weight, pool, classes) for first in self._beginnings(base, pool, len(classes))]
+        best = max(runs, key=lambda run: run.objective, default=_Run(None, (), 0.0))
+        self.base_, self.driven_, self.classes_, self.trace_ = base, best.driven, classes, best.trace
+        self.restarts_ = tuple(run.objective for run in runs) if len(runs) > 1 else ()
         self.weight_ = weight
         return self
 
-    def _rounds(self, base: Any, weight: float, pool: list[Any], classes: list[str]) -> tuple[Any, list[EMStep]]:
-        driven, trace = None, []
-        constant = None if base is None or not pool else base.scores(pool)
+    def _divide(self, X: Any, y: Any) -> tuple[list[int], "_Pool", list[str]]:
+        """Numbers of the labelled sequences, the other sequences, and the labels."""
+        check_input(self, X, y)
+        classes = list(self.classes) if self.classes is not None else label_set(y)
+        if not classes:
+            raise DataError("no label is known: give labelled sequences, or `classes`")
+        targets = encode_targets(y, [len(x) for x in X], classes)
+        pooled = np.array([kind is not Signal.FULL for kind in targets.kinds])
+        known, rest = np.flatnonzero(~pooled).tolist(), np.flatnonzero(pooled).tolist()
+        allowed = None
+        if Signal.PARTIAL in targets.kinds and targets.allowed is not None:
+            allowed = targets.allowed[np.repeat(pooled, [len(x) for x in X])]
+        return known, _Pool([X[i] for i in rest], allowed), classes
+
+    def _beginnings(self, base: Any, pool: "_Pool", labels: int) -> Iterator[Any]:
+        """Scores of the first E step: those of the labelled data, or random ones for every restart."""
+        if base is not None and pool.X:
+            yield base.scores(pool.X)
+        elif pool.X:
+            rng = np.random.default_rng(self.random_state)
+            offsets = sequence_offsets(pool.X)
+            for _ in range(self.restarts):
+                yield self._unary_scores(offsets, rng.uniform(size=(int(offsets[-1]), labels)))
+
+    def _run(self, first: Any, base: Any, weight: float, pool: "_Pool", classes: list[str]) -> "_Run":
+        driven: Any = None
+        trace: list[EMStep] = []
+
+        def expect() -> tuple[float, Any]:
+            """The E step: objective and expected parts."""
+            scores = first if driven is None else driven.scores(pool.X)
+            if driven is not None and base is not None:
+                scores = first.mix(scores, weight)
+            marginals = self._structure.marginals(pool.restrict(scores))
+            prior = 0.0 if driven is None else driven.log_prior()
+            return float(marginals.log_partition.sum()) + prior, marginals.parts
+
         with progress("EM", self.iterations, self.verbose) as tell:
-            for iteration in range(1, self.iterations + 1 if pool else 1):
-                scores = self._mixed(constant, driven, weight, pool, len(classes))
-                marginals = self._structure.marginals(scores)
-                objective = float(marginals.log_partition.sum())
-                objective += driven.log_prior() if driven is not None else 0.0
+            for iteration in range(1, self.iterations + 1):
+                objective, parts = expect()
                 trace.append(EMStep(iteration, objective))
                 tell(iteration, f"objective {objective:.1f}")
-                driven = clone(self.base).fit_expected(pool, marginals.parts, classes)
-        return driven, trace
+                driven = clone(self.base).fit_expected(pool.X, parts, classes)
+        final = expect()[0] if base is None and self.restarts > 1 else 0.0
+        return _Run(driven, tuple(trace), final)
 
     def _state(self) -> State:
-        return {"weight": self.weight_, "trace": [[s.iteration, s.objective] for s in self.trace_]}, {}
+        trace = [[s.iteration, s.objective] for s in self.trace_]
+        return {"weight": self.weight_, "trace": trace, "restarts": list(self.restarts_)}, {}
 
     def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
         self.weight_, self.trace_ = values["weight"], tuple(EMStep(*step) for step in values["trace"])
+        self.restarts_ = tuple(values["restarts"])
 
     def explain(self, x: Any, position: int, *, top: int = 10) -> Explanation:
         """Not offered for a mixture of two models."""

@@ -40,11 +40,7 @@ class LinearLearner(SequenceLearner):
 
     def _prepare(self, X: Any, y: Any, classes: Any = None) -> Prepared:
         """Check the parameters, encode X and y, and lay out the weights."""
-        if self.order not in (1, 2):
-            raise DataError(f"order must be 1 or 2, got {self.order!r}")
-        require_number(self, "min_count", 0, whole=True)
-        if self.random_state is not None:
-            require_number(self, "random_state", 0, whole=True)
+        self._check_layout()
         encoder = choose_encoder(X, self.features, self.min_count, self.n_jobs)
         found, targets = self._read_targets(
             [_length(i, x) for i, x in enumerate(X)], y, self.classes if classes is None else classes
@@ -59,6 +55,14 @@ class LinearLearner(SequenceLearner):
             all_weights=self.all_weights,
         )
         return Prepared(encoded, targets, found, encoder, scorer)
+
+    def _check_layout(self) -> None:
+        """Check the parameters that all linear learners have."""
+        if self.order not in (1, 2):
+            raise DataError(f"order must be 1 or 2, got {self.order!r}")
+        require_number(self, "min_count", 0, whole=True)
+        if self.random_state is not None:
+            require_number(self, "random_state", 0, whole=True)
 
     def _adopt(self, prepared: Prepared) -> None:
         """Take over labels, encoder and scorer: late, so that a fit that fails leaves the learner as it was."""
@@ -78,17 +82,9 @@ class LinearLearner(SequenceLearner):
 
     def top_weights(self, count: int = 20, label: str | None = None) -> list[tuple[str, str, float]]:
         """The attribute weights of largest size, of one label or of all: (feature, label, weight)."""
-        flat = self.scorer_.attribute_weights(self.weights_)
-        size = np.abs(flat)
-        if label is not None:
-            size = np.where(self.scorer_.label == self._number(label), size, -1.0)
-        strongest = np.argsort(-size, kind="stable")[:count]
-        strongest = strongest[size[strongest] >= 0]
-        owners = np.searchsorted(self.scorer_.pointer, strongest, side="right") - 1
-        return [
-            (self.encoder_.describe(int(a)), self.classes_[self.scorer_.label[k]], float(flat[k]))
-            for a, k in zip(owners, strongest, strict=True)
-        ]
+        number = None if label is None else self._number(label)
+        strongest = strongest_weights(self.scorer_, self.weights_, count, number)
+        return [(self.encoder_.describe(a), self.classes_[c], weight) for a, c, weight in strongest]
 
     def _state(self) -> State:
         return {"order": self.scorer_.order}, {**self.scorer_.arrays(), "weights": self.weights_}
@@ -97,6 +93,18 @@ class LinearLearner(SequenceLearner):
         tables = {name: arrays[name] for name in ("pointer", "label", "pairs", "starts", "ends", "triples")}
         self.scorer_ = LinearScorer(len(self.classes_), values["order"], **tables)
         self.weights_ = arrays["weights"]
+
+
+def strongest_weights(scorer: LinearScorer, w: Floats, count: int, label: int | None) -> list[tuple[int, int, float]]:
+    """The attribute weights of largest size, of one label or of all: (attribute, label, weight)."""
+    flat = scorer.attribute_weights(w)
+    size = np.abs(flat)
+    if label is not None:
+        size = np.where(scorer.label == label, size, -1.0)
+    strongest = np.argsort(-size, kind="stable")[:count]
+    strongest = strongest[size[strongest] >= 0]
+    owners = np.searchsorted(scorer.pointer, strongest, side="right") - 1
+    return [(int(a), int(scorer.label[k]), float(flat[k])) for a, k in zip(owners, strongest, strict=True)]
 
 
 def _length(index: int, x: Any) -> int:

@@ -1,14 +1,16 @@
 """Losses between data and solver: a number and a gradient for a weight vector."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from ..features.encoded import Encoded
-from ..kernels.compiling import Floats, Ints
+from ..kernels.compiling import Flags, Floats, Ints, Longs
 from ..kernels.parallel import map_shards
 from ..scorers.protocol import Scorer, Weights
+from ..structures.chain import Chain
 from ..structures.protocol import Structure
 from ..supervision import Targets
 
@@ -44,7 +46,7 @@ class LogLoss(Generic[S]):
     def _shard(self, weights: Weights[Any], first: int, last: int) -> tuple[float, Floats]:
         loss, gradient = 0.0, self.scorer.expectation()
         single: Structure[Any] = replace(self.structure, n_jobs=1)  # type: ignore[type-var]
-        for lo, hi in _blocks(self.encoded, first, last):
+        for lo, hi in _blocks(self.encoded.offsets, first, last):
             block = self.encoded.sequences(lo, hi)
             scores = weights.scores(block)
             predicted = single.marginals(scores)
@@ -85,7 +87,7 @@ class HingeLoss(Generic[S]):
     def _shard(self, weights: Weights[Any], first: int, last: int) -> float:
         single: Structure[Any] = replace(self.structure, n_jobs=1)  # type: ignore[type-var]
         loss = 0.0
-        for lo, hi in _blocks(self.encoded, first, last):
+        for lo, hi in _blocks(self.encoded.offsets, first, last):
             scores = weights.scores(self.encoded.sequences(lo, hi))
             gold = self.gold[self.encoded.offsets[lo] : self.encoded.offsets[hi]]
             worst = single.argmax(scores.add_loss(gold)).scores
@@ -94,11 +96,65 @@ class HingeLoss(Generic[S]):
         return loss
 
 
-def _blocks(encoded: Encoded, first: int, last: int) -> list[tuple[int, int]]:
+@dataclass(frozen=True)
+class Contrast:
+    """Sequences in groups, with what is allowed for the tokens of each; groups: where each group begins."""
+
+    encoded: Encoded
+    allowed: Flags
+    groups: Longs
+
+    @cached_property
+    def edges(self) -> Longs:
+        """Where the tokens of each group begin."""
+        return self.encoded.offsets[self.groups]
+
+
+@dataclass(frozen=True)
+class ContrastiveLoss(Generic[S]):
+    """Σ_i log Σ_{x' in N(x_i)} Z(x', y') - log Z(x_i, y_i) and its gradient Fᵀ(μ of the neighbourhoods - μ of x_i).
+
+    Z(x, y) sums over the label sequences that y allows (section 6.5.4 of Chang 2011; Smith & Eisner 2005).
+    observed: every x_i, a group of its own; neighbours: every N(x_i), in the same order.
+    """
+
+    scorer: S
+    structure: Chain
+    observed: Contrast
+    neighbours: Contrast
+
+    def __call__(self, w: Floats) -> tuple[float, Floats]:
+        """Loss and gradient at w."""
+        weights = self.scorer.prepare(w)
+        results = map_shards(lambda a, b: self._shard(weights, a, b), self.neighbours.edges, self.structure.n_jobs)
+        gradient = np.zeros(self.scorer.size)
+        for _, part in results:
+            gradient += part
+        return sum(loss for loss, _ in results), gradient
+
+    def _shard(self, weights: Weights[Any], first: int, last: int) -> tuple[float, Floats]:
+        neighbours, observed = (self._side(weights, side, first, last) for side in (self.neighbours, self.observed))
+        return neighbours[0] - observed[0], neighbours[1] - observed[1]
+
+    def _side(self, weights: Weights[Any], side: Contrast, first: int, last: int) -> tuple[float, Floats]:
+        """Σ log Z of the groups first to last - 1, and their expected features."""
+        total, expected = 0.0, self.scorer.expectation()
+        single = replace(self.structure, n_jobs=1)
+        for lo, hi in _blocks(side.edges, first, last):
+            groups = side.groups[lo : hi + 1]
+            block = side.encoded.sequences(int(groups[0]), int(groups[-1]))
+            scores = weights.scores(block).restrict(side.allowed[side.edges[lo] : side.edges[hi]])
+            marginals = single.group_marginals(scores, groups - groups[0])
+            total += float(marginals.log_partition.sum())
+            expected.add(block, marginals.parts)
+        return total, expected.total()
+
+
+def _blocks(offsets: Longs, first: int, last: int) -> list[tuple[int, int]]:
     """Ranges of sequences with about `_BLOCK_TOKENS` tokens each."""
     out = []
     while first < last:
-        end = int(np.searchsorted(encoded.offsets, encoded.offsets[first] + _BLOCK_TOKENS, side="right")) - 1
+        end = int(np.searchsorted(offsets, offsets[first] + _BLOCK_TOKENS, side="right")) - 1
         end = min(max(end, first + 1), last)
         out.append((first, end))
         first = end

@@ -326,6 +326,41 @@ class Chain:
         require_feasible(log_partition)
         return Marginals(log_partition, _expected(scores, gamma, sums))
 
+    def group_marginals(self, scores: ChainParts, groups: Longs) -> Marginals[ChainParts]:
+        """Marginals where a sequence of a group and its labels are drawn together, p(i, y) ∝ exp θ_i·y.
+
+        groups: where each group begins among the sequences, with one more entry than groups. Gives the log-partition
+        log Σ_i Z_i of each group and the expected parts; forbidden labels cost nothing.
+        """
+        from ..kernels import parallel
+        from ..kernels.groups import group_marginals
+
+        if len(groups) == 0 or groups[0] != 0 or groups[-1] != len(scores) or (np.diff(groups) < 1).any():
+            raise DataError(f"groups must rise from 0 to the {len(scores)} sequences by at least one each")
+        log_partition, gamma = np.empty(len(groups) - 1), np.empty_like(scores.unary)
+        triple = np.empty((0, 0, 0)) if scores.triple is None else scores.triple
+        (e_pair, pair_top, pair_fits), (e_triple, triple_top, triple_fits) = map(_shifted, (scores.pair, triple))
+        top, fits = np.array([pair_top, triple_top]), pair_fits and triple_fits
+
+        def run(lo: int, hi: int) -> tuple[Floats, Floats]:
+            return group_marginals(
+                lo, hi, groups, scores.offsets, scores.unary, scores.pair, e_pair, scores.pair_type, triple, e_triple,
+                top, fits, scores.start, scores.end, log_partition, gamma,
+            )  # fmt: skip
+
+        sums = parallel.map_shards(run, scores.offsets[groups], self.n_jobs)
+        require_feasible(log_partition)
+        heads, tails = scores.offsets[:-1], scores.offsets[1:] - 1
+        parts = replace(
+            scores,
+            unary=gamma,
+            pair=sum((pair for pair, _ in sums), np.zeros_like(scores.pair)),
+            start=gamma[heads].sum(axis=0),
+            end=gamma[tails].sum(axis=0),
+            triple=None if scores.triple is None else sum((t for _, t in sums), np.zeros_like(scores.triple)),
+        )
+        return Marginals(log_partition, parts)
+
     def entropy(self, scores: ChainParts) -> Floats:
         """H = log Z - θ·μ for each sequence, a block of sequences at a time."""
         out = np.empty(len(scores))
@@ -446,6 +481,16 @@ def _exponentials(arcs: Floats, widest: float) -> tuple[Floats, Floats, bool]:
     top[top == -np.inf] = 0.0
     low = np.where(flat > -np.inf, flat, np.inf).min(axis=2)
     return np.exp(arcs - top[:, :, None, None, None]), top, bool((top - low <= widest).all())
+
+
+def _shifted(table: Floats) -> tuple[Floats, float, bool]:
+    """exp(table - top), its largest finite score `top`, and whether the finite scores span few enough for that."""
+    from ..kernels.chain import RANGE
+
+    finite = table[table > -np.inf]
+    top, low = float(finite.max(initial=-np.inf)), float(finite.min(initial=np.inf))
+    top = top if len(finite) else 0.0
+    return np.exp(table - top), top, top - low <= RANGE
 
 
 def _expected(scores: ChainParts, gamma: Floats, sums: Floats) -> ChainParts:

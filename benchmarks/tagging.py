@@ -1,0 +1,138 @@
+"""Unsupervised tagging with a dictionary: section 6.5.4 of M.-W. Chang 2011, on UD English.
+
+Text without tags, and for every word the tags it has anywhere in the treebank; what is scored is the same text, at the
+words with more than one tag. Every system is fitted once for each seed; the fit with the best objective is a row of
+its own beside the mean. A system is a line in `SYSTEMS`.
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+from statistics import fmean, stdev
+from time import perf_counter
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+
+from sidelight import EM, HMM, ContrastiveEstimation, TagDictionary
+
+from .datasets import MissingData, read_tagged, treebank_file
+from .report import Report
+from .setting import Setting
+
+# Table of section 6.5.4, on 96,000 words of the Wall Street Journal with trigrams; not tuned.
+PUBLISHED = {"EM, maximum likelihood": 60.9, "CE, transpose": 74.7}
+TAGS = {"xpos": "Penn tags", "upos": "universal tags"}
+_LIKELIHOOD = 1e-6
+
+
+@dataclass(frozen=True)
+class System:
+    """A learner for each seed, and the objective a fit ended with: the lower the better."""
+
+    make: Callable[[int], Any]
+    objective: Callable[[Any], float]
+
+
+def em(smoothing: float, iterations: int) -> System:
+    """A first-order HMM by EM from nearly uniform scores."""
+
+    def make(seed: int) -> EM:
+        hmm = HMM(
+            unknown=None,
+            rare=0,
+            start_smoothing=smoothing,
+            transition_smoothing=smoothing,
+            emission_smoothing=smoothing,
+        )
+        return EM(hmm, iterations=iterations, random_state=seed)
+
+    return System(make, lambda model: -model.trace_[-1].objective)
+
+
+def contrastive(**parameters: Any) -> System:
+    """Contrastive estimation with the features of an HMM."""
+
+    def make(seed: int) -> ContrastiveEstimation:
+        return ContrastiveEstimation(["word"], max_iterations=100, random_state=seed, **parameters)
+
+    return System(make, lambda model: float(model.trace_[-1].objective))
+
+
+SYSTEMS = {
+    "EM, maximum likelihood": em(_LIKELIHOOD, 100),
+    "EM, smoothed by 0.1": em(0.1, 50),
+    "CE, transpose": contrastive(),
+}
+
+
+@dataclass(frozen=True)
+class Text:
+    """Sentences, their tags, and those that the dictionary gives."""
+
+    X: list[Any]
+    y: list[Any]
+    known: list[Any]
+
+    @classmethod
+    def read(cls, setting: Setting, column: str) -> "Text":
+        """The first sentences of the treebank that hold so many tokens; the dictionary is made of all of it."""
+        X, y = read_tagged(setting.data, column)
+        edges = list(accumulate(map(len, X)))
+        if not edges or edges[-1] < setting.tokens:
+            raise MissingData(f"{treebank_file(setting.data)} has fewer than {setting.tokens} tokens")
+        count = next(i for i, tokens in enumerate(edges, start=1) if tokens >= setting.tokens)
+        return cls(X[:count], y[:count], TagDictionary.of(X, y).apply(X[:count]))
+
+    def accuracy(self, predicted: list[Any]) -> float:
+        """Per cent of right tags at ambiguous words."""
+        right = [
+            a == b
+            for labels, found, known in zip(self.y, predicted, self.known, strict=True)
+            for a, b, tags in zip(labels, found, known, strict=True)
+            if len(tags) > 1
+        ]
+        return 100 * fmean(right)
+
+
+def files(setting: Setting) -> list[Path]:
+    """What the benchmark reads."""
+    return [treebank_file(setting.data)]
+
+
+def run(setting: Setting, report: Report) -> None:
+    """Every system on both sets of tags."""
+    for column, title in TAGS.items():
+        text = Text.read(setting, column)
+        choices = [len(tags) for known in text.known for tags in known]
+        ambiguous = [n for n in choices if n > 1]
+        report.note(
+            f"{title}: {len(choices):,} tokens, {len(ambiguous) / len(choices):.1%} ambiguous; "
+            f"a tag at random is right in {fmean(1 / n for n in ambiguous):.1%} of these."
+        )
+        with report.section(f"Accuracy at ambiguous words, {title}"):
+            means = {name: _measure(report, setting.seeds, text, name) for name in SYSTEMS}
+            ours, theirs = means["CE, transpose"], means["EM, maximum likelihood"]
+            report.add("CE less EM", "mean", ours - theirs, "%", at_least=0.0)
+
+
+def _measure(report: Report, seeds: tuple[int, ...], text: Text, name: str) -> float:
+    """Fit once per seed; reports and returns the mean accuracy."""
+    system = SYSTEMS[name]
+    fits = []
+    begin = perf_counter()
+    for seed in seeds:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = system.make(seed).fit(text.X, text.known)
+        fits.append((system.objective(model), text.accuracy(model.complete(text.X, text.known))))
+    seconds = (perf_counter() - begin) / len(seeds)
+    scores = [accuracy for _, accuracy in fits]
+    report.add(name, "mean", fmean(scores), "%", deviation=stdev(scores) if len(scores) > 1 else None)
+    report.add(name, "best objective", min(fits)[1], "%")
+    report.add(name, "a fit", seconds, "s")
+    if name in PUBLISHED:
+        report.add(name, "Chang 2011", PUBLISHED[name], "%")
+    return fmean(scores)

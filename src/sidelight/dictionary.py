@@ -1,0 +1,75 @@
+"""Tag dictionaries: which labels a word may have, as partial labels for learners without labelled sequences.
+
+tags = TagDictionary.of(X, y)        from labelled sequences, or TagDictionary({"play": {"NOUN", "VERB"}, ...})
+known = tags.apply(X_new)            for every token the set of its labels
+EM(HMM()).fit(X_new, known)          and so ContrastiveEstimation, CRF and all others that take partial labels
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from .errors import DataError
+from .features.columns import Column
+from .features.symbols import as_column, column_values
+from .supervision import Signal, check_lengths, kind_of
+
+
+@dataclass(frozen=True)
+class TagDictionary:
+    """labels: those of each word; open: those of words that are not in it; word: what of a token is looked up.
+
+    Without `open`, unknown words may have any label of the dictionary.
+    """
+
+    labels: Mapping[str, AbstractSet[str]]
+    open: AbstractSet[str] = frozenset()
+    word: str | Column = "word"
+
+    def __post_init__(self) -> None:
+        for word, labels in [*self.labels.items(), *([("unknown words", self.open)] if self.open else [])]:
+            if not isinstance(labels, AbstractSet) or not labels or not all(isinstance(label, str) for label in labels):
+                raise DataError(f"the labels of {word!r} must be a non-empty set of strings, got {labels!r}")
+        everything = frozenset(label for labels in self.labels.values() for label in labels)
+        object.__setattr__(self, "open", self.open or everything)
+
+    @classmethod
+    def of(
+        cls,
+        X: Sequence[Any],
+        y: Sequence[Any],
+        *,
+        word: str | Column = "word",
+        open: AbstractSet[str] = frozenset(),
+        min_count: int = 1,
+        min_share: float = 0.0,
+    ) -> "TagDictionary":
+        """The labels that words have in labelled sequences.
+
+        Words seen fewer than `min_count` times are left out, and so are the labels that a word has in a smaller share
+        of its places than `min_share`: many of those are mistakes of the annotators.
+        """
+        if not 0 <= min_share <= 0.5:
+            raise DataError(f"min_share lies between 0 and 0.5, got {min_share!r}")
+        tokens = column_values(as_column(word, "word"), X)
+        check_lengths([len(x) for x in X], y)
+        for i, labels in enumerate(y):
+            if kind_of(labels) is not Signal.FULL:
+                raise DataError(f"sequence {i}: a dictionary is made of full labels, got {labels!r}")
+        found: dict[str, Counter[str]] = {}
+        for token, label in zip(tokens, chain.from_iterable(y), strict=True):
+            found.setdefault(token, Counter())[label] += 1
+        kept = {
+            token: frozenset(label for label, n in counts.items() if n >= min_share * counts.total())
+            for token, counts in found.items()
+            if counts.total() >= min_count
+        }
+        return cls(kept, open or frozenset(label for counts in found.values() for label in counts), word)
+
+    def apply(self, X: Sequence[Any]) -> list[list[AbstractSet[str]]]:
+        """For every token the set of labels it may have: y for learners that take partial labels."""
+        tokens = iter(column_values(as_column(self.word, "word"), X))
+        return [[self.labels.get(next(tokens), self.open) for _ in x] for x in X]

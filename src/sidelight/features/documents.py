@@ -1,0 +1,105 @@
+"""Documents: inputs with one row of attributes each, for one decision per input.
+
+A document is a list of words, whose counts are its features, a feature dict (see `dicts`), or a row of a matrix.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import DataError
+from ..kernels.compiling import Longs
+from .arrays import ArrayEncoder
+from .dicts import DictEncoder, attribute_of
+from .encoded import Encoded, Encoder
+
+
+def choose_document_encoder(X: Any, min_count: int) -> Encoder:
+    """The encoder for the kind of the first document."""
+    if isinstance(X, str) or not (hasattr(X, "__len__") or hasattr(X, "shape")):
+        raise DataError(f"X must be a list of documents or a matrix, got {type(X).__name__}")
+    if document_count(X) == 0:
+        raise DataError("no documents were given")
+    rows = hasattr(X, "shape") or hasattr(X[0], "shape")
+    return RowEncoder(min_count) if rows else BagEncoder(min_count)
+
+
+def document_count(X: Any) -> int:
+    """How many documents there are."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+@dataclass
+class BagEncoder(DictEncoder):
+    """Attributes are the words, or the names of features; those of fewer than `min_count` documents are dropped."""
+
+    def _offsets(self, X: Sequence[Any]) -> Longs:
+        return np.arange(len(X) + 1)
+
+    def _features(self, X: Sequence[Any]) -> Iterator[tuple[int, int, str, float]]:
+        """(document, 0, attribute, value) of everything that is not absent."""
+        for i, document in enumerate(X):
+            if isinstance(document, str) or not isinstance(document, Mapping | Sequence):
+                raise DataError(f"document {i}: expected a list of words or a feature dict, got {document!r}")
+            if not isinstance(document, Mapping):
+                if not all(isinstance(word, str) for word in document):
+                    raise DataError(f"document {i}: expected words, that is strings, got {document!r}")
+                for word, count in Counter(document).items():
+                    yield i, 0, word, float(count)
+                continue
+            for name, value in document.items():
+                try:
+                    attribute = attribute_of(name, value)
+                except DataError as error:
+                    raise DataError(f"document {i}: {error}") from None
+                if attribute is not None:
+                    yield i, 0, *attribute
+
+
+@dataclass
+class RowEncoder(ArrayEncoder):
+    """Attributes are the columns of a dense or scipy sparse matrix, or of rows in a list."""
+
+    def fit_transform(self, X: Any) -> Encoded:
+        """Take the number of columns from X and encode it; columns with too few non-zeros are left out."""
+        return self._one_each(super().fit_transform([_matrix(X)]))
+
+    def transform(self, X: Any) -> Encoded:
+        """Encode X."""
+        if isinstance(X, list) and len(X) == 1 and getattr(X[0], "ndim", 0) == 2:  # from fit_transform
+            return self._one_each(super().transform(X))
+        if document_count(X) == 0:
+            return self._one_each(super().transform([]))
+        return self._one_each(super().transform([_matrix(X, self.width_)]))
+
+    @staticmethod
+    def _one_each(encoded: Encoded) -> Encoded:
+        return replace(encoded, offsets=np.arange(encoded.tokens + 1))
+
+
+def _matrix(X: Any, width: int | None = None) -> Any:
+    """X as one sparse matrix, checked."""
+    from scipy import sparse
+
+    if not hasattr(X, "shape"):
+        rows: list[Any] = [x if hasattr(x, "tocsr") else np.atleast_2d(np.asarray(x)) for x in X]
+        for i, row in enumerate(rows):
+            if row.shape != (1, rows[0].shape[1]):
+                raise DataError(f"document {i}: expected a row of {rows[0].shape[1]} numbers, got shape {row.shape}")
+        X = sparse.vstack([sparse.csr_array(row) for row in rows])
+    if X.ndim != 2:
+        raise DataError(f"X must be a matrix with a row for every document, got shape {tuple(X.shape)}")
+    if width is not None and X.shape[1] != width:
+        raise DataError(f"the model was trained on {width} columns, these documents have {X.shape[1]}")
+    try:
+        whole = sparse.coo_array(X, dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        raise DataError(f"X must be a matrix of numbers: {error}") from None
+    odd = np.flatnonzero(~np.isfinite(whole.data))
+    if len(odd):
+        row, column = (int(place[odd[0]]) for place in whole.coords)
+        raise DataError(f"document {row}: feature {column} is not a finite number")
+    return whole.tocsr()

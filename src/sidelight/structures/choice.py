@@ -1,0 +1,159 @@
+"""One decision among labels for every input: classification as the smallest structure.
+
+s(x, y) = unary[x, y]
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError
+from ..kernels.compiling import Floats, Ints, Longs
+from .chain import mixed, product_of, require_feasible
+from .protocol import Best, Marginals, Ranked
+
+
+@dataclass(frozen=True)
+class ChoiceParts:
+    """One number for every input and label: scores θ, or expected parts μ. unary: (inputs, labels) float64."""
+
+    unary: Floats
+
+    @classmethod
+    def of(cls, unary: Floats) -> "ChoiceParts":
+        """Parts from an array, checked."""
+        unary = np.ascontiguousarray(unary, np.float64)
+        if unary.ndim != 2 or not (unary < np.inf).all():
+            raise DataError("unary scores must be an array (inputs, labels) of numbers below infinity")
+        return cls(unary)
+
+    @property
+    def offsets(self) -> Longs:
+        """Every input is one decision."""
+        return np.arange(len(self.unary) + 1)
+
+    @property
+    def labels(self) -> int:
+        """Number of labels."""
+        return int(self.unary.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.unary)
+
+    def sequences(self, first: int, last: int) -> "ChoiceParts":
+        """The parts of inputs first to last - 1."""
+        return ChoiceParts(self.unary[first:last])
+
+    def __add__(self, shift: "ChoiceParts") -> "ChoiceParts":
+        """θ + δ."""
+        return ChoiceParts(self.unary + shift.unary)
+
+    def __sub__(self, other: "ChoiceParts") -> "ChoiceParts":
+        """μ - μ'."""
+        return ChoiceParts(self.unary - other.unary)
+
+    def divide(self, temperature: float) -> "ChoiceParts":
+        """θ / T: the scores of p^(1/T)."""
+        if not temperature > 0:
+            raise DataError(f"a temperature must be positive, got {temperature}; use argmax for the limit at zero")
+        return ChoiceParts(self.unary / temperature)
+
+    def restrict(self, allowed: NDArray[np.bool_]) -> "ChoiceParts":
+        """-inf on every label that is not allowed; allowed: (inputs, labels)."""
+        return replace(self, unary=np.where(allowed, self.unary, -np.inf))
+
+    def add_loss(self, labels: Ints, weight: float = 1.0) -> "ChoiceParts":
+        """θ + Δ for the zero-one loss: `weight` on every label but the given one."""
+        unary = self.unary + weight
+        unary[np.arange(len(labels)), labels] -= weight
+        return ChoiceParts(unary)
+
+    def add_cost(self, cost: NDArray[Any]) -> "ChoiceParts":
+        """θ + cost on every label of every input."""
+        return ChoiceParts(self.unary + cost)
+
+    def mix(self, other: "ChoiceParts", weight: float) -> "ChoiceParts":
+        """weight * these + (1 - weight) * the others."""
+        return ChoiceParts(mixed(self.unary, other.unary, weight))
+
+    def dot(self, other: "ChoiceParts") -> float:
+        """θ·μ over the whole batch; a forbidden part with no mass counts zero."""
+        return float(product_of(self.unary, other.unary).sum())
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One label for every input. `n_jobs` threads share the inputs where scores are worked out."""
+
+    n_jobs: int = -1
+
+    def argmax(self, scores: ChoiceParts, *, seed: int | None = None) -> Best:
+        """The best label. Raises `Infeasible` for an input without a label of finite score."""
+        if seed is not None and seed < 0:
+            raise DataError(f"a seed is a whole number of at least 0, got {seed}")
+        best = scores.unary.max(axis=1, initial=-np.inf)
+        require_feasible(best)
+        tied = scores.unary == best[:, None]
+        order = tied if seed is None else tied * (1.0 - np.random.default_rng(seed).random(tied.shape))
+        return Best(order.argmax(axis=1).astype(np.int32), best)
+
+    def kbest(self, scores: ChoiceParts, k: int) -> Ranked:
+        """The labels in the order of their scores."""
+        if not isinstance(k, int | np.integer) or k < 1:
+            raise DataError(f"k-best needs a whole number k >= 1, got {k!r}")
+        order = np.argsort(-scores.unary, axis=1, kind="stable")[:, :k]
+        values = np.take_along_axis(scores.unary, order, axis=1)
+        require_feasible(values[:, 0])
+        labels = np.full((k, len(scores)), -1, np.int32)
+        ranked = np.full((len(scores), k), -np.inf)
+        ranked[:, : order.shape[1]] = values
+        labels[: order.shape[1]] = np.where(values > -np.inf, order, -1).T
+        return Ranked(labels, ranked)
+
+    def marginals(self, scores: ChoiceParts) -> Marginals[ChoiceParts]:
+        """Softmax."""
+        top = scores.unary.max(axis=1, initial=-np.inf)
+        require_feasible(top)
+        mass = np.exp(scores.unary - top[:, None])
+        total = mass.sum(axis=1)
+        return Marginals(top + np.log(total), ChoiceParts(mass / total[:, None]))
+
+    def entropy(self, scores: ChoiceParts) -> Floats:
+        """H = log Z - θ·μ of each input."""
+        marginals = self.marginals(scores)
+        expected = product_of(scores.unary, marginals.parts.unary).sum(axis=1)
+        entropy: Floats = np.maximum(marginals.log_partition - expected, 0.0)
+        return entropy
+
+    def sample(self, scores: ChoiceParts, draws: int, *, seed: int) -> Ints:
+        """Independent draws: (draws, inputs)."""
+        rising = self.marginals(scores).parts.unary.cumsum(axis=1)
+        rising /= rising[:, -1:]
+        where = np.random.default_rng(seed).random((draws, len(scores)))
+        out = np.empty((draws, len(scores)), np.int32)
+        for d in range(draws):
+            out[d] = (rising <= where[d][:, None]).sum(axis=1)
+        return out
+
+    def score(self, scores: ChoiceParts, labels: Ints) -> Floats:
+        """θ·y of one label per input."""
+        value: Floats = scores.unary[np.arange(len(labels)), labels]
+        return value
+
+    def token_labels(self, outputs: Ints) -> Ints:
+        """Outputs are labels."""
+        return outputs
+
+    def indicator(self, scores: ChoiceParts, labels: Ints) -> ChoiceParts:
+        """One label per input as 0/1 parts."""
+        unary = np.zeros_like(scores.unary)
+        unary[np.arange(len(labels)), labels] = 1.0
+        return ChoiceParts(unary)
+
+    def support(self, scores: ChoiceParts, index: int) -> Iterator[tuple[int, ...]]:
+        """Every label of input `index` with a finite score."""
+        for label in np.flatnonzero(scores.unary[index] > -np.inf):
+            yield (int(label),)
