@@ -85,12 +85,12 @@ LEARNERS = (
     "CRF",
     "StructuredPerceptron",
     "SemiCRF",
-    "MaxEnt",
-    "ContrastiveEstimation",
     "CCM",
     "Codl",
     "EM",
     "SelfTraining",
+    "ContrastiveEstimation",
+    "MaxEnt",
 )
 __all__ = sorted([*_HOME, "LEARNERS", "__version__", "learners_by_name"])
 

@@ -103,14 +103,17 @@ def test_files_that_are_no_models(run: Run, folder: Path, tmp_path: Path, comman
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["-l", "hmm", "--l2", "1"], "--l2: the learner hmm has no such option; crf and semicrf have it"),
+        (
+            ["-l", "hmm", "--l2", "1"],
+            "--l2: the learner hmm has no such option; crf and semicrf and contrastive have it",
+        ),
         (
             ["-l", "hmm", "-t", "word"],
-            "--template: the learner hmm has no such option; crf and semicrf and perceptron have it",
+            "--template: the learner hmm has no such option; crf and semicrf and perceptron and contrastive have it",
         ),
         (
             ["-l", "perceptron", "--tolerance", "1"],
-            "--tolerance: the learner perceptron has no such option; crf and semicrf have it",
+            "--tolerance: the learner perceptron has no such option; crf and semicrf and contrastive have it",
         ),
         (["--epochs", "3"], "--epochs: the learner crf has no such option; perceptron has it"),
         (["--smoothing", "3"], "--smoothing: the learner crf has no such option; hmm has it"),
