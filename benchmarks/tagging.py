@@ -113,13 +113,15 @@ def run(setting: Setting, report: Report) -> None:
             f"a tag at random is right in {fmean(1 / n for n in ambiguous):.1%} of these."
         )
         with report.section(f"Accuracy at ambiguous words, {title}"):
-            means = {name: _measure(report, setting.seeds, text, name) for name in SYSTEMS}
-            ours, theirs = means["CE, transpose"], means["EM, maximum likelihood"]
-            report.add("CE less EM", "mean", ours - theirs, "%", at_least=0.0)
+            found = {name: _measure(report, setting.seeds, text, name) for name in SYSTEMS}
+            mean, best = found["CE, transpose"]
+            for name in ("EM, maximum likelihood", "EM, smoothed by 0.1"):
+                report.add(f"CE less {name}", "mean", mean - found[name][0], "%")
+                report.add(f"CE less {name}", "best objective", best - found[name][1], "%", at_least=0.0)
 
 
-def _measure(report: Report, seeds: tuple[int, ...], text: Text, name: str) -> float:
-    """Fit once per seed; reports and returns the mean accuracy."""
+def _measure(report: Report, seeds: tuple[int, ...], text: Text, name: str) -> tuple[float, float]:
+    """Fit once per seed; reports and returns the mean accuracy, and that of the fit with the best objective."""
     system = SYSTEMS[name]
     fits = []
     begin = perf_counter()
@@ -135,4 +137,4 @@ def _measure(report: Report, seeds: tuple[int, ...], text: Text, name: str) -> f
     report.add(name, "a fit", seconds, "s")
     if name in PUBLISHED:
         report.add(name, "Chang 2011", PUBLISHED[name], "%")
-    return fmean(scores)
+    return fmean(scores), min(fits)[1]

@@ -93,12 +93,12 @@ LEARNERS = (
     "LatentStructuralSVM",
     "JLIS",
     "SemiCRF",
-    "MaxEnt",
-    "ContrastiveEstimation",
     "CCM",
     "Codl",
     "EM",
     "SelfTraining",
+    "ContrastiveEstimation",
+    "MaxEnt",
 )
 __all__ = sorted([*_HOME, "LEARNERS", "__version__", "learners_by_name"])
 

@@ -44,10 +44,10 @@ class Signal(Enum):
 USERS: dict[Signal, tuple[str, ...]] = {
     Signal.FULL: (
         "HMM", "CRF", "StructuredPerceptron", "Mira", "StructuralSVM", "LatentStructuralSVM", "JLIS", "SemiCRF",
-        "MaxEnt", "ContrastiveEstimation", "CCM", "Codl", "EM", "SelfTraining",
+        "CCM", "Codl", "EM", "SelfTraining", "ContrastiveEstimation", "MaxEnt",
     ),
-    Signal.PARTIAL: ("CRF", "LatentStructuralSVM", "MaxEnt", "ContrastiveEstimation", "CCM", "EM"),
-    Signal.NOTHING: ("ContrastiveEstimation", "Codl", "EM", "SelfTraining"),
+    Signal.PARTIAL: ("CRF", "LatentStructuralSVM", "CCM", "EM", "ContrastiveEstimation", "MaxEnt"),
+    Signal.NOTHING: ("Codl", "EM", "SelfTraining", "ContrastiveEstimation"),
     Signal.COMPANION: ("JLIS",),
 }  # fmt: skip
 

@@ -106,11 +106,11 @@ def test_files_that_are_no_models(run: Run, folder: Path, tmp_path: Path, comman
         (["-l", "hmm", "--l2", "1"], "--l2: the learner hmm has no such option; crf, semicrf and contrastive have it"),
         (
             ["-l", "hmm", "-t", "word"],
-            "--template: the learner hmm has no such option; crf and semicrf and perceptron and mira have it",
+            "--template: the learner hmm has no such option; crf, semicrf, perceptron, mira, svm and contrastive have it",
         ),
         (
             ["-l", "perceptron", "--tolerance", "1"],
-            "--tolerance: the learner perceptron has no such option; crf and semicrf have it",
+            "--tolerance: the learner perceptron has no such option; crf and semicrf and contrastive have it",
         ),
         (["--epochs", "3"], "--epochs: the learner crf has no such option; perceptron and mira have it"),
         (["--smoothing", "3"], "--smoothing: the learner crf has no such option; hmm has it"),
