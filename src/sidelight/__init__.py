@@ -19,6 +19,7 @@ _HOME = {
     "StructuralSVM": "learners.structural_svm",
     "LatentStructuralSVM": "learners.latent_svm",
     "JLIS": "learners.jlis",
+    "DocumentJLIS": "learners.document_jlis",
     "Chain": "structures.chain",
     "ChainParts": "structures.chain",
     "Choice": "structures.choice",
@@ -74,6 +75,7 @@ _HOME = {
     "write_conllu": "data",
     "write_jsonlines": "data",
     "write_text": "data",
+    **dict.fromkeys(("shuffled", "transposed", "mismatched"), "data.companions"),
     "token_accuracy": "metrics",
     "span_scores": "metrics",
     "label_scores": "metrics",
@@ -99,6 +101,7 @@ LEARNERS = (
     "SelfTraining",
     "ContrastiveEstimation",
     "MaxEnt",
+    "DocumentJLIS",
 )
 __all__ = sorted([*_HOME, "LEARNERS", "__version__", "learners_by_name"])
 

@@ -71,5 +71,7 @@ class TagDictionary:
 
     def apply(self, X: Sequence[Any]) -> list[list[AbstractSet[str]]]:
         """For every token the set of labels it may have: y for learners that take partial labels."""
+        if not len(X):
+            return []
         tokens = iter(column_values(as_column(self.word, "word"), X))
         return [[self.labels.get(next(tokens), self.open) for _ in x] for x in X]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .data.source import open_for_writing
+from .dictionary import TagDictionary
 from .errors import DataError, ModelFileError
 from .features.arrays import ArrayEncoder
 from .features.columns import Column, Template, parse
@@ -167,6 +168,9 @@ def _plain(value: Any) -> Any:
         return {"expression": str(value)}
     if isinstance(value, Rule):
         return {"rule": saved_text(value)}
+    if isinstance(value, TagDictionary):
+        labels = {word: sorted(tags) for word, tags in value.labels.items()}
+        return {"dictionary": labels, "open": sorted(value.open), "word": _plain(value.word)}
     if hasattr(value, "get_params"):
         return {"learner": type(value).__name__, "parameters": _parameters(value)}
     if isinstance(value, list | tuple):
@@ -183,6 +187,9 @@ def _rich(value: Any) -> Any:
         return parse(value["expression"])
     if isinstance(value, dict) and value.keys() == {"rule"}:
         return parse_rule(value["rule"])
+    if isinstance(value, dict) and value.keys() == {"dictionary", "open", "word"}:
+        labels = {word: frozenset(tags) for word, tags in value["dictionary"].items()}
+        return TagDictionary(labels, frozenset(value["open"]), _rich(value["word"]))
     if isinstance(value, dict) and value.keys() == {"learner", "parameters"}:
         return _unfitted(value, "the file")
     return [_rich(item) for item in value] if isinstance(value, list) else value

@@ -44,11 +44,11 @@ class Signal(Enum):
 USERS: dict[Signal, tuple[str, ...]] = {
     Signal.FULL: (
         "HMM", "CRF", "StructuredPerceptron", "Mira", "StructuralSVM", "LatentStructuralSVM", "JLIS", "SemiCRF",
-        "CCM", "Codl", "EM", "SelfTraining", "ContrastiveEstimation", "MaxEnt",
+        "CCM", "Codl", "EM", "SelfTraining", "ContrastiveEstimation", "MaxEnt", "DocumentJLIS",
     ),
     Signal.PARTIAL: ("CRF", "LatentStructuralSVM", "CCM", "EM", "ContrastiveEstimation", "MaxEnt"),
     Signal.NOTHING: ("Codl", "EM", "SelfTraining", "ContrastiveEstimation"),
-    Signal.COMPANION: ("JLIS",),
+    Signal.COMPANION: ("JLIS", "DocumentJLIS"),
 }  # fmt: skip
 
 

@@ -106,7 +106,7 @@ def test_files_that_are_no_models(run: Run, folder: Path, tmp_path: Path, comman
         (["-l", "hmm", "--l2", "1"], "--l2: the learner hmm has no such option; crf, semicrf and contrastive have it"),
         (
             ["-l", "hmm", "-t", "word"],
-            "--template: the learner hmm has no such option; crf, semicrf, perceptron, mira, svm and contrastive have it",
+            "the learner hmm has no such option; crf, semicrf, perceptron, mira, svm and contrastive have it",
         ),
         (
             ["-l", "perceptron", "--tolerance", "1"],

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sidelight import BAD, GOOD, JLIS, StructuralSVM, load
+from sidelight import BAD, GOOD, JLIS, StructuralSVM, TagDictionary, count, load, starts_with
 from sidelight.errors import DataError
 from tests.learners.samples import labelled
 
@@ -100,7 +100,7 @@ def test_sizes():
     by_function = JLIS(size=len).fit(data, y)
     np.testing.assert_array_equal(by_length.weights_, by_function.weights_)
     assert JLIS(size=None).fit(data, y).objective_ != by_length.objective_
-    with pytest.raises(DataError, match=r"the size of sequence 0 is 0; sizes must be positive"):
+    with pytest.raises(DataError, match=r"the size of input 0 is 0; sizes must be positive"):
         JLIS(size=lambda x: 0).fit(data, y)
     with pytest.raises(DataError, match="size must be 'length', None or a function of x, got 3"):
         JLIS(size=3).fit(data, y)
@@ -125,11 +125,41 @@ def test_costs_must_be_positive(name):
         JLIS(**{name: 0}).fit(*mixed(3))
 
 
+def test_a_dictionary_limits_outputs():
+    data, y = mixed(0)
+    tags = TagDictionary({"Ann": {"A"}, "Bob": {"A"}, "run": {"T"}, "7": {"Y"}}, open={"A", "T", "Y"})
+    learner = JLIS(dictionary=tags, C2=10.0).fit(data, y)
+    assert learner.classes_ == ["A", "T", "Y"]
+    for x, labels in zip(data, learner.predict(data), strict=True):
+        for word, label in zip(x, labels, strict=True):
+            assert label in tags.labels.get(word, tags.open)
+    values = [one.objective for one in learner.rounds_] + [learner.objective_]
+    assert (np.diff(values) <= 1e-9 * np.abs(values[1:])).all()
+    with pytest.raises(DataError, match="dictionary must be a TagDictionary or None, got dict"):
+        JLIS(dictionary={"a": {"A"}}).fit(data, y)
+
+
+def test_rules_limit_outputs(tmp_path):
+    data, y = mixed(10)
+    rules = [count("Y") <= 1, starts_with("A")]
+    learner = JLIS(rules=rules, C2=10.0, check_inference=True).fit(data, y)
+    predicted = learner.predict(data)
+    assert all(labels[0] == "A" and labels.count("Y") <= 1 for labels in predicted)
+    free = JLIS(C2=10.0).fit(data, y)
+    assert any(labels.count("Y") > 1 for labels in free.predict(data))
+    best = learner._structure.argmax(learner.scores(data)).scores / [len(x) for x in data] + learner.bias_
+    assert (learner.decision_function(data) <= best + 1e-9).all()
+    learner.save(tmp_path / "m")
+    assert load(tmp_path / "m").predict(data) == predicted
+
+
 def test_files(tmp_path):
     data, y = mixed(5)
-    learner = JLIS(restarts=2).fit(data, y)
+    tags = TagDictionary({"Ann": {"A"}, "x": {"A", "T"}}, open={"A", "T", "Y"})
+    learner = JLIS(restarts=2, dictionary=tags).fit(data, y)
     learner.save(tmp_path / "m")
     read = load(tmp_path / "m")
     np.testing.assert_array_equal(read.decision_function(data), learner.decision_function(data))
     assert read.rounds_ == learner.rounds_
     assert read.restarts_ == learner.restarts_
+    assert read.dictionary == tags

@@ -94,6 +94,7 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
 
     signals: ClassVar[frozenset[Signal]]
     n_jobs: int
+    random_state: int | None
     encoder_: Encoder
     classes_: list[str]
 
@@ -114,6 +115,11 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
     def _unary_scores(self, offsets: Longs, unary: Floats) -> P:
         """Scores of single labels alone, as before anything is learned; unary: (tokens, labels)."""
         raise NotImplementedError
+
+    def _seed(self, *more: int) -> int:
+        """A seed from `random_state` (and more numbers); None gives another one each time."""
+        base = [] if self.random_state is None else [self.random_state, *more]
+        return int(np.random.SeedSequence(base or None).generate_state(1)[0])
 
     def _models(self) -> dict[str, Any]:
         """Fitted learners inside this one, by attribute; a model file keeps them too."""

@@ -37,7 +37,6 @@ class DocumentLearner(StructuredLearner[ChoiceParts]):
     """A learner of one label per document whose model is one weight vector `weights_` for `scorer_`."""
 
     min_count: int
-    bias: bool
     all_weights: bool
     classes: Sequence[str] | None
     scorer_: ChoiceScorer
@@ -47,8 +46,8 @@ class DocumentLearner(StructuredLearner[ChoiceParts]):
     def _family(self) -> type[Choice]:
         return Choice
 
-    def _prepare(self, X: Any, y: Any) -> PreparedDocuments:
-        """Check the parameters, encode X and y, and lay out the weights."""
+    def _prepare(self, X: Any, y: Any, *, bias: bool = True) -> PreparedDocuments:
+        """Check the parameters, encode X and y, and lay out the weights; bias: whether labels have one of their own."""
         require_number(self, "min_count", 0, whole=True)
         encoder = choose_document_encoder(X, self.min_count)
         known = as_sequences(y, document_count(X))
@@ -58,9 +57,7 @@ class DocumentLearner(StructuredLearner[ChoiceParts]):
             raise DataError(f"classes must be different labels, got {classes!r}")
         targets = encode_targets(known, [1] * len(known), classes)
         encoded = encoder.fit_transform(X)
-        scorer = ChoiceScorer.observed(
-            encoded, targets, len(classes), bias=bool(self.bias), all_weights=bool(self.all_weights)
-        )
+        scorer = ChoiceScorer.observed(encoded, targets, len(classes), bias=bias, all_weights=bool(self.all_weights))
         return PreparedDocuments(encoded, targets, classes, encoder, scorer)
 
     def _adopt(self, prepared: PreparedDocuments) -> None:
@@ -68,7 +65,7 @@ class DocumentLearner(StructuredLearner[ChoiceParts]):
         self.classes_, self.encoder_, self.scorer_ = prepared.classes, prepared.encoder, prepared.scorer
 
     def _part_scores(self, encoded: Encoded) -> ChoiceParts:
-        self._require_attributes(encoded, len(self.scorer_.rows.pointer) - 1)
+        self._require_attributes(encoded, len(self.scorer_.linear.pointer) - 1)
         return self.scorer_.scores(encoded, self.weights_, self.n_jobs)
 
     def predict(self, X: Any) -> list[str]:  # type: ignore[override]
@@ -100,7 +97,7 @@ class DocumentLearner(StructuredLearner[ChoiceParts]):
         for n in range(encoded.indptr[t], encoded.indptr[t + 1]):
             value = float(encoded.values[n]) if len(encoded.values) else 1.0
             attribute = int(encoded.indices[n])
-            weights = self.scorer_.rows.weight_at(self.weights_, attribute)
+            weights = self.scorer_.linear.weight_at(self.weights_, attribute)
             rows.append((self.encoder_.describe(attribute), value * weights))
         rows.append(("bias", self.scorer_.biases(self.weights_)))
         return rows
@@ -108,11 +105,11 @@ class DocumentLearner(StructuredLearner[ChoiceParts]):
     def top_weights(self, count: int = 20, label: str | None = None) -> list[tuple[str, str, float]]:
         """The attribute weights of largest size, of one label or of all: (feature, label, weight)."""
         number = None if label is None else self._number(label)
-        strongest = strongest_weights(self.scorer_.rows, self.weights_, count, number)
+        strongest = strongest_weights(self.scorer_.linear, self.weights_, count, number)
         return [(self.encoder_.describe(a), self.classes_[c], weight) for a, c, weight in strongest]
 
     def _state(self) -> State:
-        return {}, {**self.scorer_.rows.arrays(), "weights": self.weights_}
+        return {}, {**self.scorer_.linear.arrays(), "weights": self.weights_}
 
     def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
         tables = {name: arrays[name] for name in _TABLES}

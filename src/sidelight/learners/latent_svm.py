@@ -12,7 +12,7 @@ from ..solvers.demands import Batch, Demand, Labelled
 from ..solvers.working_sets import WorkingSets
 from ..supervision import Signal, learns_from
 from .base import require_number
-from .linear import Prepared
+from .linear import LinearLearner, Prepared
 from .margins import AlternatingLearner, Loss
 
 
@@ -38,7 +38,7 @@ class _Completions:
 
 
 @learns_from(Signal.FULL, Signal.PARTIAL)
-class LatentStructuralSVM(AlternatingLearner):
+class LatentStructuralSVM(AlternatingLearner, LinearLearner):
     """Structural SVM for labels that are known in part; the others are latent.
 
         minimise  ‖w‖² / 2 + C Σ_i ℓ(max_y [Δ(y, y_i) + w·F(x_i, y)] - max_{y agrees with y_i} w·F(x_i, y))

@@ -34,7 +34,6 @@ class LinearLearner(SequenceLearner):
     boundaries: bool
     all_weights: bool
     classes: Sequence[str] | None
-    random_state: int | None
     scorer_: LinearScorer
     weights_: Floats
 
@@ -67,11 +66,6 @@ class LinearLearner(SequenceLearner):
     def _adopt(self, prepared: Prepared) -> None:
         """Take over labels, encoder and scorer: late, so that a fit that fails leaves the learner as it was."""
         self.classes_, self.encoder_, self.scorer_ = prepared.classes, prepared.encoder, prepared.scorer
-
-    def _seed(self, *more: int) -> int:
-        """A seed from `random_state` (and more numbers); None gives another one each time."""
-        base = [] if self.random_state is None else [self.random_state, *more]
-        return int(np.random.SeedSequence(base or None).generate_state(1)[0])
 
     def _chain_scores(self, encoded: Encoded) -> ChainParts:
         self._require_attributes(encoded, len(self.scorer_.pointer) - 1)

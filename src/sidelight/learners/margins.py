@@ -4,21 +4,20 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from ..errors import DataError
-from ..features.encoded import Encoded, State
+from ..features.encoded import State
 from ..kernels.compiling import Floats
 from ..progress import progress
 from ..solvers import alternate
 from ..solvers.alternate import Alternation, Round
 from ..solvers.certificate import Step, warn_unconverged
 from ..solvers.demands import Batch
-from .base import require_number
-from .linear import LinearLearner, Prepared
+from .base import StructuredLearner, require_number
 
 Loss = Literal["squared_hinge", "hinge"]
 
 
-class MarginLearner(LinearLearner):
-    """What the large-margin learners share."""
+class MarginLearner(StructuredLearner[Any]):
+    """What the large-margin learners share, beside what they share with others of their structure."""
 
     loss: Loss
     tolerance: float
@@ -36,12 +35,12 @@ class MarginLearner(LinearLearner):
         require_number(self, "epsilon", 0)
         require_number(self, "max_iterations", 1, whole=True)
 
-    def _batch(self, prepared: Prepared, encoded: Encoded | None = None) -> Batch:
+    def _batch(self, prepared: Any) -> Batch:
         structure = self._structure
         return Batch(
             prepared.scorer,
             structure,
-            prepared.encoded if encoded is None else encoded,
+            prepared.encoded,
             lambda scores, first, last, seed=None: structure.argmax(scores, seed=seed),
         )
 
@@ -97,7 +96,7 @@ class AlternatingLearner(MarginLearner):
         self.converged_ = best.converged and best.last.converged
         self.restarts_ = tuple(run.objective for run in runs)
         self.trace_ = best.last.steps
-        warn_unconverged(type(self).__name__, best.last, "raise max_iterations, or lower the costs", level=4)
+        warn_unconverged(type(self).__name__, best.last, "raise max_iterations, or lower the costs", level=5)
 
     def _state(self) -> State:
         values, arrays = super()._state()

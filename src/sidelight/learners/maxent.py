@@ -76,7 +76,7 @@ class MaxEnt(DocumentLearner):
         require_number(self, "l2", 0)
         require_number(self, "tolerance", 0, open_end=True)
         require_number(self, "max_iterations", 1, whole=True)
-        prepared = self._prepare(X, y)
+        prepared = self._prepare(X, y, bias=bool(self.bias))
         loss = LogLoss(prepared.scorer, self._structure, prepared.encoded, prepared.targets)
         with progress("MaxEnt", None, self.verbose) as tell:
             solution = lbfgs.minimize(

@@ -13,12 +13,12 @@ from ..solvers.demands import Labelled
 from ..solvers.working_sets import WorkingSets
 from ..supervision import Signal, learns_from
 from .base import require_number
-from .linear import Prepared
+from .linear import LinearLearner, Prepared
 from .margins import Loss, MarginLearner
 
 
 @learns_from(Signal.FULL)
-class StructuralSVM(MarginLearner):
+class StructuralSVM(MarginLearner, LinearLearner):
     """Structural support vector machine on label chains.
 
         minimise  ‖w‖² / 2 + C Σ_i ℓ(max_y [Δ(y, y_i) + w·F(x_i, y)] - w·F(x_i, y_i))      (Eq. 2.14 of Chang 2011)

@@ -11,19 +11,20 @@ from functools import cached_property
 import numpy as np
 
 from ..features.encoded import Encoded
-from ..kernels.compiling import Floats
+from ..kernels.compiling import Floats, Ints, Longs
 from ..structures.chain import ChainParts
 from ..structures.choice import ChoiceParts
 from ..supervision import Targets
 from . import linear
 from .linear import LinearScorer, observed_attributes
+from .protocol import Rows
 
 
 @dataclass(frozen=True)
 class ChoiceScorer:
     """Which weights there are; every input is encoded as one row."""
 
-    rows: LinearScorer
+    linear: LinearScorer
 
     @classmethod
     def observed(
@@ -42,20 +43,20 @@ class ChoiceScorer:
     @property
     def labels(self) -> int:
         """Number of labels."""
-        return self.rows.labels
+        return self.linear.labels
 
     @cached_property
     def size(self) -> int:
         """Number of weights."""
-        return self.rows.size
+        return self.linear.size
 
     def biases(self, w: Floats) -> Floats:
         """The labels' own weights, zero where there are none."""
-        return self.rows.tables(w)[1]
+        return self.linear.tables(w)[1]
 
     def prepare(self, w: Floats) -> "ChoiceWeights":
         """A weight vector made ready for scoring batches."""
-        return ChoiceWeights(self.rows.prepare(w))
+        return ChoiceWeights(self.linear.prepare(w))
 
     def scores(self, encoded: Encoded, w: Floats, n_jobs: int = 1) -> ChoiceParts:
         """Scores of every part of a batch."""
@@ -63,7 +64,11 @@ class ChoiceScorer:
 
     def expectation(self) -> "ChoiceExpectation":
         """An empty sum of expected features."""
-        return ChoiceExpectation(self.rows.expectation())
+        return ChoiceExpectation(self.linear.expectation())
+
+    def rows(self, encoded: Encoded, sequences: Longs, plus: Ints | None, minus: Ints | None) -> Rows:
+        """F(x, plus) - F(x, minus) of some inputs as sparse vectors; None counts as nothing."""
+        return self.linear.rows(encoded, sequences, plus, minus)
 
 
 @dataclass(frozen=True)

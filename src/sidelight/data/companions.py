@@ -1,0 +1,80 @@
+"""Inputs without a good structure, made from those that have one: BAD examples for J-LIS.
+
+bad = shuffled(X, k=4)
+JLIS(...).fit(X_labelled + X + bad, y_labelled + [GOOD] * len(X) + [BAD] * len(bad))
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import DataError
+from ..neighbours import reorder
+
+
+def shuffled(X: Sequence[Any], k: int = 1, *, seed: int = 0) -> list[Any]:
+    """k copies of every sequence with their tokens in random orders, none of them the first one.
+
+    Sequences that have no other order (of one token, or of equal ones) are left out.
+    """
+    if not isinstance(k, int) or k < 1:
+        raise DataError(f"k is a whole number of at least 1, got {k!r}")
+    rng = np.random.default_rng(seed)
+    return [reorder(x, _other_order(x, rng)) for x in X if not _all_equal(x) for _ in range(k)]
+
+
+def transposed(X: Sequence[Any], k: int = 1, *, seed: int = 0) -> list[Any]:
+    """k copies of every sequence, each with two neighbouring tokens exchanged, at different places where there are k.
+
+    Only places where the tokens differ count; a sequence without one is left out.
+    """
+    if not isinstance(k, int) or k < 1:
+        raise DataError(f"k is a whole number of at least 1, got {k!r}")
+    rng = np.random.default_rng(seed)
+    out = []
+    for x in X:
+        places = [t for t in range(_length(x) - 1) if not _equal(x[t], x[t + 1])]
+        for t in rng.permutation(places)[:k].tolist():
+            order = np.arange(_length(x))
+            order[[t, t + 1]] = t + 1, t
+            out.append(reorder(x, order))
+    return out
+
+
+def mismatched(pairs: Sequence[tuple[Any, Any]], k: int = 1, *, seed: int = 0) -> list[tuple[Any, Any]]:
+    """For every pair k pairs of its first part with second parts of other pairs that differ from its own."""
+    if not isinstance(k, int) or k < 1:
+        raise DataError(f"k is a whole number of at least 1, got {k!r}")
+    if any(not isinstance(pair, tuple) or len(pair) != 2 for pair in pairs):
+        raise DataError("pairs is a list of tuples of two")
+    rng = np.random.default_rng(seed)
+    out = []
+    for first, second in pairs:
+        others = [j for j, (_, other) in enumerate(pairs) if not _equal(other, second)]
+        if len(others) < k:
+            raise DataError(f"{first!r} has {len(others)} other partners, which is less than k = {k}")
+        out += [(first, pairs[j][1]) for j in rng.choice(others, k, replace=False).tolist()]
+    return out
+
+
+def _length(x: Any) -> int:
+    return int(x.shape[0]) if hasattr(x, "shape") else len(x)
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if hasattr(a, "toarray"):
+        return bool((a != b).nnz == 0)
+    return bool(np.array_equal(a, b)) if hasattr(a, "shape") else bool(a == b)
+
+
+def _all_equal(x: Any) -> bool:
+    return all(_equal(x[0], x[t]) for t in range(1, _length(x)))
+
+
+def _other_order(x: Any, rng: np.random.Generator) -> Any:
+    """A random order that gives another sequence."""
+    while True:
+        order = rng.permutation(_length(x))
+        if any(not _equal(x[t], x[s]) for t, s in enumerate(order.tolist())):
+            return order
