@@ -106,11 +106,11 @@ def test_files_that_are_no_models(run: Run, folder: Path, tmp_path: Path, comman
         (["-l", "hmm", "--l2", "1"], "--l2: the learner hmm has no such option; crf, semicrf and contrastive have it"),
         (
             ["-l", "hmm", "-t", "word"],
-            "the learner hmm has no such option; crf, semicrf, perceptron, mira, svm and contrastive have it",
+            "no such option; crf, semicrf, perceptron, mira, svm, latent-svm and contrastive have it",
         ),
         (
             ["-l", "perceptron", "--tolerance", "1"],
-            "--tolerance: the learner perceptron has no such option; crf and semicrf and contrastive have it",
+            "the learner perceptron has no such option; crf, semicrf, svm, latent-svm and contrastive have it",
         ),
         (["--epochs", "3"], "--epochs: the learner crf has no such option; perceptron and mira have it"),
         (["--smoothing", "3"], "--smoothing: the learner crf has no such option; hmm has it"),
@@ -122,7 +122,7 @@ def test_files_that_are_no_models(run: Run, folder: Path, tmp_path: Path, comman
         (["--set", "boundaries=perhaps"], "boundaries must be true or false, got 'perhaps'"),
         (["--set", "features=word"], "features is for --template"),
         (["--l2", "1", "--set", "l2=2"], "l2 is given twice"),
-        (["--learner", "svm"], "'svm' is not one of"),
+        (["--learner", "tree"], "'tree' is not one of"),
         (["--format", "pdf"], "'pdf' is not one of"),
         (["--columns", "form"], "the format tsv has no such thing; conllu have"),
         (["--label-column", "upos"], "columns have numbers, not names"),

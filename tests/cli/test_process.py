@@ -78,7 +78,7 @@ def test_formats_of_the_command_line_are_those_of_the_library() -> None:
 def test_learners_of_the_command_line_are_those_of_the_library() -> None:
     from sidelight.cli.parameters import CLASSES, WRAPPERS, LearnerName, SemiName
 
-    of_documents = {"MaxEnt"}
-    assert {*CLASSES.values(), *WRAPPERS.values()} == set(sidelight.LEARNERS) - of_documents
+    of_documents_or_companions = {"MaxEnt", "JLIS", "DocumentJLIS"}
+    assert {*CLASSES.values(), *WRAPPERS.values()} == set(sidelight.LEARNERS) - of_documents_or_companions
     assert set(CLASSES) == {str(name) for name in LearnerName}
     assert set(WRAPPERS) == {"ccm", *map(str, SemiName)}

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from sidelight.cli.parameters import divide_settings, make_learner
+from sidelight.cli.parameters import CLASSES, NOT_BASES, divide_settings, make_learner
 from sidelight.cli.reading import Reader, Sequences
 from sidelight.errors import DataError, Infeasible
 
@@ -36,7 +36,7 @@ class Knowledge:
     ) -> Any:
         """The base learner, with whatever learns from rules and unlabelled sequences around it."""
         wrapper = self.wrapper
-        self._check()
+        self._check(base)
         if wrapper is None:
             return make_learner(base, options, settings, quiet=quiet, jobs=jobs)
         mine, others = divide_settings(wrapper, base, settings)
@@ -50,7 +50,11 @@ class Knowledge:
         given = {"reading": self.reading, "balance": self.balance, "iterations": self.iterations}
         return make_learner(wrapper, given, mine, quiet=quiet, jobs=jobs, **fixed)
 
-    def _check(self) -> None:
+    def _check(self, base: str) -> None:
+        if self.wrapper and base in NOT_BASES:
+            able = ", ".join(name for name in CLASSES if name not in NOT_BASES)
+            message = f"rules and unlabelled data do not go with the learner {base}, but with {able}"
+            raise typer.BadParameter(message, param_hint="--learner")
         if self.rules and self.wrapper not in ("ccm", "codl"):
             raise typer.BadParameter(f"{self.wrapper} has no use for rules; codl has", param_hint="--semi")
         for flag, value, needs, there in (

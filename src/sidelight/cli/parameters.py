@@ -17,6 +17,7 @@ class LearnerName(StrEnum):
     perceptron = "perceptron"
     mira = "mira"
     svm = "svm"
+    latent_svm = "latent-svm"
     contrastive = "contrastive"
 
 
@@ -35,8 +36,11 @@ CLASSES = {
     "perceptron": "StructuredPerceptron",
     "mira": "Mira",
     "svm": "StructuralSVM",
+    "latent-svm": "LatentStructuralSVM",
     "contrastive": "ContrastiveEstimation",
 }
+# Learners that others cannot go around: they do not learn from full labels alone.
+NOT_BASES = ("contrastive",)
 WRAPPERS = {"ccm": "CCM", "codl": "Codl", "em": "EM", "self-training": "SelfTraining"}
 
 # Options that are not called as the parameter they set, or that set several.
