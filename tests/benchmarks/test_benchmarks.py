@@ -133,7 +133,7 @@ def test_tagging_scores_ambiguous_words_of_every_system(tmp_path: Path, monkeypa
     assert main(["tagging", "--data", str(tmp_path), "--tokens", "20", "--seeds", "0,1", "--json", str(out)]) == 0
     lines = lines_of(out)
     means = {(x["section"], x["what"]): x["value"] for x in lines if x["system"] == "mean"}
-    assert len(means) == 2 * (len(SYSTEMS) + 2)
+    assert len(means) == 2 * (len(SYSTEMS) + 3)
     assert {x["value"] for x in lines if x["what"] == "CE, transpose" and x["unit"] == "%"} <= {100.0, 74.7}
     assert main(["tagging", "--data", str(tmp_path), "--tokens", "100"]) == 1
 
