@@ -3,16 +3,18 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
-from .citations import TABLES
+from . import citations, companions
 from .datasets import MissingData, require_files
 from .report import Report
 from .setting import TOKENS, Setting
 
 # Modules with `files(setting)` and `run(setting, report)`.
-BENCHMARKS = ("startup", "citations", "chunking", "tagging")
+BENCHMARKS = ("startup", "citations", "chunking", "letters", "companions", "tagging")
+TABLES = (*citations.TABLES, *companions.TABLES)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -25,9 +27,12 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("--json", type=Path, metavar="FILE", help="append each result as a line of JSON")
     out.add_argument("--peers", action="store_true", help="chunking: run sklearn-crfsuite as well")
     out.add_argument("--lbfgs", action="store_true", help="chunking: run sidelight's L-BFGS solver as well")
-    out.add_argument("--tables", type=tables, default=(), metavar="T,T", help=f"citations: {', '.join(TABLES)}")
+    out.add_argument("--solvers", action="store_true", help="chunking: run all solvers of structural SVMs")
+    named = f"citations: {', '.join(citations.TABLES)}; companions: {', '.join(companions.TABLES)}"
+    out.add_argument("--tables", type=tables, default=(), metavar="T,T", help=named)
     out.add_argument("--tokens", type=int, default=TOKENS, metavar="N", help=f"tagging: default {TOKENS}")
-    out.add_argument("--figure", type=Path, metavar="FILE", help="citations: draw the curves that were measured")
+    drawn = "citations, companions: draw the curves that were measured; with several NAMEs each adds its own to FILE's"
+    out.add_argument("--figure", type=Path, metavar="FILE", help=drawn)
     return out
 
 
@@ -48,6 +53,11 @@ def seeds(text: str) -> tuple[int, ...]:
         raise argparse.ArgumentTypeError(f"expected numbers between commas such as 0,1,2, got {text!r}") from None
 
 
+def figure_of(file: Path, name: str, benchmarks: int) -> Path:
+    """Where a benchmark draws: each has a file of its own if there are several."""
+    return file if benchmarks == 1 else file.with_stem(f"{file.stem}-{name}")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run and return the exit code: 0, or 1 where data is missing."""
     command_line = parser()
@@ -64,13 +74,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.tables,
         options.figure,
         options.tokens,
+        options.solvers,
     )
     modules = {name: import_module(f".{name}", __package__) for name in options.names or BENCHMARKS}
     try:
         require_files(setting.data, [path for module in modules.values() for path in module.files(setting)])
         for name, module in modules.items():
             report = Report(name, setting.split, setting.seeds, options.json)
-            module.run(setting, report)
+            figure = setting.figure and figure_of(setting.figure, name, len(modules))
+            module.run(replace(setting, figure=figure), report)
             report.show()
     except MissingData as error:
         print(f"benchmarks: {error}", file=sys.stderr)

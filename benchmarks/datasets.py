@@ -68,6 +68,17 @@ def treebank_file(data: Path) -> Path:
     return data / "ud" / "en_ewt" / "train.conllu"
 
 
+def treebank_files(data: Path, split: Split) -> list[Path]:
+    """What `read_treebank` reads."""
+    return [treebank_file(data), treebank_file(data).with_name(f"{split}.conllu")]
+
+
+def read_treebank(data: Path, split: Split) -> Task:
+    """English words and their universal tags."""
+    train, evaluation = map(read_conllu, treebank_files(data, split))
+    return Task(*train, *evaluation)
+
+
 def read_tagged(data: Path, column: str) -> tuple[list[Any], list[Any]]:
     """Words of the treebank's training sentences and their tags from a column, upos or xpos."""
     X, y = read_conllu(treebank_file(data), label=column)

@@ -1,5 +1,6 @@
 """What the command line says about a run."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,10 +12,11 @@ TOKENS = 24_000
 
 @dataclass(frozen=True)
 class Setting:
-    """data: folder of data sets; seeds: of subsets and learners; peers, lbfgs: whether to run the slow extras.
+    """data: folder of data sets; seeds: of subsets and learners; peers, lbfgs, solvers: whether to run the
+    slow extras.
 
-    tables: which tables of citations, all if none is named; figure: where to draw their curves; tokens: how much text
-    tagging learns from.
+    tables: which tables of citations and companions, all if none is named; figure: where to draw their curves; tokens:
+    how much text tagging learns from.
     """
 
     data: Path
@@ -25,3 +27,8 @@ class Setting:
     tables: tuple[str, ...] = ()
     figure: Path | None = None
     tokens: int = TOKENS
+    solvers: bool = False
+
+    def chosen(self, tables: Iterable[str]) -> list[str]:
+        """Those of a benchmark's tables that are named, or all if none is."""
+        return [name for name in tables if not self.tables or name in self.tables]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..datasets import citation_files, unlabelled_citations
+from ..drawing import draw, require_drawing
 from ..report import Report
 from ..setting import Setting
 from . import decoding, figures, tables
@@ -33,7 +34,7 @@ def files(setting: Setting) -> list[Path]:
 
 def run(setting: Setting, report: Report) -> None:
     """The tables asked for, each printed when it is done."""
-    figures.require_drawing(setting.figure)
+    require_drawing(setting.figure)
     experiment = Experiment.read(setting)
     task = experiment.task
     report.note(
@@ -41,8 +42,8 @@ def run(setting: Setting, report: Report) -> None:
         f"drawn with the seeds (all {len(task.train_X)} labelled references are one subset); "
         f"{len(experiment.pool)} unlabelled references. The thesis's numbers are on its test set, with its own subsets."
     )
-    for name in setting.tables or TABLES:
+    for name in setting.chosen(TABLES):
         TABLES[name](experiment, report)
     if setting.figure:
-        figures.draw(experiment.curves, setting.figure)
+        draw(experiment.panels, setting.figure)
         report.note(f"wrote {setting.figure}")

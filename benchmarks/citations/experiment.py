@@ -11,6 +11,7 @@ from sidelight import HMM, Codl, read_columns, token_accuracy
 from sidelight.rules.language import Rule
 
 from ..datasets import MissingData, Task, read_citations, unlabelled_citations
+from ..drawing import Panel
 from ..setting import Setting
 from .published import SIZES
 
@@ -38,12 +39,12 @@ class Mean(NamedTuple):
 
 @dataclass
 class Experiment:
-    """Data, seeds, and what was measured already; curves: panel -> system -> points, for the figures."""
+    """Data, seeds, and what was measured already; panels: for the figures, by title."""
 
     task: Task
     pool: list[Any]
     seeds: tuple[int, ...]
-    curves: dict[str, dict[str, list[tuple[float, float]]]] = field(default_factory=dict)
+    panels: dict[str, Panel] = field(default_factory=dict)
     measured: dict[tuple[str, int], Mean] = field(default_factory=dict)
 
     @classmethod

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from benchmarks import citations
+from benchmarks import citations, drawing
 from benchmarks.__main__ import main
 from benchmarks.citations import decoding, figures, tables
 from benchmarks.citations.experiment import Experiment, Mean
@@ -140,15 +140,15 @@ def test_rules_alone_and_together(experiment: Experiment, report: Report) -> Non
 
 @pytest.mark.usefixtures("small")
 def test_curves_are_kept_for_the_figure(experiment: Experiment, report: Report, tmp_path: Path) -> None:
-    experiment.curves.clear()
+    experiment.panels.clear()
     figures.by_iteration(experiment, report)
     figures.by_balance(experiment, report)
-    iterations, balances = experiment.curves.values()
-    assert list(iterations) == ["EM", "hard EM", "CoDL"]
-    assert {len(points) for points in iterations.values()} == {2}
-    assert {x for points in balances.values() for x, _ in points} == {0.5, 1.0}
+    iterations, balances = experiment.panels.values()
+    assert list(iterations.curves) == ["EM", "hard EM", "CoDL"]
+    assert {len(points) for points in iterations.curves.values()} == {2}
+    assert {x for points in balances.curves.values() for x, _ in points} == {0.5, 1.0}
     pytest.importorskip("matplotlib")
-    figures.draw(experiment.curves, tmp_path / "curves.png")
+    drawing.draw(experiment.panels, tmp_path / "curves.png")
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -181,7 +181,7 @@ def test_a_figure_without_matplotlib_is_told_first(
     for name in ("train.tsv", "dev.tsv", "unlabeled.txt"):
         (tmp_path / "citations").mkdir(exist_ok=True)
         (tmp_path / "citations" / name).write_text("")
-    monkeypatch.setattr(figures, "find_spec", lambda name: None)
+    monkeypatch.setattr(drawing, "find_spec", lambda name: None)
     assert main(["citations", "--data", str(tmp_path), "--figure", str(tmp_path / "curves.png")]) == 1
     assert "--figure needs matplotlib" in capsys.readouterr().err
 

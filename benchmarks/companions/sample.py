@@ -1,0 +1,111 @@
+"""What is drawn for each seed, and the two learners on it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sidelight import BAD, GOOD, JLIS, StructuralSVM
+
+from ..datasets import MissingData, Task
+from ..report import Report
+
+OURS = "sidelight"
+SVM, COMPANIONS = "SSVM", "J-LIS"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Labelled sequences, GOOD ones without labels, and the seed they were drawn with."""
+
+    X: list[Any]
+    y: list[Any]
+    good: list[Any]
+    seed: int
+
+    def bad(self, k: int = 1) -> list[Any]:
+        """Every GOOD sequence k times with its tokens shuffled; the first shuffle of all comes before the second."""
+        rng = np.random.default_rng([self.seed, 1])
+        return [[x[t] for t in rng.permutation(len(x))] for _ in range(k) for x in self.good]
+
+
+def draw(
+    task: Task,
+    seed: int,
+    *,
+    tokens: int = 0,
+    sequences: int = 1,
+    pool: Sequence[Any] = (),
+    good: int,
+    shortest: int = 2,
+) -> Sample:
+    """Training sequences in random order until they have so many tokens, but at least so many sequences.
+
+    GOOD ones are of the pool, or those that follow. Only those of at least `shortest` tokens count: a few words are as
+    good in another order.
+    """
+    order = np.random.default_rng(seed).permutation(len(task.train_X)).tolist()
+    lengths = np.cumsum([len(task.train_X[i]) for i in order])
+    count = max(int(np.searchsorted(lengths, tokens)) + 1, sequences)
+    if count > len(order):
+        raise MissingData(f"{tokens} labelled tokens are needed, the training data has {task.train_tokens}")
+    labelled, rest = order[:count], order[count:]
+    found = [x for x in pool or (task.train_X[i] for i in rest) if len(x) >= shortest][:good]
+    if len(found) < good:
+        raise MissingData(f"{good} more sequences of {shortest} tokens are needed, there are {len(found)}")
+    return Sample([task.train_X[i] for i in labelled], [task.train_y[i] for i in labelled], found, seed)
+
+
+class Costs(NamedTuple):
+    """C of the structural SVM, and C1 and C2 of J-LIS."""
+
+    svm: float
+    labelled: float
+    companions: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Both learners with the same features; options: what else both are told."""
+
+    task: Task
+    features: Sequence[Any]
+    options: dict[str, Any]
+
+    @property
+    def classes(self) -> list[str]:
+        """All labels, those that are not in a sample as well."""
+        return sorted({label for y in self.task.train_y for label in y})
+
+    def svm(self, sample: Sample, C: float) -> float:
+        """Accuracy from the labelled sequences."""
+        model = StructuralSVM(self.features, C=C, tolerance=0.001, classes=self.classes, **self.options)
+        return self.accuracy(model.fit(sample.X, sample.y))
+
+    def jlis(self, sample: Sample, costs: Costs, bad: list[Any], **options: Any) -> float:
+        """Accuracy from all."""
+        model = JLIS(
+            self.features,
+            C1=costs.labelled,
+            C2=costs.companions,
+            classes=self.classes,
+            random_state=sample.seed,
+            **{**self.options, **options},
+        )
+        X, y = sample.X + sample.good + bad, sample.y + [GOOD] * len(sample.good) + [BAD] * len(bad)
+        return self.accuracy(model.fit(X, y))
+
+    def accuracy(self, model: Any) -> float:
+        """Tokens that are right, in per cent."""
+        return 100 * float(model.score(self.task.eval_X, self.task.eval_y))
+
+
+def add(report: Report, what: str, values: Sequence[float], *, asked: float | None = None, **others: float) -> float:
+    """One row: the mean over the seeds beside published numbers; returns the mean."""
+    mean = fmean(values)
+    report.add(what, OURS, mean, "%", deviation=stdev(values) if len(values) > 1 else None, at_least=asked)
+    for system, value in others.items():
+        report.add(what, system, value, "%")
+    return mean

@@ -1,0 +1,45 @@
+"""Curves as an image."""
+
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+
+from .datasets import MissingData
+
+
+@dataclass
+class Panel:
+    """Token accuracy of systems along what `x` names."""
+
+    x: str
+    logarithmic: bool = False
+    curves: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
+
+    def add(self, system: str, x: float, accuracy: float) -> None:
+        """One more point."""
+        self.curves.setdefault(system, []).append((x, accuracy))
+
+
+def require_drawing(file: Path | None) -> None:
+    """A figure needs matplotlib: say so before anything is measured."""
+    if file and find_spec("matplotlib") is None:
+        raise MissingData("--figure needs matplotlib; pip install 'sidelight[bench]', or leave --figure out")
+
+
+def draw(panels: dict[str, Panel], file: Path) -> None:
+    """Panels side by side, by title."""
+    from matplotlib.figure import Figure
+
+    shown = Figure(figsize=(6 * max(len(panels), 1), 4), layout="constrained")
+    for number, (title, panel) in enumerate(panels.items(), start=1):
+        axes = shown.add_subplot(1, len(panels), number)
+        for system, points in panel.curves.items():
+            axes.plot(*zip(*points, strict=True), marker="o", label=system)
+        axes.set(title=title, xlabel=panel.x, ylabel="token accuracy, %")
+        if panel.logarithmic:
+            ticks = sorted({x for points in panel.curves.values() for x, _ in points})
+            axes.set_xscale("log", base=2)
+            axes.set_xticks(ticks, [f"{x:,}" for x in ticks])
+        axes.grid(alpha=0.3)
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=len(panel.curves), frameon=False)
+    shown.savefig(file, dpi=150)
