@@ -125,7 +125,7 @@ def test_fractions():
     ]
     assert violations(rules, X, y).tolist() == [[2.5, 0.25, 0, 0]]
     assert violations([~(1.5 * count("B") <= 2), (0.1 * count("A") <= 0.3) & (count("B") >= 2)], X, y).tolist() == [
-        [1, 1]
+        [2, 1]
     ]
 
 
@@ -224,8 +224,6 @@ def test_a_failing_predicate_names_rule_sequence_and_token():
     told = word.map({"a": 1, "b": 1, "c": 0}.__getitem__)
     with pytest.raises(DataError, match=r"rule 'mine': word.map\(.*raised KeyError\('d'\) at sequence 1, token 1"):
         compile_rules([(count("A", where=told) >= 1).named("mine")], X, LABELS)
-    with pytest.raises(DataError, match=r"rule 'mine': a condition is .*, got 3"):
-        compile_rules([(count("A", where=3) >= 1).named("mine")], X, LABELS)
 
 
 def test_conditions_are_worked_out_per_sequence():

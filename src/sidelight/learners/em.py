@@ -2,8 +2,9 @@
 
     E  μ = marginals of β θ_0 + (1 - β) θ on the unlabelled sequences      M  θ = the model estimated from counts μ
 
-With β = 0 every round raises Σ_U log P(x) plus the log-prior of the smoothing; with labelled data, β is the weight of
-the model learned from them, as in `Codl`.
+With β = 0, and a base that counts every word as itself (`HMM(rare=0)`), every round raises Σ_U log P(x) plus the
+log-prior of the smoothing. With `rare` above 0 it mostly does: probabilities of unknown words are then estimated from
+words that are counted twice. With labelled data, β is the weight of the model learned from them, as in `Codl`.
 """
 
 from dataclasses import dataclass
@@ -15,9 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 from ..errors import DataError, NotSupported
 from ..features.encoded import Encoded, State
 from ..progress import progress
-from ..supervision import Signal, label_set, learns_from
+from ..supervision import Signal, learns_from
 from .base import Explanation
-from .mixture import Mixture, fit_on, split_known
+from .mixture import Mixture, fit_on, split_known, told_labels
 
 
 @dataclass(frozen=True)
@@ -67,21 +68,18 @@ class EM(Mixture):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from labelled sequences and, where y is None, from unlabelled ones."""
-        if not 0 <= self.balance <= 1:
-            raise DataError(f"balance lies between 0 and 1, got {self.balance!r}")
-        if self.iterations < 0:
-            raise DataError(f"iterations is at least 0, got {self.iterations!r}")
+        self._check_rounds()
         if not hasattr(self.base, "fit_expected"):
             raise NotSupported(f"EM needs a generative base learner such as HMM, not {type(self.base).__name__}")
-        known, pool = split_known(self, X, y)
-        classes = list(self.classes) if self.classes is not None else label_set(y)
+        known, rest = split_known(self, X, y)
+        classes = list(self.classes) if self.classes is not None else told_labels(self.base, y)
         if not classes:
             raise DataError("no label is known: give labelled sequences, or `classes`")
         if not known and not self.iterations:
             raise DataError("without labelled sequences there is nothing to learn in 0 iterations")
         base = fit_on(self.base, [X[i] for i in known], [y[i] for i in known], classes) if known else None
         weight = self.balance if known else 0.0
-        driven, trace = self._rounds(base, weight, pool, classes)
+        driven, trace = self._rounds(base, weight, [X[i] for i in rest], classes)
         self.base_, self.driven_, self.classes_, self.trace_ = base, driven, classes, tuple(trace)
         self.weight_ = weight
         return self

@@ -126,6 +126,23 @@ def labels_named(rules: Sequence[Rule]) -> set[str]:
     return found
 
 
+def about_whole_outputs(rule: Rule) -> bool:
+    """Whether a rule is surely no sum over labels and neighbours, so that no chain of order 2 can keep to it."""
+    match rule:
+        case Comparison():
+            return rule.bound > 0 and min(term.coefficient for term in rule.count.terms) >= 0
+        case Logic():
+            return rule.kind == "any" or any(map(about_whole_outputs, rule.parts))
+    return not (isinstance(rule, MinLength) and rule.length == 1)
+
+
+def about_the_corpus(rule: Rule) -> bool:
+    """Whether `share` is in a rule."""
+    if isinstance(rule, Logic):
+        return any(map(about_the_corpus, rule.parts))
+    return isinstance(rule, Comparison) and rule.corpus
+
+
 def _expand(rule: Rule, labels: Sequence[str], title: str) -> list[tuple[str, Rule]]:
     """The rule once for each label that `each` stands for, with titles; inside a formula these stay together."""
     if isinstance(rule, Logic) and rule.kind == "all":

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Literal
 
 from ..errors import DataError, NotSupported
 from ..features.columns import Column, word
-from .conditions import Where
+from .conditions import Where, check_condition
 
 Op = Literal["<=", ">=", "=="]
 # Counts in steps of less than one over this are refused.
@@ -81,6 +81,10 @@ class Term:
     where: Where | None = None
     coefficient: float = 1.0
 
+    def __post_init__(self) -> None:
+        if self.where is not None:
+            check_condition(self.where)
+
 
 @dataclass(frozen=True)
 class Count:
@@ -128,6 +132,22 @@ class Count:
         return _compare(self, "==", bound)
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __lt__(self, bound: object) -> "Comparison":
+        raise DataError(f"counts are compared by <=, >= and ==; for {self!r} < {bound!r} write <= and one less")
+
+    def __gt__(self, bound: object) -> "Comparison":
+        raise DataError(f"counts are compared by <=, >= and ==; for {self!r} > {bound!r} write >= and one more")
+
+    def __ne__(self, bound: object) -> "Comparison":  # type: ignore[override]
+        raise DataError(f"counts are compared by <=, >= and ==; for {self!r} != {bound!r} write ~(... == {bound!r})")
+
+    def __and__(self, other: object) -> "Comparison":
+        raise DataError(
+            f"&, | and >> join comparisons, and {self!r} is a count: write brackets, as in (count('a') >= 1) & (...)"
+        )
+
+    __rand__ = __or__ = __ror__ = __rshift__ = __rrshift__ = __and__
 
     def __repr__(self) -> str:
         return self.text
@@ -506,6 +526,7 @@ class Place:
 
 def where(condition: Where) -> Place:
     """`where(word.isin("pp", "pages")).label("pages")`: the label of tokens that satisfy a condition."""
+    check_condition(condition)
     return Place(condition)
 
 
