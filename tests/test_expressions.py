@@ -88,7 +88,7 @@ def test_constants_and_lists():
         ("not thing", 1, "is not part of the language"),
         ("thing and thing", 1, "is not part of the language"),
         ("thing ** 2", 1, "is not part of the language"),
-        ("1 <= thing <= 2", 1, "is not part of the language"),
+        ("1 <= thing <= 2", 1, "comparisons cannot be chained"),
         ("f'{thing}'", 1, "is not part of the language"),
         ("None", 1, "'None' is not part of the language"),
         ("make(*words)", 6, "is not part of the language"),

@@ -19,7 +19,6 @@ TABLES: dict[str, Callable[[Experiment, Report], None]] = {
     "3.5": tables.alternating_projections,
     "3.6": tables.soft_and_hard,
     "3.7": tables.each_rule,
-    "3.8": tables.advertisements,
     "figure-3.5": figures.by_iteration,
     "figure-3.6": figures.by_balance,
     "decoding": decoding.decode,

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sidelight import HMM, Codl, read_columns, token_accuracy
+from sidelight.rules.automata import labels_named
 from sidelight.rules.language import Rule
 
 from ..datasets import MissingData, Task, read_citations, unlabelled_citations
@@ -20,14 +21,14 @@ BALANCE = 0.5
 ITERATIONS = 5
 
 
-def hmm() -> HMM:
-    """The HMM of all tables."""
-    return HMM("word.lower()", emission_smoothing=0.03)
+def hmm(rules: Sequence[Rule] = ()) -> HMM:
+    """The HMM of all tables; a few labelled references may lack labels that the rules name."""
+    return HMM("word.lower()", emission_smoothing=0.03, classes=sorted(labels_named(rules)) or None)
 
 
 def codl(rules: Sequence[Rule] = (), *, balance: float = BALANCE, iterations: int = ITERATIONS) -> Codl:
     """Constraint-driven learning on that HMM; without rules it is hard EM."""
-    return Codl(hmm(), rules, balance=balance, iterations=iterations)
+    return Codl(hmm(rules), rules, balance=balance, iterations=iterations)
 
 
 class Mean(NamedTuple):

@@ -19,7 +19,7 @@ _NAMED: dict[str, Rule] = {
     "Note": where(_lower.isin("note", "submitted", "appear")).label("note"),
     "Pages": where(_lower.isin("pp", "pp.", "pages")).label("pages"),
     "TechReport": where(_lower.isin("tech", "technical")).label("tech"),
-    "Title": where(word.isin('"', "``", "''")).label("title"),
+    "Title": where(word.matches(r"^(\"$|``)|''$")).label("title"),
     "Location": where(word.isin("CA", "Australia", "NY")).label("location"),
 }
 RULES: dict[str, Rule] = {name: rule.named(name) for name, rule in _NAMED.items()}

@@ -1,4 +1,4 @@
-"""Tables 3.3 to 3.8, beside the published numbers."""
+"""Tables 3.3 to 3.7, beside the published numbers."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -35,7 +35,7 @@ def add(
 
 def hmm_and(rules: Sequence[Rule]) -> CCM:
     """The HMM with rules at prediction."""
-    return CCM(hmm(), rules)
+    return CCM(hmm(rules), rules)
 
 
 def baseline(experiment: Experiment, count: int) -> Mean:
@@ -118,6 +118,10 @@ def _hard_all(experiment: Experiment, count: int) -> Mean:
 def each_rule(experiment: Experiment, report: Report) -> None:
     """Table 3.7."""
     _tell_hard(report, "3.7")
+    report.note(
+        "Table 3.7: the thesis gives ALL the numbers of its soft rules (71.64 and 77.65, as in Table 3.3), though the "
+        "table is about hard ones; its hard rules together have 78.18 in Table 3.6."
+    )
     count = SIZES[0]
     with report.section(f"Table 3.7: each rule alone, hard, {count} labelled"):
         for name, (supervised, semi) in published.TABLE_3_7.items():
@@ -136,8 +140,3 @@ def _tell_hard(report: Report, table: str) -> None:
         f"Table {table}: a few references have no output that satisfies all {len(RULES)} rules, so hard rules are soft "
         f"ones with a penalty of {LARGE:g}."
     )
-
-
-def advertisements(experiment: Experiment, report: Report) -> None:
-    """Table 3.8 is about other data."""
-    report.note("Table 3.8 is about advertisements, which are not among the data: left out.")

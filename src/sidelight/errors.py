@@ -14,7 +14,18 @@ class NotSupported(SidelightError):
 
 
 class Infeasible(SidelightError):
-    """No output satisfies what is required; the message names the input and the requirement."""
+    """No output satisfies what is required; the message names the input and the requirement.
+
+    sequence : the input's number, or None if the message is not about one.
+    """
+
+    def __init__(self, what: str, sequence: int | None = None) -> None:
+        super().__init__(what if sequence is None else f"sequence {sequence} {what}")
+        self.what, self.sequence = what, sequence
+
+    def numbered(self, sequence: int) -> "Infeasible":
+        """The same about another number, where the input was one of a selection."""
+        return Infeasible(self.what, sequence)
 
 
 class ModelFileError(SidelightError):

@@ -25,6 +25,7 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
     ast.Lt: operator.lt,
     ast.Gt: operator.gt,
+    ast.NotEq: operator.ne,
 }
 
 
@@ -103,6 +104,8 @@ class _Reader:
                 return _BINARY[type(op)](a, b)
             case ast.Compare(left, [op], [right]) if type(op) in _COMPARE:
                 return _COMPARE[type(op)](self.value(left), self.value(right))
+            case ast.Compare(_, [_, _, *_], _):
+                raise self.fail(node, "comparisons cannot be chained: write brackets, as in (a >= 1) & (b <= 3)")
         raise self.fail(node, f"{ast.unparse(node)!r} is not part of the language")
 
     def _attribute(self, node: ast.expr, owner: Any, name: str) -> Any:

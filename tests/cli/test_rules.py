@@ -288,7 +288,7 @@ def test_other_errors(run: Run, folder: Path, rules: Path, more: Path, tmp_path:
     said = run(*arguments, "--unlabeled", more, "--semi", "em")
     assert (said.code, "EM needs a generative base learner" in said.err) == (1, True)
     said = run(*arguments, "--rules", rules, "--order", 2)
-    assert (said.code, "chain of order 1" in said.err) == (1, True)
+    assert (said.code, "chains of order 2" in said.err) == (1, True)
     before = rules.read_bytes()
     assert run("train", folder / "train.tsv", "-o", rules, "--rules", rules).code == 1
     assert rules.read_bytes() == before

@@ -82,9 +82,9 @@ def test_visits_are_counted():
 
 def prices_off(*arguments):
     """`best_first` with prices that stay at zero, by bounds that allow nothing else."""
-    *head, amount, slack, low, _, limit, labels, scores = arguments
+    *head, amount, slack, low, _, rounds, limit, labels, scores = arguments
     zero = np.zeros_like(low)
-    return search.best_first(*head, amount, slack, zero, zero, limit, labels, scores)
+    return search.best_first(*head, amount, slack, zero, zero, rounds, limit, labels, scores)
 
 
 def problem(seed, draw, longest=6):
@@ -105,7 +105,7 @@ def arguments(scores, stacked, rho, k, limit, n):
     labels, values = np.full((k, n), -1, np.int32), np.full(k, -np.inf)
     head = (*scores.lattice().tables(), *stacked.at(slice(None)))
     low, high = times(rho, stacked.low != 0) * stacked.low, times(rho, stacked.high)
-    tail = (stacked.amount, stacked.slack, low, high, limit, labels, values)
+    tail = (stacked.amount, stacked.slack, low, high, 40, limit, labels, values)
     return (*head, stacked.sizes, rho, k, *tail), labels, values
 
 
@@ -155,7 +155,7 @@ def test_a_wide_beam_keeps_everything():
     for seed in range(60):
         x, scores, stacked, rho, listed = problem(seed, random_rule, longest=4)
         full, labels, values = arguments(scores, stacked, rho, 5, 0, len(x))
-        nodes = search.beam_search(*full[:-7], 4 ** len(x), labels, values)
+        nodes = search.beam_search(*full[:-8], 4 ** len(x), labels, values)
         size = min(5, len(listed))
         np.testing.assert_allclose(values[:size], [s for s, _ in listed[:size]], atol=1e-9)
         assert (values[size:] == -np.inf).all()
@@ -166,7 +166,7 @@ def test_a_narrow_beam_reports_true_scores():
     for seed in range(60):
         x, scores, stacked, rho, listed = problem(seed, random_rule, longest=5)
         full, labels, values = arguments(scores, stacked, rho, 1, 0, len(x))
-        nodes = search.beam_search(*full[:-7], 2, labels, values)
+        nodes = search.beam_search(*full[:-8], 2, labels, values)
         assert nodes <= 2 * len(x)
         if values[0] > -np.inf:
             np.testing.assert_allclose(

@@ -20,8 +20,10 @@ from sidelight import (
     NotSupported,
     SemiCRF,
     StructuredPerceptron,
+    before,
     count,
     load,
+    min_length,
     once_each,
     others,
     share,
@@ -286,7 +288,9 @@ def test_python_functions_cannot_be_saved(rule, tmp_path):
 
 
 def test_labels_of_rules_are_labels_of_the_model():
-    model = CCM(HMM(), [(count("Z") >= 1).hard()]).fit(X, Y)
+    with pytest.raises(DataError, match=r"names the label 'Z', which no sequence has \(they have A, T, Y\)"):
+        CCM(HMM(), [(count("Z") >= 1).hard()]).fit(X, Y)
+    model = CCM(HMM(classes=["A", "T", "Y", "Z"]), [(count("Z") >= 1).hard()]).fit(X, Y)
     assert model.classes_ == ["A", "T", "Y", "Z"]
     assert all("Z" in labels for labels in model.predict(X))
     with pytest.raises(DataError, match="names the label 'Z'; known are A, T, Y"):
@@ -298,10 +302,21 @@ def test_what_cannot_be_a_rule_or_a_base():
         CCM(HMM(), [share("A") <= 0.5]).fit(X, Y)
     with pytest.raises(NotSupported, match="is read as a statement about expectations"):
         CCM(HMM(), [(count("A") >= 1).expected()]).fit(X, Y)
-    with pytest.raises(DataError, match="expected a rule, got 'once'"):
+    with pytest.raises(DataError, match=r"expected a rule, got 'once'; parse_rule\(...\) reads one"):
         CCM(HMM(), ["once"]).fit(X, Y)
-    with pytest.raises(NotSupported, match="not local need a chain of order 1"):
-        CCM(CRF(order=2), [(count("A") <= 1).hard()]).fit(X, Y).predict(X)
+    for whole in (count("A") <= 1, min_length(2), before("A", "T"), (count("A") >= 1) | (count("T") >= 1)):
+        with pytest.raises(NotSupported, match="is about whole outputs, which chains of order 2 cannot keep to"):
+            CCM(CRF(order=2), [whole.hard()]).fit(X, Y)
+        with pytest.raises(NotSupported, match="is about whole outputs"):
+            CCM.around(CRF(order=2, max_iterations=1).fit(X, Y), [whole.hard()])
+    for wrong in (count("A") <= 1, "rules.toml"):
+        with pytest.raises(
+            DataError, match=r"rules is a list of rules; write CCM\(base, \[rule\]\), or read_rules\(path\)"
+        ):
+            CCM(HMM(), wrong).fit(X, Y)
+    for options in ({"method": "guess"}, {"beam": 0}, {"beam": "9"}, {"reading": "firm"}, {"time_limit": 0}):
+        with pytest.raises(DataError, match=next(iter(options))):
+            CCM(HMM(), [(count("A") <= 1).hard()], **options).fit(X, Y)
     with pytest.raises(Infeasible, match="sequence 0 has no output that satisfies \"count\\('A'\\) >= 99\""):
         CCM(HMM(), [(count("A") >= 99).hard()]).fit(X, Y).predict(X)
     with pytest.raises(NotSupported, match=r"CCM has no explain; ask its base model, base_\.explain"):

@@ -74,6 +74,7 @@ def test_learning_from_half_of_the_labels(base, tmp_path):
     np.testing.assert_allclose(model.scores(X).unary, both)
 
 
+FIELDS = sorted({"editor", *(label for labels in generate_references(90, seed=0)[1] for label in labels)})
 REFERENCE_RULES = {
     "no rules": [],
     "once": [once_each()],
@@ -93,7 +94,7 @@ def test_the_objective_never_falls(name, seed):
     references, gold = generate_references(30, seed=seed)
     known = [labels if i < 8 else None for i, labels in enumerate(gold)]
     rules = REFERENCE_RULES[name]
-    model = Codl(HMM(rare=0), rules, reading="hard", balance=0, iterations=7).fit(references, known)
+    model = Codl(HMM(rare=0, classes=FIELDS), rules, reading="hard", balance=0, iterations=7).fit(references, known)
     objective = [step.objective for step in model.trace_[1:]]
     assert len(objective) >= 2
     for before, after in pairwise(objective):
@@ -101,6 +102,38 @@ def test_the_objective_never_falls(name, seed):
     assert objective[-1] > objective[0]
     assert all(step.violations == 0 for step in model.trace_)
     assert all(found.violations == 0 for found in check(rules, references, model.predict(references)))
+
+
+@pytest.mark.parametrize("name", REFERENCE_RULES)
+@pytest.mark.parametrize("k", [1, 3])
+def test_the_objective_never_falls_with_learned_penalties(name, k):
+    """The penalties are parameters of the objective too."""
+    rounds, base = 0, HMM(rare=0, classes=FIELDS)
+    for seed in range(3):
+        references, gold = generate_references(40, seed=seed)
+        known = [labels if i < 4 else None for i, labels in enumerate(gold)]
+        model = Codl(base, REFERENCE_RULES[name], reading="soft", balance=0, iterations=7, k=k).fit(references, known)
+        objective = [step.objective for step in model.trace_[1:]]
+        assert all(after >= before - 1e-7 * abs(before) for before, after in pairwise(objective))
+        rounds += len(objective)
+    assert rounds > 5
+
+
+def test_errors_name_sequences_by_their_place_among_all():
+    known = [Y[0], None, *Y[2:]]
+    with pytest.raises(Infeasible, match="sequence 1 has no output that satisfies") as caught:
+        Codl(HMM(), [(count("A") >= 99).hard()]).fit(X, known)
+    assert caught.value.sequence == 1
+    with pytest.raises(DataError, match="at sequence 1, token 0"):
+        Codl(HMM(), [where(when(lambda x, t: 1 / (x is not X[1]))).label("A")]).fit(X, known)
+
+
+def test_score_leaves_unlabelled_sequences_out():
+    model = Codl(HMM(), RULES).fit(X, HALF)
+    labelled = [i for i, labels in enumerate(HALF) if labels is not None]
+    assert model.score(X, HALF) == model.score([X[i] for i in labelled], [HALF[i] for i in labelled])
+    with pytest.raises(DataError, match="no sequence is labelled"):
+        model.score(X, [None] * len(X))
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -273,11 +306,11 @@ def test_hard_em_with_segments_by_hand():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"balance": -0.1}, "balance lies between 0 and 1"),
+        ({"balance": -0.1}, "balance must be a finite number of at least 0, got -0.1"),
         ({"balance": 1.1}, "balance lies between 0 and 1"),
-        ({"balance": float("nan")}, "balance lies between 0 and 1"),
-        ({"iterations": -1}, "iterations is at least 0"),
-        ({"k": 0}, "k at least 1"),
+        ({"balance": "0.5"}, "balance must be a finite number"),
+        ({"iterations": -1}, "iterations must be a whole number of at least 0"),
+        ({"k": 0}, "k must be a whole number of at least 1"),
         ({"reading": "firm"}, "reading must be 'hard' or 'soft'"),
         ({"method": "guess"}, "method is one of exact, beam, program, got 'guess'"),
     ],

@@ -157,7 +157,16 @@ def named_rules(conditions=CONDITIONS):
         (count(others(each)) >= 1, lambda x, y: sum(set(y) == {c} for c in LABELS)),
         (
             (count(each("A", "B")) >= 1) >> (starts_with("A") & (count(each("A", "B")) >= 2)),
-            lambda x, y: sum(not (c not in y or (y[0] == "A" and y.count(c) >= 2)) for c in "AB"),
+            lambda x, y: all(c in y for c in "AB") and not (y[0] == "A" and all(y.count(c) >= 2 for c in "AB")),
+        ),
+        (~once_each(), lambda x, y: all(sum(c == d for d, _ in stretches(y)) < 2 for c in LABELS)),
+        (~~once_each(), lambda x, y: sum(max(sum(c == d for d, _ in stretches(y)) - 1, 0) for c in LABELS)),
+        (~(count(each) == 1), lambda x, y: all(y.count(c) == 1 for c in LABELS)),
+        (once_each() >> (count("A") >= 2), lambda x, y: len(stretches(y)) == len(set(y)) and y.count("A") < 2),
+        (once_each() | ends_with("A"), lambda x, y: len(stretches(y)) > len(set(y)) and y[-1] != "A"),
+        (
+            ~(once_each("A") | (count("B") >= 1)),
+            lambda x, y: (sum(c == "A" for c, _ in stretches(y)) < 2) + y.count("B"),
         ),
         (
             transitions(after=each, to="A") <= 1,

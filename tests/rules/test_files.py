@@ -134,3 +134,23 @@ def test_functions_have_no_text():
         message = f"the rule {rule.title!r} cannot be written to a file: it holds a Python function"
         with pytest.raises(DataError, match=re.escape(message)):
             saved_text(rule)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("where(word == 'pp').label('A')", r'got False; for a word write word.isin\("pp"\)'),
+        ("count('A', where=word == 'pp') <= 1", r"for a word write word.isin"),
+        ("where('pp').label('A')", "a condition is a column expression, a position or when"),
+        ("where(any_of(word == 'pp', first)).label('A')", "for a word write word.isin"),
+        ("count('A') > 1", "for count\\('A'\\) > 1 write >= and one more"),
+        ("count('A') < 1", "write <= and one less"),
+        ("count('A') != 1", r"write ~\(\.\.\. == 1\)"),
+        ("1 <= count('A') <= 3", "comparisons cannot be chained: write brackets"),
+        ("count('A') >= 1 & count('B') >= 1", "comparisons cannot be chained: write brackets"),
+        ("1 & count('B') >= 1", "join comparisons, and count\\('B'\\) is a count: write brackets"),
+    ],
+)
+def test_slips_get_a_hint(text, hint):
+    with pytest.raises(DataError, match=hint):
+        parse_rule(text)

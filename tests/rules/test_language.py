@@ -29,6 +29,7 @@ from sidelight import (
     share,
     starts_with,
     transitions,
+    when,
     where,
     word,
 )
@@ -170,7 +171,7 @@ def test_a_rule_is_not_a_truth_value(rule):
 def test_chained_comparisons_and_inequality_are_refused():
     with pytest.raises(DataError, match="not a truth value"):
         1 <= A <= 3  # noqa: B015
-    with pytest.raises(DataError, match="not a truth value"):
+    with pytest.raises(DataError, match=r"write ~\(... == 1\)"):
         A != 1  # noqa: B015
 
 
@@ -327,3 +328,14 @@ def test_parts_of_a_formula_have_no_name():
         (count("A") >= 1).named("some") | (count("B") >= 1)
     rule = ((count("A") >= 1) | (count("B") >= 1)).hard().named("some")
     assert (rule.title, rule.reading.kind) == ("some", "hard")
+
+
+def test_conditions_are_checked_at_once():
+    with pytest.raises(DataError, match=r'got False; for a word write word.isin\("pp"\)'):
+        where(word == "pp")
+    with pytest.raises(DataError, match=r"write when\(function\)"):
+        count("A", where=lambda x, t: True)
+    with pytest.raises(DataError, match=r"a condition is .*, got 3"):
+        count("A", where=3)
+    with pytest.raises(DataError, match="when takes a function of a sequence and a position, got 3"):
+        when(3)

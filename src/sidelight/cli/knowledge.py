@@ -96,6 +96,8 @@ class Knowledge:
                 f"{self.rules}: the rule {rule!r} names the label {label!r}, which the data does not have "
                 f"(it has {', '.join(sorted(known))}); if it is right, say --labels {','.join(unknown)}"
             )
+        if self.labels:
+            learner.base.set_params(classes=sorted(known))
 
 
 @contextmanager

@@ -74,7 +74,7 @@ def command(
     ] = None,
     reading: Annotated[
         ReadingName | None,
-        _knowledge_option(help="Rules without a reading are soft, penalties learned from DATA, or hard (soft)."),
+        _knowledge_option(help="Rules without a reading are soft, penalties learned from the labels, or hard (soft)."),
     ] = None,
     labels: Annotated[
         str | None,

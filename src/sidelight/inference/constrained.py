@@ -2,32 +2,50 @@
 
 1. Rules that are sums over parts are folded into the scores.
 2. The plain best output is right if it violates none of the other rules.
-3. Otherwise best-first search with the completion without rules as heuristic.
+3. Otherwise best-first search, first with few nodes and then, better priced, with more.
 4. A sequence on which search takes too many nodes goes to an integer program.
 
 Beam search is the approximate choice. Every result says whether it is exact, and bounds the best score otherwise.
 """
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, islice
+from threading import Event
+from time import monotonic
 from typing import Literal, TypeVar, get_args
 
 import numpy as np
 
 from ..errors import DataError, Infeasible, NotSupported
 from ..kernels.compiling import Flags, Floats, Ints, Longs
-from ..kernels.parallel import thread_count
+from ..kernels.parallel import map_each
 from ..structures.lattice import Lattice
 from ..structures.protocol import RuledParts, Structure
 from .compiled import WeighedRules, times
 
 Method = Literal["exact", "beam", "program"]
 P = TypeVar("P", bound=RuledParts)
-_NODE_LIMIT = 200_000
+# Nodes of a search before the integer program; more where there are few enough (token, label, joint state).
+_NODE_LIMIT, _LARGE_LIMIT, _FEW = 200_000, 2_000_000, 2e7
+# Searches of one sequence: (steps of pricing, nodes). Few steps are enough for most.
+_STAGES = ((40, 3_000), (300, 50_000), (300, _LARGE_LIMIT))
 # Naming the rules in conflict: nodes of one search, nodes of all, and small sets of rules tried.
 _CONFLICT_NODES, _CONFLICT_WORK, _CONFLICT_SETS = 50_000, 400_000, 300
+# Seconds of one integer program there, and nodes of all searches after a beam, which is to be fast.
+_CONFLICT_SECONDS, _BEAM_WORK = 5.0, 10_000
+# What the integer program's scores may be off by.
+_ROUNDING = 1e-5
+
+
+def check_method(method: str, beam: int, k: int = 1, time_limit: float | None = None) -> None:
+    """Raise `DataError` unless these are a method, a width, a number of outputs and a time."""
+    if k < 1 or beam < 1:
+        raise DataError(f"k-best needs k >= 1 and a beam of at least 1, got {k} and {beam}")
+    if method not in get_args(Method):
+        raise DataError(f"method is one of {', '.join(get_args(Method))}, got {method!r}")
+    if time_limit is not None and not time_limit > 0:
+        raise DataError(f"time_limit is a number of seconds above 0, or None, got {time_limit!r}")
 
 
 @dataclass(frozen=True)
@@ -55,13 +73,15 @@ def best_outputs(
     k: int = 1,
     method: Method = "exact",
     beam: int = 50,
-    node_limit: int = _NODE_LIMIT,
+    node_limit: int | None = None,
+    time_limit: float | None = None,
 ) -> Constrained:
-    """The k best outputs of every input under the rules."""
-    if k < 1 or beam < 1:
-        raise DataError(f"k-best needs k >= 1 and a beam of at least 1, got {k} and {beam}")
-    if method not in get_args(Method):
-        raise DataError(f"method is one of {', '.join(get_args(Method))}, got {method!r}")
+    """The k best outputs of every input under the rules.
+
+    node_limit: nodes of a search before the integer program; None: as many as pay. time_limit: seconds for each input
+    that needs search; one that takes longer gets the best output found, which is not exact then.
+    """
+    check_method(method, beam, k, time_limit)
     if not hasattr(scores, "lattice"):
         raise NotSupported(f"{type(structure).__name__} takes no rules; Chain and Segmentation do")
     folded, rest = rules.fold(scores)
@@ -73,28 +93,34 @@ def best_outputs(
     cost = np.stack([rest.cost(structure.token_labels(np.maximum(row, 0))) for row in labels], axis=1)
     searched = np.asarray(((cost > 0) & (values > -np.inf)).any(axis=1))
     bound, exact, nodes = values[:, 0].copy(), np.ones(len(scores), bool), np.zeros(len(scores), np.int64)
+    limits = _Limits(beam, node_limit, np.inf if time_limit is None else time_limit, Event())
 
     def problem(i: int) -> _Problem:
         assert lattice is not None
-        return _Problem(lattice.sequence(i), rest, slice(scores.offsets[i], scores.offsets[i + 1]))
+        return _Problem(lattice.sequence(i), rest, slice(scores.offsets[i], scores.offsets[i + 1]), i)
 
     def solve(i: int) -> None:
         one = problem(i)
-        answer, tokens = one.solve(k, method, beam, node_limit), one.tokens
+        answer, tokens = one.solve(k, method, limits), one.tokens
         labels[:, tokens], values[i], exact[i], nodes[i] = answer.labels, answer.scores, answer.exact, answer.nodes
         bound[i] = answer.scores[0] if answer.exact else min(bound[i], answer.bound)
 
-    todo = np.flatnonzero(searched).tolist()
-    with ThreadPoolExecutor(thread_count(structure.n_jobs)) as pool:
-        list(pool.map(solve, todo))
-    bad = np.flatnonzero(~(values[:, 0] > -np.inf))
-    if len(bad) and not exact[bad[0]] and problem(int(bad[0])).solve(1, "exact", 1, node_limit).scores[0] > -np.inf:
-        raise Infeasible(
-            f"the beam of {beam} lost every output of sequence {bad[0]} that satisfies the hard rules; "
-            "take a wider one, or method='exact'"
-        )
-    if len(bad):
-        raise _conflict(structure, scores, rules, int(bad[0]))
+    try:
+        map_each(solve, np.flatnonzero(searched).tolist(), structure.n_jobs)
+    except BaseException:  # Ctrl-C: integer programs that run in threads end soon
+        limits.stop.set()
+        raise
+    bad = np.flatnonzero(~(values[:, 0] > -np.inf)).tolist()
+    if bad and exact[bad[0]]:
+        raise _conflict(structure, scores, rules, bad[0])
+    if bad:
+        first = problem(bad[0])
+        if first.searchable and first.search(1, 40, _BEAM_WORK).proves_none:
+            raise _conflict(structure, scores, rules, bad[0], _BEAM_WORK)
+        what, more = f"in the beam of {beam}", "take a wider one, or method='exact'"
+        if method != "beam":
+            what, more = f"found in {time_limit:g} seconds", "give it more time, or make a rule soft"
+        raise Infeasible(f"has no output {what} that satisfies the hard rules; {more}", bad[0])
     return Constrained(labels, values, exact, bound, searched, nodes)
 
 
@@ -108,6 +134,16 @@ def _without_search(structure: Structure[P], scores: P, k: int) -> tuple[Ints, F
 
 
 @dataclass(frozen=True)
+class _Limits:
+    """What the solution of one sequence may take; `stop` is set to end it early."""
+
+    beam: int
+    nodes: int | None
+    seconds: float
+    stop: Event
+
+
+@dataclass(frozen=True)
 class _Answer:
     """k outputs of one sequence."""
 
@@ -117,53 +153,96 @@ class _Answer:
     nodes: int
     bound: float
 
+    @property
+    def proves_none(self) -> bool:
+        """Whether there is no output at all."""
+        return self.exact and bool(self.scores[0] == -np.inf)
+
 
 @dataclass(frozen=True)
 class _Problem:
-    """One sequence with its folded scores and the rules that are left."""
+    """One sequence with its folded scores and the rules that are left; `number` is its place in the batch."""
 
     scores: Lattice
     rules: WeighedRules
     tokens: slice
+    number: int
 
-    def solve(self, k: int, method: Method, beam: int, node_limit: int) -> _Answer:
+    def solve(self, k: int, method: Method, limits: _Limits) -> _Answer:
         if method == "program":
-            return self.program(k)
+            return self.program(k, limits.seconds, limits.stop)
         if method == "beam":
-            return self.search(k, beam, node_limit)
-        answer = self.search(k, 0, node_limit)
-        return answer if answer.exact else self.program(k)
+            return self.beam(k, limits.beam)
+        end, bound = monotonic() + limits.seconds, np.inf
+        rate = np.inf  # nodes per second
+        for rounds, most in _STAGES if self.searchable else ():
+            begun = monotonic()
+            limit = min(most, self.node_limit if limits.nodes is None else limits.nodes)
+            if end - begun < limit / rate and end < np.inf:
+                break
+            answer = self.search(k, rounds, limit)
+            if answer.exact:
+                return answer
+            bound, rate = min(bound, answer.bound), max(answer.nodes, 1) / (monotonic() - begun)
+        answer = self.program(k, max(end - monotonic(), 0.0), limits.stop)
+        if not answer.exact and self.searchable:
+            other = self.beam(k, limits.beam)
+            answer = other if other.scores[0] > answer.scores[0] else answer
+        return answer if answer.exact else replace(answer, bound=min(bound, answer.bound))
+
+    @property
+    def _states(self) -> float:
+        return float(np.prod(self.rules.stacked.sizes.astype(float))) * self.scores.unary.size
 
     @property
     def searchable(self) -> bool:
         """Whether a node's number fits into an integer."""
-        return float(np.prod(self.rules.stacked.sizes.astype(float))) * self.scores.unary.size < 2.0**62
+        return self._states < 2.0**62
 
-    def search(self, k: int, beam: int, node_limit: int) -> _Answer:
-        """Best-first search, or beam search if beam > 0."""
+    @property
+    def node_limit(self) -> int:
+        """Nodes worth expanding before the integer program."""
+        return _LARGE_LIMIT if self._states < _FEW else _NODE_LIMIT
+
+    def beam(self, k: int, width: int) -> _Answer:
+        """Beam search."""
+        from ..kernels import search
+
+        if not self.searchable:
+            raise NotSupported("these rules have too many joint states for a beam; use method='exact'")
+        codes, values = np.full((k, len(self.scores.unary)), -1, np.int32), np.full(k, -np.inf)
+        stacked = self.rules.stacked
+        arguments = (*self.scores.tables(), *stacked.at(self.tokens), stacked.sizes, self.rules.penalty, k)
+        nodes = search.beam_search(*arguments, width, codes, values)
+        return _Answer(self.scores.outputs(codes), values, False, nodes, np.inf)
+
+    def search(self, k: int, rounds: int, node_limit: int) -> _Answer:
+        """Best-first search."""
         from ..kernels import search
 
         stacked, penalty = self.rules.stacked, self.rules.penalty
-        if not self.searchable:
-            raise NotSupported("these rules have too many joint states to search; use method='program'")
         codes, values = np.full((k, len(self.scores.unary)), -1, np.int32), np.full(k, -np.inf)
         arguments = (*self.scores.tables(), *stacked.at(self.tokens), stacked.sizes, penalty, k)
-        if beam:
-            nodes = search.beam_search(*arguments, beam, codes, values)
-            return _Answer(self.scores.outputs(codes), values, False, nodes, np.inf)
         low, high = times(penalty, stacked.low != 0) * stacked.low, times(penalty, stacked.high)
         status, _, nodes, bound = search.best_first(
-            *arguments, stacked.amount, stacked.slack, low, high, node_limit, codes, values
+            *arguments, stacked.amount, stacked.slack, low, high, rounds, node_limit, codes, values
         )
         return _Answer(self.scores.outputs(codes), values, status != search.LIMIT, nodes, bound)
 
-    def program(self, k: int) -> _Answer:
+    def program(self, k: int, seconds: float, stop: Event) -> _Answer:
         """Integer programs, each excluding the outputs found before."""
         from .program import solve
 
         automata = [replace(m, kind=m.kind[self.tokens]) for m in self.rules.compiled.automata]
-        labels, values = solve(self.scores.polytope(), automata, self.rules.penalty, k)
-        return _Answer(labels, values, True, 0, values[0])
+        labels, bounds = solve(self.scores.polytope(), automata, self.rules.penalty, k, time_limit=seconds, stop=stop)
+        one, marked = self.rules.sequence(self.number), self.scores.marked
+        values = np.full(k, -np.inf)
+        for rank in np.flatnonzero(labels[:, 0] >= 0).tolist():  # the solver's own score is rounded
+            tokens = labels[rank] >> 1 if marked else labels[rank]
+            values[rank] = self.scores.score(labels[rank]) - one.cost(tokens)[0]
+        order = np.argsort(-values, kind="stable")
+        exact = bool((values[order] >= bounds - _ROUNDING).all())
+        return _Answer(labels[order], values[order], exact, 0, float(bounds[0]))
 
 
 def _first_without(structure: Structure[P], folded: P) -> int:
@@ -176,13 +255,14 @@ def _first_without(structure: Structure[P], folded: P) -> int:
     raise AssertionError("every sequence alone has an output")
 
 
-def _conflict(structure: Structure[P], scores: P, rules: WeighedRules, index: int) -> Infeasible:
+def _conflict(
+    structure: Structure[P], scores: P, rules: WeighedRules, index: int, work: int = _CONFLICT_WORK
+) -> Infeasible:
     """Name a sequence without an output, and few hard rules that cannot hold together there.
 
     Single rules and pairs are tried first; then rules are left out of all hard ones as long as the others are still
     impossible. A search that takes too long proves nothing, so on hard inputs more rules may be named than needed.
     """
-    work = _CONFLICT_WORK
     one, alone = rules.sequence(index), scores.sequences(index, index + 1)
     hard = sorted({r for r, p in zip(one.compiled.owner, one.penalty, strict=True) if np.isinf(p)})
 
@@ -194,14 +274,14 @@ def _conflict(structure: Structure[P], scores: P, rules: WeighedRules, index: in
         return none
 
     if impossible([]):
-        return Infeasible(f"sequence {index} has no output of finite score, even without rules")
+        return Infeasible("has no output of finite score, even without rules", index)
     small = islice(chain(combinations(hard, 1), combinations(hard, 2)), _CONFLICT_SETS)
     guilty = next((list(some) for some in small if impossible(some)), hard)
     for rule in guilty if len(guilty) > 2 else []:
         without = [r for r in guilty if r != rule]
         guilty = without if impossible(without) else guilty
     named = " and ".join(repr(rules.compiled.rules[r].title) for r in guilty)
-    return Infeasible(f"sequence {index} has no output that satisfies {named}; make one of them soft")
+    return Infeasible(f"has no output that satisfies {named}; make one of them soft", index)
 
 
 def _without_output(structure: Structure[P], scores: P, hard: WeighedRules, limit: int) -> tuple[bool, int]:
@@ -213,8 +293,8 @@ def _without_output(structure: Structure[P], scores: P, hard: WeighedRules, limi
         return True, 0
     if not (rest.cost(structure.token_labels(best.labels)) > 0).any():
         return False, 0
-    problem = _Problem(folded.lattice(), rest, slice(None))
+    problem = _Problem(folded.lattice(), rest, slice(None), 0)
     if not problem.searchable:
-        return False, 0
-    answer = problem.search(1, 0, limit)
-    return answer.exact and answer.scores[0] == -np.inf, answer.nodes
+        return problem.program(1, _CONFLICT_SECONDS, Event()).proves_none, limit
+    answer = problem.search(1, 40, limit)
+    return answer.proves_none, answer.nodes

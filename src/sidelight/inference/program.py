@@ -7,6 +7,8 @@ the steps from label to label, its flow is conserved. Penalties are the costs of
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from threading import Event
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -46,8 +48,20 @@ class _Builder:
         self.rows.append((low, high, unique[keep].astype(np.int32), total[keep]))
 
 
-def solve(outputs: Polytope, automata: Sequence[Automaton], penalty: Floats, k: int = 1) -> tuple[Ints, Floats]:
-    """The k best outputs of n tokens: outputs (k, n), scores (k,); -1 and -inf where there are fewer."""
+def solve(
+    outputs: Polytope,
+    automata: Sequence[Automaton],
+    penalty: Floats,
+    k: int = 1,
+    *,
+    time_limit: float = np.inf,
+    stop: Event | None = None,
+) -> tuple[Ints, Floats]:
+    """The k best outputs of n tokens: outputs (k, n), -1 where there are fewer, and an upper bound on each score (k,).
+
+    Out of time, the outputs are the best ones found and the bounds above their scores. `stop` ends it early, as if out
+    of time.
+    """
     build = _Builder()
     build.variables(outputs.scores)
     for value, plus, minus in outputs.rows:
@@ -55,15 +69,15 @@ def solve(outputs: Polytope, automata: Sequence[Automaton], penalty: Floats, k: 
     for automaton, rho in zip(automata, penalty, strict=True):
         _add_automaton(build, automaton, rho, outputs)
     n = int(outputs.steps[:, 0].max(initial=0)) + 1
-    found, values = np.full((k, n), -1, np.int32), np.full(k, -np.inf)
+    found, bounds = np.full((k, n), -1, np.int32), np.full(k, -np.inf)
+    end = monotonic() + time_limit
     for rank in range(k):
-        answer = _run(build, outputs.choices)
-        if answer is None:
+        chosen, bounds[rank] = _run(build, outputs.choices, max(end - monotonic(), 0.0), stop or Event())
+        if not len(chosen):
             break
-        chosen, values[rank] = answer
         found[rank] = outputs.read(chosen)
         build.row(-np.inf, len(chosen) - 1, chosen)
-    return found, values
+    return found, bounds
 
 
 def _add_automaton(build: _Builder, m: Automaton, rho: float, outputs: Polytope) -> None:
@@ -93,8 +107,8 @@ def _add_automaton(build: _Builder, m: Automaton, rho: float, outputs: Polytope)
             build.row(0, 0, last[:, c], outputs.last[outputs.last[:, 0] == c, 1])
 
 
-def _run(build: _Builder, choices: int) -> tuple[Longs, float] | None:
-    """Solve; the numbers of the choices made and their score, or None if there is no output."""
+def _run(build: _Builder, choices: int, time_limit: float, stop: Event) -> tuple[Longs, float]:
+    """Solve; the numbers of the choices made, none if there is no output, and an upper bound on their score."""
     import highspy
 
     lengths = [len(index) for _, _, index, _ in build.rows]
@@ -117,12 +131,19 @@ def _run(build: _Builder, choices: int) -> tuple[Longs, float] | None:
     solver.setOptionValue("threads", 1)
     solver.setOptionValue("mip_rel_gap", 0.0)
     solver.setOptionValue("mip_abs_gap", 1e-9)
+    solver.setOptionValue("time_limit", time_limit)
+    solver.cbMipInterrupt += lambda event: event.interrupt() if stop.is_set() else None
     solver.passModel(model)
     solver.run()
     status = solver.getModelStatus()
-    if status == highspy.HighsModelStatus.kInfeasible:
-        return None
-    if status != highspy.HighsModelStatus.kOptimal:
+    ended, nothing = highspy.HighsModelStatus, np.empty(0, np.int64)
+    if status == ended.kInfeasible:
+        return nothing, -np.inf
+    if status not in (ended.kOptimal, ended.kTimeLimit, ended.kInterrupt):
         raise SidelightError(f"the integer program ended with {solver.modelStatusToString(status)}")
+    info = solver.getInfo()
+    bound = info.objective_function_value if status == ended.kOptimal else info.mip_dual_bound
+    if info.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
+        return nothing, float(bound)
     solution = np.array(solver.getSolution().col_value[:choices])
-    return np.flatnonzero(solution > 0.5), float(solver.getInfo().objective_function_value)
+    return np.flatnonzero(solution > 0.5), float(bound)

@@ -1,7 +1,7 @@
 """Map a function over shards of a batch on one thread pool; results come back in shard order."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..errors import DataError
 
 R = TypeVar("R")
+T = TypeVar("T")
 
 # Below this many tokens a second thread costs more than it saves.
 _SMALLEST_SHARD = 1000
@@ -63,3 +64,11 @@ def map_shards(function: Callable[[int, int], R], offsets: NDArray[np.int64], n_
     if len(ranges) == 1:
         return [function(*ranges[0])]
     return list(_pool(thread_count(n_jobs)).map(lambda bounds: function(*bounds), ranges))
+
+
+def map_each(function: Callable[[T], R], items: Iterable[T], n_jobs: int | None = -1) -> list[R]:
+    """`function(item)` for every item, each as a thread becomes free; the results in order.
+
+    The caller only waits, so that Ctrl-C stops it: items not yet begun are then left out.
+    """
+    return list(_pool(thread_count(n_jobs)).map(function, items))

@@ -18,10 +18,8 @@ from .compiling import Floats, Ints, Longs, inner, kernel
 from .hashing import slot_of
 
 FOUND, EMPTY, LIMIT = 0, 1, 2
-# Subgradient steps before a search.
-ROUNDS = 40
-# Nodes made for each one that may be expanded, or as many as there are labels.
-MADE = 20
+# Nodes kept in memory, at 48 bytes each.
+MADE = 8_000_000
 
 
 @kernel
@@ -379,6 +377,7 @@ def best_first(
     slack: Floats,
     low: Floats,
     high: Floats,
+    rounds: int,
     limit: int,
     outputs: Ints,
     scores: Floats,
@@ -388,14 +387,14 @@ def best_first(
     outputs: (k, n); scores: (k,). The completion that estimates a node is priced for the counters (`price_rules`), and
     what a node's state still allows is added: never too low, and consistent from node to node. Each (last token, label,
     joint state) is expanded at most k times, which is enough since what follows depends on nothing else. Search stops
-    after `limit` nodes expanded, or when so many more are made that memory would run out.
+    after `limit` nodes expanded, or when so many are made that memory would run out. rounds: steps of `price_rules`.
     """
     n, L = u.shape
     longest = len(length)
     ahead, price = np.full((n, L), -np.inf), np.zeros(len(sizes))
     price_rules(
         u, opens, closes, pair, types, length, kinds, events, after, degree, final, initial, penalty, amount, slack,
-        low, high, ROUNDS, price, ahead,
+        low, high, rounds, price, ahead,
     )  # fmt: skip
     room = 1024
     place, parent, joints, value = (
@@ -450,7 +449,7 @@ def best_first(
                     size += 1
                     nodes += 1
         while size > 0 and found < k:  # the next node to expand
-            if expanded >= limit or nodes >= max(L, MADE) * limit:
+            if expanded >= limit or nodes >= MADE:
                 return LIMIT, found, expanded, heap_value[0]
             estimate, node = heap_value[0], heap_node[0]
             pop(heap_value, heap_node, size)

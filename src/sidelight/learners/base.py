@@ -201,7 +201,12 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
         return self._structure.marginals(self.scores(X)).log_partition
 
     def score(self, X: Any, y: Any) -> float:
-        """Token accuracy."""
+        """Token accuracy; sequences that are not labelled (None) are left out."""
+        labelled = [i for i, known in enumerate(y) if known is not None]
+        if not labelled:
+            raise DataError("no sequence is labelled, so there is nothing to score")
+        if len(labelled) < len(y):
+            X, y = [X[i] for i in labelled], [y[i] for i in labelled]
         return token_accuracy(y, self.predict(X))
 
     def explain(self, x: Any, position: int, *, top: int = 10) -> Explanation:

@@ -15,12 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 from ..errors import DataError, NotSupported
 from ..features.encoded import Encoded, State
 from ..inference.compiled import CompiledRules, WeighedRules, learn_penalties, penalties
-from ..inference.constrained import Constrained, Method, best_outputs
+from ..inference.constrained import Constrained, Method, best_outputs, check_method
 from ..kernels.compiling import Floats, Ints
-from ..rules.automata import labels_named
+from ..rules.automata import about_the_corpus, about_whole_outputs, labels_named
 from ..rules.language import Reading, Rule
 from ..supervision import Signal, encode_targets, kind_of, label_set, learns_from
-from .base import Explanation, Scored
+from .base import Explanation, Scored, require_number
 from .mixture import Around, check_input, fit_on
 
 
@@ -34,6 +34,7 @@ class RuleLearner(Around):
     reading: Literal["hard", "soft"]
     method: Method
     beam: int
+    time_limit: float | None
     penalties_: Floats
 
     def _rules(self, X: Any) -> WeighedRules:
@@ -41,6 +42,50 @@ class RuleLearner(Around):
 
     def _rule_list(self) -> list[Rule]:
         return list(self.rules or ())
+
+    def _check_rules(self) -> None:
+        """Refuse at once what would fail after training: no list of rules, rules that cannot be used, wrong options."""
+        name = type(self).__name__
+        if isinstance(self.rules, Rule | str) or not isinstance(self.rules or [], Sequence):
+            raise DataError(
+                f"rules is a list of rules; write {name}(base, [rule]), or read_rules(path) for a file, "
+                f"got {self.rules!r}"
+            )
+        for rule in self._rule_list():
+            if not isinstance(rule, Rule):
+                hint = "; parse_rule(...) reads one from text" if isinstance(rule, str) else ""
+                raise DataError(f"expected a rule, got {rule!r}{hint}")
+            if about_the_corpus(rule):
+                raise NotSupported(
+                    f"the rule {rule.title!r} is about the corpus, and {name} decodes one sequence at a time; leave it "
+                    "out here and test it with check"
+                )
+            if getattr(self.base, "order", 1) == 2 and about_whole_outputs(rule):
+                raise NotSupported(
+                    f"the rule {rule.title!r} is about whole outputs, which chains of order 2 cannot keep to; use "
+                    "order=1, or rules about labels and neighbours such as where(...) and starts_with(...)"
+                )
+        penalties(self._rule_list(), self._default(), np.zeros(len(self._rule_list())))
+        require_number(self, "beam", 1, whole=True)
+        check_method(self.method, self.beam, time_limit=self.time_limit)
+
+    def _check_labels(self, X: Any, y: Any) -> list[str]:
+        """All labels; errors of the rules' conditions, and about labels that only rules name, which look misspelt.
+
+        Without labelled sequences the labels are those that the rules name.
+        """
+        told, known = getattr(self.base, "classes", None) or (), label_set(y)
+        classes = sorted({*known, *told, *labels_named(self._rule_list())})
+        for rule in self._rule_list() if known else ():
+            unknown = sorted(labels_named([rule]) - {*known, *told})
+            if unknown:
+                raise DataError(
+                    f"the rule {rule.title!r} names the label {unknown[0]!r}, which no sequence has (they have "
+                    f"{', '.join(known)}); if it is right, name all labels in the base learner's `classes`"
+                )
+        if classes:
+            CompiledRules.compile(self._rule_list(), X, classes)
+        return classes
 
     def _default(self) -> Reading:
         if self.reading not in ("hard", "soft"):
@@ -50,11 +95,12 @@ class RuleLearner(Around):
     def infer(self, X: Any, k: int = 1) -> Constrained:
         """The k best outputs under the rules, with what is known of their exactness, as arrays."""
         check_is_fitted(self, "penalties_")
-        return self._infer(X, self.scores(X), k)
+        return self._best(self.scores(X), self._rules(X), k)
 
-    def _infer(self, X: Any, scores: Any, k: int = 1) -> Constrained:
-        rules = self._rules(X)
-        return best_outputs(self._structure, scores, rules, k=k, method=self.method, beam=self.beam)
+    def _best(self, scores: Any, rules: WeighedRules, k: int) -> Constrained:
+        return best_outputs(
+            self._structure, scores, rules, k=k, method=self.method, beam=self.beam, time_limit=self.time_limit
+        )
 
     def predict(self, X: Any) -> list[list[str]]:
         """The best label sequence of each input under the rules."""
@@ -67,7 +113,7 @@ class RuleLearner(Around):
         scores = self.scores(X)
         if len(X) == 0:
             return []
-        return self._split(self._infer(X, self._agreeing(scores, y)).labels[0], scores)
+        return self._split(self._best(self._agreeing(scores, y), self._rules(X), 1).labels[0], scores)
 
     def predict_kbest(self, X: Any, k: int = 5) -> list[list[Scored]]:
         """The k best label sequences under the rules, penalties included in their scores."""
@@ -118,11 +164,6 @@ class RuleLearner(Around):
             learned = count_penalties(rules, some, codes, self.classes_)
         return penalties(rules, self._default(), learned)
 
-    def _all_labels(self, y: Any) -> list[str]:
-        """Labels of y, of the rules, and those the base learner was told of."""
-        told = getattr(self.base, "classes", None) or ()
-        return sorted({*label_set(y), *labels_named(self._rule_list()), *told})
-
     def explain(self, x: Any, position: int, *, top: int = 10) -> Explanation:
         """Not offered: a rule speaks about the whole output."""
         check_is_fitted(self, "penalties_")
@@ -146,6 +187,7 @@ class CCM(RuleLearner):
     reading : for rules without a reading of their own: "soft" with penalties learned by counting, or "hard".
     method : "exact" (search, then integer programming where it is needed), "program", or "beam".
     beam : width of the beam.
+    time_limit : seconds for each sequence that needs search; then the best output found is taken (`infer` tells which).
 
     Attributes
     ----------
@@ -160,6 +202,7 @@ class CCM(RuleLearner):
         reading: Literal["hard", "soft"] = "soft",
         method: Method = "exact",
         beam: int = 50,
+        time_limit: float | None = None,
         n_jobs: int = -1,
     ) -> None:
         self.base = base
@@ -167,13 +210,14 @@ class CCM(RuleLearner):
         self.reading = reading
         self.method = method
         self.beam = beam
+        self.time_limit = time_limit
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train the base learner, and count how often labelled sequences violate the rules."""
-        self._default()
+        self._check_rules()
         check_input(self, X, y)
-        classes = self._all_labels(y)
+        classes = self._check_labels(X, y)
         self.base_ = fit_on(self.base, X, y, classes)
         self.classes_ = self.base_.classes_
         self.penalties_ = self._penalties(X, y)
@@ -184,6 +228,7 @@ class CCM(RuleLearner):
         """Rules around a model that is trained already; soft rules then need penalties."""
         check_is_fitted(fitted, "classes_")
         model = cls(fitted, rules, **parameters)
+        model._check_rules()
         model.base_, model.classes_ = fitted, fitted.classes_
         model.penalties_ = penalties(list(rules), model._default(), None)
         return model

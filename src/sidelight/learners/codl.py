@@ -15,13 +15,14 @@ import numpy as np
 from ..errors import DataError
 from ..features.encoded import State
 from ..inference.compiled import CompiledRules, WeighedRules, learn_penalties, penalties, times
-from ..inference.constrained import Constrained, Method, best_outputs
+from ..inference.constrained import Method
 from ..kernels.compiling import Floats, Ints
 from ..progress import progress
 from ..rules.language import Rule
 from ..supervision import Signal, encode_targets, learns_from
+from .base import require_number
 from .ccm import RuleLearner, count_penalties
-from .mixture import Mixture, fit_on, split_known
+from .mixture import Mixture, fit_on, numbers_of, split_known
 
 # Penalty of a rule whose penalty is to be learned, before anything was.
 _UNLEARNED = 10.0
@@ -29,7 +30,14 @@ _UNLEARNED = 10.0
 
 @dataclass(frozen=True)
 class CodlStep:
-    """One round: the objective Σ_U max_y of the round's model, violations of its labels, and how many labels moved."""
+    """One round: the objective, violations of the outputs found, and how many of their labels changed.
+
+    The objective is that of the model and penalties which the round began with (Eq. 3.7 and 3.8 of Chang 2011), over
+    the k best outputs of every unlabelled sequence: Σ [w·F - Σ_k ρ_k d_k], the log-prior of the model, and for each
+    learned penalty T log(1 - P) + log P + log(1 - P), where P = 1 / (1 + e^ρ) and T is the number of tokens. Where
+    nothing is labelled, or β is 0, rounds after the first never lower it, if the base learner maximises its share.
+    In the first round it is that of the model learned from labelled data, or of none.
+    """
 
     iteration: int
     objective: float
@@ -44,7 +52,7 @@ class Codl(Mixture, RuleLearner):
     Parameters
     ----------
     base : any learner of sequences.
-    rules, reading, method, beam : as for `CCM`; no rules make it hard EM.
+    rules, reading, method, beam, time_limit : as for `CCM`; no rules make it hard EM.
     balance : β, the weight of the model learned from labelled data.
     iterations : rounds of labelling and learning.
     k : outputs taken of each unlabelled sequence.
@@ -70,6 +78,7 @@ class Codl(Mixture, RuleLearner):
         rules_at_prediction: bool = True,
         method: Method = "exact",
         beam: int = 50,
+        time_limit: float | None = None,
         random_state: int = 0,
         verbose: bool = False,
         n_jobs: int = -1,
@@ -83,6 +92,7 @@ class Codl(Mixture, RuleLearner):
         self.rules_at_prediction = rules_at_prediction
         self.method = method
         self.beam = beam
+        self.time_limit = time_limit
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs
@@ -90,8 +100,8 @@ class Codl(Mixture, RuleLearner):
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from labelled sequences and, where y is None, from unlabelled ones."""
         self._check()
-        known, pool = split_known(self, X, y)
-        classes = self._all_labels(y)
+        known, rest = split_known(self, X, y)
+        classes = self._check_labels(X, y)
         if not classes:
             raise DataError("no label is known: give labelled sequences, or rules that name the labels")
         if not known and not self.iterations:
@@ -101,18 +111,17 @@ class Codl(Mixture, RuleLearner):
             base = fit_on(self.base, [X[i] for i in known], [y[i] for i in known], classes)
             weight = self.balance
             first = self._penalties_of([X[i] for i in known], [y[i] for i in known], classes)
-        driven, second, trace = self._drive(base, first, weight, pool, classes)
+        with numbers_of(rest):
+            driven, second, trace = self._drive(base, first, weight, [X[i] for i in rest], classes)
         self.base_, self.driven_, self.classes_, self.trace_ = base, driven, classes, tuple(trace)
         self.weight_ = weight
         self.penalties_ = second
         return self
 
     def _check(self) -> None:
-        self._default()
-        if not 0 <= self.balance <= 1:
-            raise DataError(f"balance lies between 0 and 1, got {self.balance!r}")
-        if self.iterations < 0 or self.k < 1:
-            raise DataError(f"iterations is at least 0 and k at least 1, got {self.iterations!r} and {self.k!r}")
+        self._check_rules()
+        self._check_rounds()
+        require_number(self, "k", 1, whole=True)
 
     def _penalties_of(self, X: Any, y: Any, classes: list[str]) -> Floats:
         codes = encode_targets(y, [len(x) for x in X], classes).labels
@@ -133,21 +142,21 @@ class Codl(Mixture, RuleLearner):
         with progress("CoDL", self.iterations, self.verbose) as tell:
             for iteration in range(1, self.iterations + 1):
                 scores = self._mixed(constant, driven, weight, pool, len(classes))
-                found = best_outputs(
-                    self._structure, scores, rules.weigh(current), k=self.k, method=self.method, beam=self.beam
-                )
-                objective = float(found.scores[:, 0].sum())
+                found = self._best(scores, rules.weigh(current), self.k)
+                labels = self._structure.token_labels(found.labels)
+                broken, tokens = _violations(rules, labels), int((labels >= 0).sum())
+                objective = float(found.scores[found.scores > -np.inf].sum()) + self._prior(current, tokens)
                 if driven is not None and hasattr(driven, "log_prior"):
                     objective += driven.log_prior()
-                labels = self._structure.token_labels(found.labels[0])
-                changed = len(labels) if before is None else int((labels != before).sum())
-                violated = float(rules.violations(labels).sum())
+                changed = tokens if before is None else int((labels != before).sum())
+                violated = float(broken.sum())
                 trace.append(CodlStep(iteration, objective, violated, changed))
                 tell(iteration, f"objective {objective:.1f}, {changed} labels changed, {violated:.0f} violations")
                 if changed == 0:
                     break
                 before = labels
-                driven, learned = self._learn(pool, found, scores.offsets.tolist(), rules, classes)
+                driven = self._learn(pool, labels, scores.offsets.tolist(), classes)
+                learned = penalties(self._rule_list(), self._default(), learn_penalties(broken, tokens))
                 mixed = learned if first is None else times(weight, first) + times(1 - weight, learned)
                 current = np.where(np.isinf(self._first_penalties(first)), np.inf, mixed)
         return driven, current, trace
@@ -158,21 +167,23 @@ class Codl(Mixture, RuleLearner):
             return first
         return penalties(self._rule_list(), self._default(), np.full(len(self._rule_list()), _UNLEARNED))
 
-    def _learn(
-        self, pool: list[Any], found: Constrained, edges: list[int], rules: CompiledRules, classes: list[str]
-    ) -> tuple[Any, Floats]:
-        """Fit the base learner to the outputs found, and count their violations."""
+    def _prior(self, current: Floats, tokens: int) -> float:
+        """Σ_k T log(1 - P_k) + log P_k + log(1 - P_k) over the learned penalties (Eq. 3.8, and the smoothing)."""
+        readings = [rule.reading or self._default() for rule in self._rule_list()]
+        rho = current[[r.kind == "soft" and r.penalty is None for r in readings]] if readings else current
+        return float(-np.sum((tokens + 1) * np.log1p(np.exp(-rho)) + np.logaddexp(0.0, rho)))
+
+    def _learn(self, pool: list[Any], labels: Ints, edges: list[int], classes: list[str]) -> Any:
+        """Fit the base learner to the outputs found; labels: (k, tokens), -1 where there are fewer."""
         names = np.array(classes, object)
         X, y = [], []
-        rows = self._structure.token_labels(found.labels)
-        for row in rows:
+        for row in labels:
             words = names[np.maximum(row, 0)].tolist()
             for x, a, b in zip(pool, edges[:-1], edges[1:], strict=True):
                 if row[a] >= 0:
                     X.append(x)
                     y.append(words[a:b])
-        learned = learn_penalties(rules.violations(rows[0]).sum(axis=0), len(rows[0]))
-        return fit_on(self.base, X, y, classes), penalties(self._rule_list(), self._default(), learned)
+        return fit_on(self.base, X, y, classes)
 
     def _state(self) -> State:
         steps = [[s.iteration, s.objective, s.violations, s.changed] for s in self.trace_]
@@ -185,3 +196,12 @@ class Codl(Mixture, RuleLearner):
     def _rules(self, X: Any) -> WeighedRules:
         rules = super()._rules(X)
         return rules if self.rules_at_prediction else replace(rules, penalty=np.zeros_like(rules.penalty))
+
+
+def _violations(rules: CompiledRules, labels: Ints) -> Floats:
+    """Violations of every rule by all outputs; labels: (k, tokens), -1 where there are fewer."""
+    total = np.zeros(len(rules.rules))
+    for row in labels:
+        there = row[rules.offsets[:-1]] >= 0
+        total += rules.violations(np.maximum(row, 0))[there].sum(axis=0)
+    return total

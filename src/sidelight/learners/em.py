@@ -2,9 +2,11 @@
 
     E  μ = marginals of β θ_0 + (1 - β) θ on the unlabelled sequences      M  θ = the model estimated from counts μ
 
-With β = 0 every round raises Σ_U log P(x) plus the log-prior of the smoothing; with labelled data, β is the weight of
-the model learned from them, as in `Codl`. Partial labels, from a tag dictionary for instance, forbid the other labels
-in the E step, so that the likelihood is that of x and a labelling that agrees with them.
+With β = 0, and a base that counts every word as itself (`HMM(rare=0)`), every round raises Σ_U log P(x) plus the
+log-prior of the smoothing. With `rare` above 0 it mostly does: probabilities of unknown words are then estimated from
+words that are counted twice. With labelled data, β is the weight of the model learned from them, as in `Codl`. Partial
+labels, from a tag dictionary for instance, forbid the other labels in the E step, so that the likelihood is that of x
+and a labelling that agrees with them.
 """
 
 from collections.abc import Iterator
@@ -20,9 +22,9 @@ from ..features.encoded import Encoded, State
 from ..features.templates import sequence_offsets
 from ..kernels.compiling import Flags
 from ..progress import progress
-from ..supervision import Signal, encode_targets, label_set, learns_from
+from ..supervision import Signal, encode_targets, learns_from
 from .base import Explanation, require_number
-from .mixture import Mixture, check_input, fit_on
+from .mixture import Mixture, check_input, fit_on, told_labels
 
 
 @dataclass(frozen=True)
@@ -100,10 +102,7 @@ class EM(Mixture):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from labelled sequences and, where y is partial or None, from the others."""
-        if not 0 <= self.balance <= 1:
-            raise DataError(f"balance lies between 0 and 1, got {self.balance!r}")
-        if self.iterations < 0:
-            raise DataError(f"iterations is at least 0, got {self.iterations!r}")
+        self._check_rounds()
         require_number(self, "restarts", 1, whole=True)
         if not hasattr(self.base, "fit_expected"):
             raise NotSupported(f"EM needs a generative base learner such as HMM, not {type(self.base).__name__}")
@@ -122,7 +121,7 @@ class EM(Mixture):
     def _divide(self, X: Any, y: Any) -> tuple[list[int], "_Pool", list[str]]:
         """Numbers of the labelled sequences, the other sequences, and the labels."""
         check_input(self, X, y)
-        classes = list(self.classes) if self.classes is not None else label_set(y)
+        classes = list(self.classes) if self.classes is not None else told_labels(self.base, y)
         if not classes:
             raise DataError("no label is known: give labelled sequences, or `classes`")
         targets = encode_targets(y, [len(x) for x in X], classes)

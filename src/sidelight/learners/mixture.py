@@ -1,18 +1,19 @@
 """What learners around others share: the base learner's structure, and two models, mixed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ..errors import DataError
+from ..errors import DataError, Infeasible
 from ..features.choose import kind_of as input_kind
 from ..features.templates import sequence_offsets
 from ..kernels.compiling import Floats, Longs
 from ..supervision import Signal, check_lengths, kind_of, label_set, require
-from .base import StructuredLearner
+from .base import StructuredLearner, require_number
 
 
 def fit_on(base: Any, X: Any, y: Any, classes: Sequence[str]) -> Any:
@@ -34,11 +35,28 @@ def check_input(learner: Any, X: Any, y: Any) -> None:
     require(learner, map(kind_of, y))
 
 
-def split_known(learner: Any, X: Any, y: Any) -> tuple[list[int], list[Any]]:
-    """Numbers of the labelled sequences, and the unlabelled ones."""
+def split_known(learner: Any, X: Any, y: Any) -> tuple[list[int], list[int]]:
+    """Numbers of the labelled and of the unlabelled sequences."""
     check_input(learner, X, y)
-    known = [i for i, one in enumerate(y) if kind_of(one) is Signal.FULL]
-    return known, [X[i] for i in range(len(X)) if kind_of(y[i]) is Signal.NOTHING]
+    kinds = [kind_of(one) for one in y]
+    known = [i for i, kind in enumerate(kinds) if kind is Signal.FULL]
+    return known, [i for i, kind in enumerate(kinds) if kind is Signal.NOTHING]
+
+
+def told_labels(base: Any, y: Any) -> list[str]:
+    """Labels of y, and those that the base learner was told of."""
+    return sorted({*label_set(y), *(getattr(base, "classes", None) or ())})
+
+
+@contextmanager
+def numbers_of(chosen: Sequence[int]) -> Iterator[None]:
+    """Errors about a selection of sequences name them by their numbers among all."""
+    try:
+        yield
+    except Infeasible as error:
+        if error.sequence is None:
+            raise
+        raise error.numbered(chosen[error.sequence]) from None
 
 
 class Around(StructuredLearner[Any]):
@@ -58,10 +76,18 @@ class Around(StructuredLearner[Any]):
 class Mixture(Around):
     """Scores of two models: `base_` with weight `weight_`, and `driven_`; either may be None."""
 
+    balance: float
+    iterations: int
     random_state: int
     base_: Any
     driven_: Any
     weight_: float
+
+    def _check_rounds(self) -> None:
+        require_number(self, "balance", 0)
+        if self.balance > 1:
+            raise DataError(f"balance lies between 0 and 1, got {self.balance!r}")
+        require_number(self, "iterations", 0, whole=True)
 
     def _models(self) -> dict[str, Any]:
         return {"base_": getattr(self, "base_", None), "driven_": getattr(self, "driven_", None)}

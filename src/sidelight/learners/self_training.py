@@ -8,9 +8,9 @@ from sklearn.utils.validation import check_is_fitted
 from ..errors import DataError
 from ..features.encoded import Encoded, State
 from ..progress import progress
-from ..supervision import Signal, label_set, learns_from
-from .base import Explanation
-from .mixture import Around, fit_on, split_known
+from ..supervision import Signal, learns_from
+from .base import Explanation, require_number
+from .mixture import Around, fit_on, split_known, told_labels
 
 
 @learns_from(Signal.FULL, Signal.NOTHING)
@@ -49,14 +49,15 @@ class SelfTraining(Around):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from labelled sequences and, where y is None, from unlabelled ones."""
-        if not 0 <= self.threshold <= 1:
+        require_number(self, "threshold", 0)
+        if self.threshold > 1:
             raise DataError(f"threshold is a probability, got {self.threshold!r}")
-        if self.iterations < 0:
-            raise DataError(f"iterations is at least 0, got {self.iterations!r}")
-        known, pool = split_known(self, X, y)
+        require_number(self, "iterations", 0, whole=True)
+        known, rest = split_known(self, X, y)
+        pool = [X[i] for i in rest]
         if not known:
             raise DataError("self-training begins from labelled sequences, and there are none")
-        classes = list(self.classes) if self.classes is not None else label_set(y)
+        classes = list(self.classes) if self.classes is not None else told_labels(self.base, y)
         labelled, labels = [X[i] for i in known], [y[i] for i in known]
         model, kept = fit_on(self.base, labelled, labels, classes), []
         with progress("self-training", self.iterations, self.verbose) as tell:

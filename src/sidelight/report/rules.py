@@ -22,7 +22,10 @@ class Violations:
 
 @dataclass(frozen=True)
 class RuleUse:
-    """A rule in a model. penalty: what each unit of violation costs, None for a hard rule; learned: from labels."""
+    """A rule in a model. penalty: what each unit of violation costs, None for a hard rule.
+
+    learned: from the training labels, and from those that unlabelled sequences got, where there are any.
+    """
 
     name: str
     text: str

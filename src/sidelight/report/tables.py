@@ -83,7 +83,8 @@ def _course(summary: TrainingSummary) -> str:
     if summary.mistakes is not None:
         parts.append(f"{summary.mistakes:,} tokens wrong in the last")
     if summary.converged is not None:
-        parts.append("converged" if summary.converged else "NOT CONVERGED (raise --max-iterations)")
+        good, bad = ("its models converged", "a model has") if summary.rounds else ("converged", "")
+        parts.append(good if summary.converged else f"{bad} NOT CONVERGED (raise --max-iterations)".strip())
     if summary.gap is not None:
         parts.append(f"relative duality gap {summary.gap:.1e}")
     return ", ".join(parts)

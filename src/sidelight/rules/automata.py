@@ -9,7 +9,7 @@ a counter that stops where more does not matter; logic is the product of counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from math import prod
+from math import ceil, floor, prod
 from typing import Any
 
 import numpy as np
@@ -126,15 +126,46 @@ def labels_named(rules: Sequence[Rule]) -> set[str]:
     return found
 
 
+def about_whole_outputs(rule: Rule) -> bool:
+    """Whether a rule is surely no sum over labels and neighbours, so that no chain of order 2 can keep to it."""
+    match rule:
+        case Comparison():
+            return rule.bound > 0 and min(term.coefficient for term in rule.count.terms) >= 0
+        case Logic():
+            return rule.kind == "any" or any(map(about_whole_outputs, rule.parts))
+    return not (isinstance(rule, MinLength) and rule.length == 1)
+
+
+def about_the_corpus(rule: Rule) -> bool:
+    """Whether `share` is in a rule."""
+    if isinstance(rule, Logic):
+        return any(map(about_the_corpus, rule.parts))
+    return isinstance(rule, Comparison) and rule.corpus
+
+
 def _expand(rule: Rule, labels: Sequence[str], title: str) -> list[tuple[str, Rule]]:
-    """The rule once for each label that `each` stands for, with titles."""
+    """The rule once for each label that `each` stands for, with titles; inside a formula these stay together."""
     if isinstance(rule, Logic) and rule.kind == "all":
         return [pair for part in rule.parts for pair in _expand(part, labels, title)]
+    if isinstance(rule, Logic) or (isinstance(rule, Comparison) and rule.some):
+        return [(title, _scoped(rule, labels, title))]
+    return [(f"{title} [{name}]", _substitute(rule, name)) for name in _meant(rule, labels, title)] or [(title, rule)]
+
+
+def _scoped(rule: Rule, labels: Sequence[str], title: str) -> Rule:
+    """A formula in which each comparison of `each` is one about all labels, or about some label if it was negated."""
+    if isinstance(rule, Logic):
+        return replace(rule, parts=tuple(_scoped(part, labels, title) for part in rule.parts))
+    parts = tuple(_substitute(rule, name) for name in _meant(rule, labels, title))
+    return Logic("any" if isinstance(rule, Comparison) and rule.some else "all", parts) if parts else rule
+
+
+def _meant(rule: Rule, labels: Sequence[str], title: str) -> list[str]:
+    """The labels that `each` stands for in a comparison; none if it has no `each`."""
     found = _each_of(rule)
     if len(found) > 1:
-        raise DataError(f"rule {title!r} has several different each(...); a rule speaks of one label at a time")
-    names = [name for one in found for name in one.labels or tuple(labels)]
-    return [(f"{title} [{name}]", _substitute(rule, name)) for name in names] if found else [(title, rule)]
+        raise DataError(f"rule {title!r} has several different each(...); a comparison speaks of one label at a time")
+    return [name for one in found for name in one.labels or tuple(labels)]
 
 
 def _substitute(rule: Any, name: str) -> Any:
@@ -205,9 +236,8 @@ def _mask(condition: Any, X: Sequence[Any], rule: Rule) -> Any:
         raise DataError(f"rule {rule.title!r}: {error}") from error.__cause__
 
 
-def _whole(values: Floats, rule: Rule) -> Ints:
-    if not np.array_equal(values, np.round(values)):
-        raise NotSupported(f"rule {rule.title!r} counts in fractions; only whole numbers can steer decoding")
+def _whole(values: Floats) -> Ints:
+    """Amounts of a comparison in whole numbers."""
     return np.round(values).astype(np.int32)
 
 
@@ -217,14 +247,16 @@ def _excess(value: Any, op: str, bound: float) -> Any:
     return over if op == "<=" else under if op == ">=" else over + under
 
 
-def _counter(rule: Rule, title: str, single: Comparison, X: Sequence[Any], labels: Sequence[str]) -> Automaton:
+def _counter(rule: Rule, title: str, given: Comparison, X: Sequence[Any], labels: Sequence[str]) -> Automaton:
+    single, unit = given.in_wholes()
     table = count_table(single.count, X, labels, rule)
-    amount, at_end = _whole(table.amount, rule), _whole(table.at_end, rule)
+    amount, at_end = _whole(table.amount), _whole(table.at_end)
     values, events = np.unique(amount, return_inverse=True)
     if values.min() < 0 or at_end.min(initial=0) < 0:
         states, start = _unbounded(values, X)
     else:
-        states, start = np.arange(max(int(np.ceil(single.bound)), 0) + 1), 0
+        cap = min(int(np.ceil(single.bound)), int(values.max()) * _longest(X))
+        states, start = np.arange(max(cap, 0) + 1), 0
     moved = states[:, None] + values[None, :]
     after = np.clip(moved, states[0], states[-1]) - states[0]
     over = np.zeros(moved.shape)
@@ -236,21 +268,28 @@ def _counter(rule: Rule, title: str, single: Comparison, X: Sequence[Any], label
         charged = np.maximum(states - single.bound, 0.0) - max(-single.bound, 0.0)
         final = final - charged[:, None]
     seen = events.reshape(amount.shape).astype(np.int32)
-    automaton = Automaton(rule, title, table.kind, seen, after.astype(np.int32), over, final.astype(float), start)
-    if start != 0 or at_end.any():
+    automaton = Automaton(
+        rule, title, table.kind, seen, after.astype(np.int32), over * unit, final.astype(float) * unit, start
+    )
+    if at_end.any():
         return automaton
     sign = -1.0 if single.op == ">=" else 1.0
     return replace(
         automaton,
-        amount=sign * values.astype(float),
-        slack=sign * (single.bound - states) + charged,
+        amount=sign * unit * values.astype(float),
+        slack=unit * (sign * (single.bound - states) + charged),
         two_sided=single.op == "==",
     )
 
 
+def _longest(X: Sequence[Any]) -> int:
+    """No counter goes beyond this many steps."""
+    return max(len(x) for x in X)
+
+
 def _unbounded(values: Any, X: Sequence[Any]) -> tuple[Any, int]:
     """States of a counter that may go down: every value it can reach."""
-    longest = max(len(x) for x in X)
+    longest = _longest(X)
     low, high = min(int(values.min()), 0) * longest, max(int(values.max()), 0) * longest
     return np.arange(low, high + 1), -low
 
@@ -276,26 +315,32 @@ def _holds(rule: Rule, truth: dict[int, bool]) -> bool:
 
 def _formula(rule: Rule, title: str, single: Logic, X: Sequence[Any], labels: Sequence[str]) -> Automaton:
     """The product of the counters of all comparisons; one violation at the end if the formula does not hold."""
-    atoms = _atoms(single)
+    written = _atoms(single)
+    atoms = [atom.in_wholes()[0] for atom in written]
     tables = [count_table(atom.count, X, labels, rule) for atom in atoms]
-    caps = [max(int(np.floor(atom.bound)) + 1, 0) for atom in atoms]
+    reach = [round(float(t.amount.max()) * _longest(X) + float(t.at_end.max())) for t in tables]
+    tell = [ceil(a.bound) if a.op == ">=" else floor(a.bound) + 1 for a in atoms]  # from here on truth is the same
+    caps = [max(min(enough, most), 0) for enough, most in zip(tell, reach, strict=True)]
     sizes = [cap + 1 for cap in caps]
     if prod(sizes) > _LARGEST:
-        raise NotSupported(f"rule {title!r} needs {prod(sizes)} states; use smaller bounds")
+        raise NotSupported(
+            f"rule {title!r} needs {prod(sizes)} states, and {_LARGEST} are the most; use smaller bounds, "
+            "or fewer counts or labels in one formula"
+        )
     kinds, kind = np.unique(np.stack([t.kind for t in tables], axis=1), axis=0, return_inverse=True)
-    amounts = np.stack([_whole(t.amount[kinds[:, k]], rule) for k, t in enumerate(tables)], axis=-1)
+    amounts = np.stack([_whole(t.amount[kinds[:, k]]) for k, t in enumerate(tables)], axis=-1)
     if amounts.min() < 0:
         raise NotSupported(f"rule {title!r}: differences of counts cannot stand inside logic")
     values, events = np.unique(amounts.reshape(-1, len(atoms)), axis=0, return_inverse=True)
     states = np.array(list(product(*(range(size) for size in sizes))))
     radix = np.array([int(np.prod(sizes[k + 1 :])) for k in range(len(sizes))])
     after = np.minimum(states[:, None, :] + values[None, :, :], caps) @ radix
-    at_end = np.stack([_whole(t.at_end, rule) for t in tables], axis=-1)
+    at_end = np.stack([_whole(t.at_end) for t in tables], axis=-1)
     final = np.zeros((len(states), len(labels)))
     for s, state in enumerate(states):
         for c in range(len(labels)):
             reached = np.minimum(state + at_end[c], caps)
-            truth = {id(a): not _excess(v, a.op, a.bound) > 0 for a, v in zip(atoms, reached, strict=True)}
+            truth = {id(w): not _excess(v, a.op, a.bound) > 0 for w, a, v in zip(written, atoms, reached, strict=True)}
             final[s, c] = 0.0 if _holds(single, truth) else 1.0
     shape = amounts.shape[:-1]
     return Automaton(

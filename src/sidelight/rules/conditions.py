@@ -47,6 +47,14 @@ class Condition:
 Where = Condition | Column | Template
 
 
+def check_condition(condition: Any) -> None:
+    """Raise `DataError` unless it is a condition; a comparison such as word == "pp" is a truth value, not one."""
+    if not isinstance(condition, Condition | Column | Template):
+        hint = '; for a word write word.isin("pp")' if isinstance(condition, bool | str) else ""
+        hint = "; write when(function)" if callable(condition) else hint
+        raise DataError(f"a condition is a column expression, a position or when(...), got {condition!r}{hint}")
+
+
 @dataclass(frozen=True, repr=False)
 class Position(Condition):
     """The k-th token from the beginning (0, 1, ...) or from the end (-1, -2, ...)."""
@@ -95,6 +103,10 @@ class Combined(Condition):
     every: bool
     parts: tuple[Where, ...]
 
+    def __post_init__(self) -> None:
+        for part in self.parts:
+            check_condition(part)
+
     def mask(self, X: Sequence[Any]) -> Mask:
         """The conditions' masks, joined."""
         masks = np.stack([mask_of(part, X) for part in self.parts])
@@ -131,6 +143,8 @@ def position(index: int) -> Position:
 
 def when(function: Callable[[Any, int], Any]) -> Function:
     """A condition from any function of a sequence and a position."""
+    if not callable(function):
+        raise DataError(f"when takes a function of a sequence and a position, got {function!r}")
     return Function(function)
 
 
@@ -150,8 +164,7 @@ def mask_of(condition: Where, X: Sequence[Any]) -> Mask:
         return Combined(True, condition.columns).mask(X)
     if isinstance(condition, Condition):
         return condition.mask(X)
-    if not isinstance(condition, Column):
-        raise DataError(f"a condition is a column expression, a position or when(...), got {condition!r}")
+    check_condition(condition)
     return _column_mask(condition, X)
 
 

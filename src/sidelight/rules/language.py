@@ -15,15 +15,18 @@ or `rule.expected()`, a statement about the expectation. A rule without a readin
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from math import ceil, floor, inf, isfinite
+from fractions import Fraction
+from math import ceil, floor, inf, isfinite, lcm
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
-from ..errors import DataError
+from ..errors import DataError, NotSupported
 from ..features.columns import Column, word
-from .conditions import Where
+from .conditions import Where, check_condition
 
 Op = Literal["<=", ">=", "=="]
+# Counts in steps of less than one over this are refused.
+_FINEST = 10_000
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,10 @@ class Term:
     where: Where | None = None
     coefficient: float = 1.0
 
+    def __post_init__(self) -> None:
+        if self.where is not None:
+            check_condition(self.where)
+
 
 @dataclass(frozen=True)
 class Count:
@@ -125,6 +132,22 @@ class Count:
         return _compare(self, "==", bound)
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __lt__(self, bound: object) -> "Comparison":
+        raise DataError(f"counts are compared by <=, >= and ==; for {self!r} < {bound!r} write <= and one less")
+
+    def __gt__(self, bound: object) -> "Comparison":
+        raise DataError(f"counts are compared by <=, >= and ==; for {self!r} > {bound!r} write >= and one more")
+
+    def __ne__(self, bound: object) -> "Comparison":  # type: ignore[override]
+        raise DataError(f"counts are compared by <=, >= and ==; for {self!r} != {bound!r} write ~(... == {bound!r})")
+
+    def __and__(self, other: object) -> "Comparison":
+        raise DataError(
+            f"&, | and >> join comparisons, and {self!r} is a count: write brackets, as in (count('a') >= 1) & (...)"
+        )
+
+    __rand__ = __or__ = __ror__ = __rshift__ = __rrshift__ = __and__
 
     def __repr__(self) -> str:
         return self.text
@@ -213,25 +236,39 @@ class Rule:
 class Comparison(Rule):
     """A count compared with a bound, in each sequence, or over the corpus if `corpus`.
 
-    Its degree of violation is by how much the count misses the bound. `text` is the short form of a named rule.
+    Its degree of violation is by how much the count misses the bound. `text` is the short form of a named rule. With
+    `each` it holds if it does for every label, or, if `some`, for at least one.
     """
 
     count: Count
     op: Op
     bound: float
     corpus: bool = False
+    some: bool = False
     text: str = ""
 
     def __invert__(self) -> "Rule":
         _bare(self)
         if self.corpus:
             raise DataError(f"{self.body()} is about the corpus and cannot be negated")
-        text = f"~({self.body()})"
-        below = Comparison(count=self.count, op="<=", bound=ceil(self.bound) - 1.0, text=text)
-        above = Comparison(count=self.count, op=">=", bound=floor(self.bound) + 1.0, text=text)
+        text, whole = f"~({self.body()})", self.in_wholes()[0]
+        below = replace(whole, op="<=", bound=ceil(whole.bound) - 1.0, some=not self.some, text=text)
+        above = replace(whole, op=">=", bound=floor(whole.bound) + 1.0, some=not self.some, text=text)
         if self.op == "==":
             return Logic("any", (below, above), text=text)
         return above if self.op == "<=" else below
+
+    def in_wholes(self) -> "tuple[Comparison, float]":
+        """The same comparison in whole numbers, multiplied by a number; and one of its units in the written ones."""
+        shares = [Fraction(term.coefficient).limit_denominator(_FINEST) for term in self.count.terms]
+        if any(abs(s - t.coefficient) > 1e-12 for s, t in zip(shares, self.count.terms, strict=True)):
+            raise NotSupported(f"rule {self.title!r} counts in fractions finer than 1/{_FINEST}; use whole numbers")
+        factor = lcm(*(s.denominator for s in shares))
+        if factor == 1:
+            return self, 1.0
+        terms = tuple(replace(t, coefficient=float(s * factor)) for s, t in zip(shares, self.count.terms, strict=True))
+        bound = round(self.bound * factor, 9)
+        return replace(self, count=replace(self.count, terms=terms), bound=bound), 1 / factor
 
     def body(self) -> str:
         """For example "count('author') >= 1"."""
@@ -489,6 +526,7 @@ class Place:
 
 def where(condition: Where) -> Place:
     """`where(word.isin("pp", "pages")).label("pages")`: the label of tokens that satisfy a condition."""
+    check_condition(condition)
     return Place(condition)
 
 

@@ -71,6 +71,16 @@ class Lattice:
         """Outputs as the structure writes them, from 2 * label + (a segment begins); -1 stays."""
         return codes if self.marked else codes >> 1
 
+    def score(self, output: Ints) -> float:
+        """s(x, y) of one output of one sequence, as the structure writes it."""
+        n = len(self.unary)
+        label = output >> 1 if self.marked else output
+        first = np.flatnonzero(output & 1) if self.marked else np.arange(n)
+        last, c = np.append(first[1:], n) - 1, label[first]
+        total = self.unary[np.arange(n), label].sum() + self.opens[first, c].sum() + self.closes[last, c].sum()
+        total += self.length[last - first, c].sum() + self.pair[self.pair_type[first[1:]], c[:-1], c[1:]].sum()
+        return float(total)
+
     def polytope(self) -> Polytope:
         """One variable for every segment, every meeting of two, and every (token, label) inside of a segment.
 
