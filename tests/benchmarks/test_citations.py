@@ -133,8 +133,9 @@ def test_rules_alone_and_together(experiment: Experiment, report: Report) -> Non
     tables.soft_and_hard(experiment, report)
     tables.alternating_projections(experiment, report)
     text = told(report)
-    assert all(name in text for name in (*RULES, "None", "ALL", "AP-I", "75.60 %", "hard rules together have 78.18"))
+    assert all(name in text for name in (*RULES, "None", "ALL", "AP-I", "75.60 %"))
     assert f"penalty of {LARGE:g}" in text
+    assert "its hard rules together have 78.18 in Table 3.6" in " ".join(text.split())
 
 
 @pytest.mark.usefixtures("small")
@@ -195,7 +196,7 @@ def test_tables_are_chosen_on_the_command_line(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(citations.experiment, "SIZES", (5,))
     monkeypatch.setattr(decoding, "LABELLED", 5)
     lines = tmp_path / "out.jsonl"
-    assert main(["citations", "--data", str(tmp_path), "--tables", "driving,3.8", "--json", str(lines)]) == 0
+    assert main(["citations", "--data", str(tmp_path), "--tables", "driving", "--json", str(lines)]) == 0
     found = [json.loads(line) for line in lines.read_text().splitlines()]
     assert [x["what"] for x in found] == ["at most 5 iterations", "iterations made"]
     assert all(x["section"].startswith("CoDL over 6 references") for x in found)

@@ -85,7 +85,7 @@ def test_the_optimum_is_that_of_logistic_regression(strength):
     with_ones = np.column_stack((matrix, np.ones(len(Y))))
     theirs = LogisticRegression(C=strength, fit_intercept=False, tol=1e-8, max_iter=10_000).fit(with_ones, Y)
     np.testing.assert_allclose(ours.predict_proba(matrix), theirs.predict_proba(with_ones), atol=1e-4)
-    weights = ours.scorer_.rows.attribute_weights(ours.weights_).reshape(-1, 3).T
+    weights = ours.scorer_.linear.attribute_weights(ours.weights_).reshape(-1, 3).T
     np.testing.assert_allclose(weights, theirs.coef_[:, :-1], atol=1e-3)
     np.testing.assert_allclose(ours.scorer_.biases(ours.weights_), theirs.coef_[:, -1], atol=1e-3)
     assert ours.converged_

@@ -3,10 +3,9 @@
     E  μ = marginals of β θ_0 + (1 - β) θ on the unlabelled sequences      M  θ = the model estimated from counts μ
 
 With β = 0, and a base that counts every word as itself (`HMM(rare=0)`), every round raises Σ_U log P(x) plus the
-log-prior of the smoothing. With `rare` above 0 it mostly does: probabilities of unknown words are then estimated from
-words that are counted twice. With labelled data, β is the weight of the model learned from them, as in `Codl`. Partial
-labels, from a tag dictionary for instance, forbid the other labels in the E step, so that the likelihood is that of x
-and a labelling that agrees with them.
+log-prior of the smoothing. With `rare` above 0 that is not so, and a round may lower it. With labelled data, β is the
+weight of the model learned from them, as in `Codl`. Partial labels, from a tag dictionary for instance, forbid the
+other labels in the E step, so that the likelihood is that of x and a labelling that agrees with them.
 """
 
 from collections.abc import Iterator
