@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from sidelight import BAD, GOOD, JLIS, StructuralSVM, TagDictionary, count, load, starts_with
-from sidelight.errors import DataError
+from sidelight.errors import DataError, NotSupported
 from tests.learners.samples import labelled
 
 X, Y = labelled(seed=1, count=60, longest=8)
@@ -125,6 +126,18 @@ def test_costs_must_be_positive(name):
         JLIS(**{name: 0}).fit(*mixed(3))
 
 
+def test_few_iterations_and_rounds():
+    """The objective never rises even where the convex problems are cut short, and stopping early is said."""
+    data, y = mixed(3)
+    for iterations in (1, 2):
+        with pytest.warns(ConvergenceWarning, match="JLIS stopped before its tolerance"):
+            learner = JLIS(C2=10.0, max_iterations=iterations, tolerance=1e-6, change=1e-6).fit(data, y)
+        values = [one.objective for one in learner.rounds_] + [learner.objective_]
+        assert (np.diff(values) <= 1e-9 * np.abs(values[1:])).all()
+    with pytest.warns(ConvergenceWarning, match="JLIS still changed by more than `change` after 1 rounds"):
+        assert not JLIS(max_rounds=1).fit(data, y).converged_
+
+
 def test_a_dictionary_limits_outputs():
     data, y = mixed(0)
     tags = TagDictionary({"Ann": {"A"}, "Bob": {"A"}, "run": {"T"}, "7": {"Y"}}, open={"A", "T", "Y"})
@@ -149,8 +162,30 @@ def test_rules_limit_outputs(tmp_path):
     assert any(labels.count("Y") > 1 for labels in free.predict(data))
     best = learner._structure.argmax(learner.scores(data)).scores / [len(x) for x in data] + learner.bias_
     assert (learner.decision_function(data) <= best + 1e-9).all()
+    assert learner.complete(data, [None] * len(data)) == predicted
+    for call in (learner.predict_kbest, learner.predict_marginals, learner.log_partition):
+        with pytest.raises(NotSupported, match=r"JLIS has no .* under rules; use CCM\.around"):
+            call(data)
+    with pytest.raises(NotSupported, match="give X as it is, not encoded"):
+        learner.predict(learner.encode(data))
     learner.save(tmp_path / "m")
     assert load(tmp_path / "m").predict(data) == predicted
+
+
+def test_ties_are_random_under_rules_that_fold():
+    data, y = mixed(0)
+    options = {"classes": ["A", "T", "Y"], "C2": 10.0}
+    vacuous = [starts_with("A", "T", "Y")]
+    objectives = [JLIS(rules=vacuous, random_state=seed, **options).fit(data, y).objective_ for seed in range(3)]
+    free = [JLIS(random_state=seed, **options).fit(data, y).objective_ for seed in range(3)]
+    np.testing.assert_allclose(objectives, free, rtol=0.02)
+    assert len(set(objectives)) == 3
+
+
+def test_decisions_about_encoded_input():
+    data, y = mixed(5)
+    learner = JLIS().fit(data, y)
+    np.testing.assert_allclose(learner.decision_function(learner.encode(data)), learner.decision_function(data))
 
 
 def test_files(tmp_path):

@@ -9,6 +9,7 @@ from scipy.optimize import LinearConstraint, minimize
 from sidelight.errors import DataError, SidelightError
 from sidelight.scorers.protocol import Rows
 from sidelight.solvers import cutting_plane
+from sidelight.solvers.certificate import Step
 from sidelight.solvers.demands import Accepted, Batch, Labelled, Rejected
 from sidelight.solvers.working_sets import WorkingSets
 from sidelight.structures.chain import Chain
@@ -234,6 +235,22 @@ def test_inference_that_is_not_exact_is_found_out():
     demand = Labelled(batch_of(loss, lazy), loss.targets.labels, 1.0)
     with pytest.raises(SidelightError, match=r"sequence \d+ with violation 0, but one found before has .* not exact"):
         solve([demand], loss.scorer.size, np.full(len(LENGTHS), 1.0), True)
+
+
+@pytest.mark.parametrize("iterations", [1, 2, 3, 4, 5])
+def test_the_last_step_is_about_the_weights_that_are_returned(iterations):
+    loss, _ = make(11, lengths=LENGTHS * 3, labels=3)
+    demand = Labelled(batch_of(loss), loss.targets.labels, 1.0)
+    cost = np.full(3 * len(LENGTHS), 1.0)
+    found, sets = solve([demand], loss.scorer.size, cost, True, max_iterations=iterations, tolerance=1e-9)
+    _, violation = demand.worst(found.weights, 0, len(demand))
+    np.testing.assert_allclose(found.last.objective, sets.primal(violation, found.weights))
+    assert not found.converged
+
+
+def test_a_dual_above_the_primal_is_an_error():
+    with pytest.raises(SidelightError, match="the dual objective 2 is above the primal one 1"):
+        _ = Step(1, 1.0, 2.0, 0.0).gap
 
 
 def test_warm_starts_go_on_from_other_costs():

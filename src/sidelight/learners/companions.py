@@ -92,9 +92,8 @@ class CompanionLearner(AlternatingLearner):
         problems = [self._problem(X, prepared, parts, sizes, self._seed(number)) for number in range(self.restarts)]
         return [self._run(problem, self._seed(number)) for number, problem in enumerate(problems)]
 
-    def _keep_best(self, runs: Sequence[Alternation]) -> None:
-        super()._keep_best(runs)
-        self.weights_, self.bias_ = self.weights_[:-1].copy(), float(self.weights_[-1])
+    def _take(self, weights: Floats) -> None:
+        self.weights_, self.bias_ = weights[:-1].copy(), float(weights[-1])
 
     def _check_companions(self, known: Sequence[Any], *, labels_known: bool) -> None:
         self._check_margins()

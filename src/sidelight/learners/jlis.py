@@ -3,16 +3,22 @@
 from collections.abc import Sequence
 from typing import Any, Self
 
+import numpy as np
+
 from ..dictionary import TagDictionary
-from ..errors import DataError
+from ..errors import DataError, NotSupported
+from ..features.encoded import Encoded
 from ..features.templates import sequence_offsets
-from ..inference.compiled import CompiledRules, penalties
+from ..inference.compiled import CompiledRules, WeighedRules
 from ..inference.constrained import best_outputs
+from ..kernels.compiling import Floats
 from ..rules.automata import labels_named
-from ..rules.language import Reading, Rule
+from ..rules.language import Rule
 from ..solvers.demands import Argmax
+from ..structures.chain import ChainParts
 from ..structures.protocol import Best
 from ..supervision import Signal, encode_targets, label_set, learns_from
+from .base import Explanation, Scored
 from .companions import CompanionLearner, Size
 from .linear import LinearLearner
 from .margins import Loss
@@ -130,22 +136,83 @@ class JLIS(CompanionLearner, LinearLearner):
         if self.dictionary is not None:
             known, lengths = self.dictionary.apply(X), [len(x) for x in X]
             allowed, edges = encode_targets(known, lengths, classes).choices(len(classes)), sequence_offsets(X)
-        rules = list(self.rules or ())
-        if rules:
-            hard = penalties([rule.hard() for rule in rules], Reading("hard"), None)
-            compiled = CompiledRules.compile(rules, X, classes)
+        if self._rules_given():
+            limits = self._limits(X, classes)
+            compiled, hard = limits.compiled, np.full(len(limits.compiled.rules), np.inf)
 
         def best(scores: Any, first: int, last: int, seed: int | None = None) -> Best:
             if allowed is not None:
                 scores = scores.restrict(allowed[edges[first] : edges[last]])
             if compiled is None:
                 return structure.argmax(scores, seed=seed)
-            found = best_outputs(structure, scores, compiled.sequences(first, last).weigh(hard))
-            return Best(found.labels[0], found.scores[:, 0], bool(found.exact.all()))
+            limits = compiled.sequences(first, last).weigh(hard)
+            folded, rest = limits.fold(scores)
+            if not rest.compiled.automata:
+                return structure.argmax(folded, seed=seed)
+            found = best_outputs(structure, scores, limits)
+            return Best(found.labels[0], found.scores[:, 0])
 
         return best
+
+    def _rules_given(self) -> list[Rule]:
+        return list(self.rules or ())
+
+    def scores(self, X: Any) -> ChainParts:
+        """Scores of every part, with -inf on the labels that the dictionary excludes."""
+        if isinstance(X, Encoded) and (self.dictionary is not None or self._rules_given()):
+            raise NotSupported("rules and dictionaries read the tokens themselves; give X as it is, not encoded")
+        scores: ChainParts = super().scores(X)
+        if self.dictionary is None or not len(X):
+            return scores
+        known = encode_targets(self.dictionary.apply(X), [len(x) for x in X], self.classes_)
+        return scores.restrict(known.choices(len(self.classes_)))
 
     def predict(self, X: Any) -> list[list[str]]:
         """The best label sequence of each input that the rules and the dictionary allow."""
         scores = self.scores(X)
-        return self._split(self._argmax(X, self.classes_)(scores, 0, len(scores)).labels, scores)
+        return self._split(self._best(X, scores).labels, scores)
+
+    def complete(self, X: Any, y: Any) -> list[list[str]]:
+        """The best label sequence of each input that agrees with y and that the rules and the dictionary allow."""
+        scores = self.scores(X)
+        return self._split(self._best(X, self._agreeing(scores, y)).labels, scores)
+
+    def _best(self, X: Any, scores: ChainParts) -> Best:
+        if not self._rules_given() or not len(scores):
+            return self._structure.argmax(scores)
+        found = best_outputs(self._structure, scores, self._limits(X, self.classes_))
+        return Best(found.labels[0], found.scores[:, 0])
+
+    def _limits(self, X: Any, classes: Sequence[str]) -> WeighedRules:
+        rules = [rule.hard() for rule in self._rules_given()]
+        return CompiledRules.compile(rules, X, classes).weigh(np.full(len(rules), np.inf))
+
+    def decision_function(self, X: Any) -> Floats:
+        """max_y w·F_B(x, y) of each input, over the outputs that are possible: above zero, it looks GOOD."""
+        scores = self.scores(X)
+        sizes = np.diff(scores.offsets) if self.size == "length" else self._sizes(X)
+        return self._best(X, scores).scores / sizes + self.bias * self.bias_
+
+    def predict_kbest(self, X: Any, k: int = 5) -> list[list[Scored]]:
+        """For each input its k best label sequences that are possible, with their scores."""
+        self._require_free("predict_kbest")
+        return super().predict_kbest(X, k)
+
+    def predict_marginals(self, X: Any) -> list[Floats]:
+        """Softmax of the scores, which are not calibrated; not offered under rules."""
+        self._require_free("predict_marginals")
+        return super().predict_marginals(X)
+
+    def log_partition(self, X: Any) -> Floats:
+        """log Σ exp(score) over all label sequences; not offered under rules."""
+        self._require_free("log_partition")
+        return super().log_partition(X)
+
+    def explain(self, x: Any, position: int, *, top: int = 10) -> Explanation:
+        """What speaks for a token's label; not offered under rules."""
+        self._require_free("explain")
+        return super().explain(x, position, top=top)
+
+    def _require_free(self, name: str) -> None:
+        if self._rules_given():
+            raise NotSupported(f"JLIS has no {name} under rules; use CCM.around(model, rules) for what it offers")

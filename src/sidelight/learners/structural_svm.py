@@ -96,7 +96,7 @@ class StructuralSVM(MarginLearner, LinearLearner):
         with progress("StructuralSVM", None, self.verbose) as tell:
             solution = self._solve(prepared, sets, lambda step: tell(step.iteration, str(step)))
         self._adopt(prepared)
-        self._sets_ = sets
+        self._sets_, self._data_ = sets, prepared
         self.weights_, self.trace_, self.converged_ = solution.weights, solution.steps, solution.converged
         warn_unconverged("StructuralSVM", solution, "raise max_iterations, or lower C")
         return self
@@ -113,6 +113,8 @@ class StructuralSVM(MarginLearner, LinearLearner):
         cost, size = np.full(len(prepared.encoded), float(self.C)), prepared.scorer.size
         squared, frank_wolfe = self.loss == "squared_hinge", self.solver == "bcfw"
         if self.warm_start and hasattr(self, "_sets_"):
+            if not _same_data(prepared, self._data_):
+                raise DataError("a warm start needs the data of the last fit: the same X, y and features")
             return self._sets_.recast(size, cost, squared=squared, frank_wolfe=frank_wolfe)
         return WorkingSets(size, cost, squared=squared, frank_wolfe=frank_wolfe)
 
@@ -131,3 +133,14 @@ class StructuralSVM(MarginLearner, LinearLearner):
             return subgradient.minimize(*data, C=self.C, squared=squared, n_jobs=self.n_jobs, **common)
         demand = Labelled(self._batch(prepared), prepared.targets.labels, self.C)
         return cutting_plane.minimize([demand], sets, epsilon=self.epsilon, check=self.check_inference, **common)
+
+
+def _same_data(one: Prepared, other: Prepared) -> bool:
+    """Whether two fits have the same sequences, labels and weights."""
+    arrays = ("offsets", "indptr", "indices", "values")
+    return (
+        one.classes == other.classes
+        and all(np.array_equal(getattr(one.encoded, name), getattr(other.encoded, name)) for name in arrays)
+        and np.array_equal(one.targets.labels, other.targets.labels)
+        and all(np.array_equal(a, other.scorer.arrays()[name]) for name, a in one.scorer.arrays().items())
+    )

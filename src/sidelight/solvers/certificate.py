@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from ..errors import SidelightError
 from ..kernels.compiling import Floats
 
 # Where there is no dual bound, progress is measured over so many steps.
@@ -29,6 +30,8 @@ class Step:
     def gap(self) -> float:
         """How far the objective is above its optimum at most; nan if not known."""
         gap = self.objective - self.dual
+        if gap < -1e-3 * max(abs(self.objective), 1.0):
+            raise SidelightError(f"the dual objective {self.dual:.6g} is above the primal one {self.objective:.6g}")
         return gap if np.isnan(gap) else max(gap, 0.0)
 
     @property

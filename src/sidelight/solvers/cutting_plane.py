@@ -55,7 +55,7 @@ def minimize(
             before = sets.dual()
             steps.append(Step(iteration, objective, before, float("nan")))
             on_step(steps[-1])
-            if reached(steps, tolerance):
+            if reached(steps, tolerance) or iteration == max_iterations:
                 break
             if sets.count == rows:
                 epsilon *= 0.1
