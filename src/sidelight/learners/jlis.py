@@ -1,5 +1,6 @@
 """Joint learning with indirect supervision: labelled inputs, and inputs of which only a yes or no is known."""
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -17,7 +18,7 @@ from ..rules.language import Rule
 from ..solvers.demands import Argmax
 from ..structures.chain import ChainParts
 from ..structures.protocol import Best
-from ..supervision import Signal, encode_targets, label_set, learns_from
+from ..supervision import Signal, encode_targets, kind_of, label_set, learns_from
 from .base import Explanation, Scored
 from .companions import CompanionLearner, Size
 from .linear import LinearLearner
@@ -43,7 +44,8 @@ class JLIS(CompanionLearner, LinearLearner):
     C1, C2 : what missed margins of labelled and of GOOD / BAD inputs cost.
     size : κ, by which the features of GOOD and BAD inputs are divided: "length", a function of x, or None for 1.
     bias : value of the constant feature of GOOD and BAD inputs; 0 leaves it out.
-    rules : what outputs are possible: every rule is hard, in training, `predict` and `decision_function`.
+    rules : what outputs are possible: every rule is hard, in training, `predict` and `decision_function`. Rules that do
+        not fold into the scores, such as `once_each()`, make every search of training slow.
     dictionary : a `TagDictionary`, used in the same places; token by token it says which labels are possible.
     loss, epsilon, max_iterations, check_inference : as for `StructuralSVM`.
     tolerance : gap of the convex problem of each round, as a share of its objective.
@@ -71,7 +73,7 @@ class JLIS(CompanionLearner, LinearLearner):
         dictionary: TagDictionary | None = None,
         loss: Loss = "squared_hinge",
         tolerance: float = 0.002,
-        change: float = 1e-3,
+        change: float = 1e-4,
         epsilon: float = 0.01,
         max_rounds: int = 50,
         max_iterations: int = 200,
@@ -117,8 +119,11 @@ class JLIS(CompanionLearner, LinearLearner):
         check_input(self, X, y)
         if not (self.dictionary is None or isinstance(self.dictionary, TagDictionary)):
             raise DataError(f"dictionary must be a TagDictionary or None, got {type(self.dictionary).__name__}")
+        if isinstance(self.rules, Rule):
+            raise DataError("rules is a list of rules; write [...] around one")
         self._check_companions(y, labels_known=bool(self.classes or self.dictionary))
         prepared = self._prepare(X, y, self._all_labels(y))
+        self._compare_labels(X, y, prepared.classes)
         runs = self._runs(X, y, prepared)
         self._adopt(prepared)
         self._keep_best(runs)
@@ -129,7 +134,38 @@ class JLIS(CompanionLearner, LinearLearner):
         if self.classes is not None:
             return list(self.classes)
         listed = set() if self.dictionary is None else {*self.dictionary.open}.union(*self.dictionary.labels.values())
-        return sorted({*label_set(y), *labels_named(list(self.rules or ())), *listed})
+        known = {*label_set(y), *listed}
+        for rule in self._rules_given():
+            unknown = sorted(labels_named([rule]) - known)
+            if unknown:
+                raise DataError(
+                    f"the rule {rule.title!r} names the label {unknown[0]!r}, which neither y nor the dictionary has; "
+                    "if it is right, name all labels in classes"
+                )
+        return sorted(known)
+
+    def _compare_labels(self, X: Any, y: Any, classes: Sequence[str]) -> None:
+        """Warn where labelled sequences contradict the rules or the dictionary: such outputs become impossible."""
+        labelled = [i for i, known in enumerate(y) if kind_of(known) is Signal.FULL]
+        some, gold = [X[i] for i in labelled], [y[i] for i in labelled]
+        bad: set[int] = set()
+        if labelled and self.dictionary is not None:
+            for i, known, tags in zip(labelled, gold, self.dictionary.apply(some), strict=True):
+                if any(
+                    allowed is not None and label not in allowed for label, allowed in zip(known, tags, strict=True)
+                ):
+                    bad.add(i)
+        if labelled and self._rules_given():
+            codes = encode_targets(gold, [len(x) for x in some], classes).labels
+            violated = CompiledRules.compile(self._rules_given(), some, classes).violations(codes).sum(axis=1)
+            bad |= {labelled[n] for n in np.flatnonzero(violated)}
+        if bad:
+            warnings.warn(
+                f"{len(bad)} of {len(labelled)} labelled sequences contradict the rules or the dictionary, sequence "
+                f"{min(bad)} for one; outputs like theirs will never be predicted",
+                UserWarning,
+                stacklevel=3,
+            )
 
     def _argmax(self, X: Any, classes: Sequence[str]) -> Argmax:
         structure, allowed, compiled = self._structure, None, None

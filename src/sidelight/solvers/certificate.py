@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ..errors import SidelightError
 from ..kernels.compiling import Floats
 
 # Where there is no dual bound, progress is measured over so many steps.
 _PERIOD = 10
+# An objective below this is zero.
+_NOTHING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -30,14 +31,12 @@ class Step:
     def gap(self) -> float:
         """How far the objective is above its optimum at most; nan if not known."""
         gap = self.objective - self.dual
-        if gap < -1e-3 * max(abs(self.objective), 1.0):
-            raise SidelightError(f"the dual objective {self.dual:.6g} is above the primal one {self.objective:.6g}")
         return gap if np.isnan(gap) else max(gap, 0.0)
 
     @property
     def relative_gap(self) -> float:
-        """The gap as a share of the objective (of one, where that is smaller)."""
-        return self.gap / max(self.objective, 1.0)
+        """The gap as a share of the objective."""
+        return self.gap / max(abs(self.objective), _NOTHING)
 
     def as_list(self) -> list[float | None]:
         """For a model file; None stands for nan."""
