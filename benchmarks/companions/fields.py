@@ -18,7 +18,7 @@ COSTS = Costs(1.0, 1.0, 1.0)
 BOTH_WORDS = "current and previous word"
 # Table 6.1 without spelling, where every feature goes with every label. It has the previous word; the text of section
 # 6.4.3 speaks of the current one alone.
-FEATURES = {BOTH_WORDS: ["bias", "word", "word[-1]"], "current word": ["bias", "word"]}
+FEATURES = {BOTH_WORDS: ["word", "word[-1]"], "current word": ["word"]}
 OPTIONS = {"all_weights": True}
 
 

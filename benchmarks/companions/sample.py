@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sidelight import BAD, GOOD, JLIS, StructuralSVM
+from sidelight import BAD, GOOD, JLIS, StructuralSVM, shuffled
 
 from ..datasets import MissingData, Task
 from ..report import Report
@@ -26,9 +26,8 @@ class Sample:
     seed: int
 
     def bad(self, k: int = 1) -> list[Any]:
-        """Every GOOD sequence k times with its tokens shuffled; the first shuffle of all comes before the second."""
-        rng = np.random.default_rng([self.seed, 1])
-        return [[x[t] for t in rng.permutation(len(x))] for _ in range(k) for x in self.good]
+        """Every GOOD sequence k times with its tokens shuffled."""
+        return shuffled(self.good, k, seed=self.seed)
 
 
 def draw(
