@@ -58,7 +58,7 @@ def compile_rules(rules: Sequence[Rule], X: Sequence[Any], labels: Sequence[str]
     for rule in rules:
         if not isinstance(rule, Rule):
             raise DataError(f"expected a rule, got {rule!r}")
-        for title, single in _expand(rule, labels, rule.title):
+        for title, single in expand(rule, labels, rule.title):
             out += _automata(rule, title, single, X, labels)
     return out
 
@@ -126,10 +126,10 @@ def labels_named(rules: Sequence[Rule]) -> set[str]:
     return found
 
 
-def _expand(rule: Rule, labels: Sequence[str], title: str) -> list[tuple[str, Rule]]:
+def expand(rule: Rule, labels: Sequence[str], title: str) -> list[tuple[str, Rule]]:
     """The rule once for each label that `each` stands for, with titles."""
     if isinstance(rule, Logic) and rule.kind == "all":
-        return [pair for part in rule.parts for pair in _expand(part, labels, title)]
+        return [pair for part in rule.parts for pair in expand(part, labels, title)]
     found = _each_of(rule)
     if len(found) > 1:
         raise DataError(f"rule {title!r} has several different each(...); a rule speaks of one label at a time")
