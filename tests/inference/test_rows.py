@@ -160,7 +160,7 @@ def test_a_share_is_of_the_tokens_it_speaks_of():
 def test_statements_that_forbid():
     X, scores = example(5, types=2)
     rows = Rows.compile(RULES, X, LABELS)
-    never, other = rows.forbidding()
+    never, other = rows.parted()
     assert len(never.about_each) + len(other.about_each) == len(rows.about_each)
     assert {s.title for s in never.about_each} >= {"starts_with('A')", "changes_only_after(word.ispunct())"}
     some = Rows.compile(

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import DataError, NotSupported
 from ..features.templates import sequence_offsets
-from ..kernels.compiling import Floats, Ints, Longs
+from ..kernels.compiling import Flags, Floats, Ints, Longs
 from ..kernels.tilting import Batch, Entries, Own
 from ..rules.language import Rule
 from ..rules.rows import Statement, compile_statements, forbids
@@ -116,12 +116,55 @@ class Rows:
         """How much the slack of every row counts."""
         return self._per_row(lambda s: s.penalty)
 
+    @cached_property
+    def copies(self) -> Floats:
+        """For how many sequences a row speaks: all of them if it is about the corpus."""
+        return self._per_row(lambda s: self.sequences if s.corpus else 1)
+
+    @cached_property
+    def group(self) -> Longs:
+        """The statement that each row belongs to."""
+        numbers = {id(s): k for k, s in enumerate((*self.about_corpus, *self.about_each))}
+        return self._per_row(lambda s: numbers[id(s)]).astype(np.int64)
+
+    @property
+    def joint(self) -> int:
+        """How many rows are about the corpus."""
+        return len(self.about_corpus)
+
+    @cached_property
+    def reach(self) -> Floats:
+        """Σ over positions of the largest squared entry of each corpus row: the scale of its curvature."""
+        out = np.zeros(self.joint)
+        for number, s in enumerate(self.about_corpus):
+            largest = np.abs(s.table.amount).max(axis=(1, 2)) ** 2
+            out[number] = 0.1 * largest[s.table.kind].sum()
+        return out
+
+    @cached_property
+    def widest(self) -> float:
+        """The largest entry of all rows."""
+        every = (*self.about_corpus, *self.about_each)
+        return max((float(np.abs(s.table.amount).max(initial=0.0)) for s in every), default=0.0)
+
+    @cached_property
+    def forbidding(self) -> Flags:
+        """Which rows, if they have no slack, forbid all parts they speak of."""
+        return self._per_row(lambda s: float(forbids(s))) > 0
+
+    def rule(self, row: int) -> Rule:
+        """The rule that a row belongs to."""
+        return self._statement(row).rule
+
+    def _statement(self, row: int) -> Statement:
+        return (
+            self.about_corpus[row] if row < self.joint else self.about_each[(row - self.joint) % len(self.about_each)]
+        )
+
     def title(self, row: int) -> str:
         """What a row is about."""
-        if row < len(self.about_corpus):
-            return self.about_corpus[row].title
-        sequence, statement = divmod(row - len(self.about_corpus), len(self.about_each))
-        return f"{self.about_each[statement].title} (sequence {sequence})"
+        place = "" if row < self.joint else f" (sequence {(row - self.joint) // len(self.about_each)})"
+        return self._statement(row).title + place
 
     def excess(self, expected: Floats) -> Floats:
         """ξ: by how much expectations miss their bounds, above or (negative) below."""
@@ -132,8 +175,12 @@ class Rows:
         """The same statements on sequences first to last - 1; statements about the corpus keep their scale."""
         a, b = self.offsets[first], self.offsets[last]
         shared, single = (t._replace(code=t.code[a:b]) for t in (self.shared, self.single))
+        corpus, each = (
+            tuple(replace(s, table=replace(s.table, kind=s.table.kind[a:b])) for s in some)
+            for some in (self.about_corpus, self.about_each)
+        )
         offsets = self.offsets[first : last + 1] - a
-        return replace(self, offsets=offsets, shared=shared, single=single, types=self.types[a:b])
+        return Rows(corpus, each, offsets, self.labels, shared, single, self.types[a:b], self.type_count)
 
     def count(self, labels: Ints) -> Floats:
         """A·y of every row for one output per sequence."""
@@ -168,7 +215,7 @@ class Rows:
             types = (sequence * len(kinds) + types).astype(np.int32)
         return replace(scores, unary=unary, pair=pair, pair_type=types)
 
-    def forbidding(self) -> tuple["Rows", "Rows"]:
+    def parted(self) -> tuple["Rows", "Rows"]:
         """The statements that forbid parts if they have no slack, and the others."""
         every = (*self.about_corpus, *self.about_each)
         return tuple(  # type: ignore[return-value]
@@ -222,6 +269,7 @@ class Rows:
         prices: Floats,
         *,
         temperature: float = 1.0,
+        bound: Floats | None = None,
         curve: Floats | None = None,
         limit: Floats | None = None,
         steps: int = 0,
@@ -231,7 +279,8 @@ class Rows:
         """Marginals of (θ - Aᵀλ) / T.
 
         With `steps`, every sequence first moves its own prices to the maximum of its share of the dual,
-        -T log Z - b·λ - Σ curve λ² / 2 over prices of the row's sign and at most `limit` in size.
+        -T log Z - b·λ - Σ curve λ² / 2 over prices of the row's sign and at most `limit` in size; b is `bound`, or
+        else the statements' own.
         """
         from ..kernels import parallel, tilting
 
@@ -243,7 +292,8 @@ class Rows:
         most = np.full(J, np.inf) if limit is None else limit
         first = slice(cut, cut + J)
         statements = Own(
-            self.single.code, self.single.unary, _at(self.single.pair, kinds[:, 1]), self.bound[first],
+            self.single.code, self.single.unary, _at(self.single.pair, kinds[:, 1]),
+            self.bound[first] if bound is None else bound,
             np.maximum(self.low[first], -most), np.minimum(self.high[first], most),
             np.zeros(J) if curve is None else curve,
         )  # fmt: skip
