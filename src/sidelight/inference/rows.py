@@ -17,6 +17,7 @@ from ..errors import DataError, NotSupported
 from ..features.templates import sequence_offsets
 from ..kernels.compiling import Flags, Floats, Ints, Longs
 from ..kernels.tilting import Batch, Entries, Own
+from ..rules.automata import distinct_rows
 from ..rules.language import Rule
 from ..rules.rows import Statement, compile_statements, forbids
 from ..structures.chain import ChainParts, require_feasible
@@ -256,11 +257,9 @@ class Rows:
         kinds, types = self._types(scores)
         shift = _add(self.shared.unary, prices, L)
         pair = scores.pair[kinds[:, 0]] - _add(self.shared.pair, prices, L * L).reshape(-1, L, L)[kinds[:, 1]]
-        if temperature != 1.0:
-            scores = scores.divide(temperature)
         return Batch(
-            self.offsets, scores.unary, self.shared.code, shift / temperature, pair / temperature, types,
-            scores.start, scores.end, float(temperature),
+            self.offsets, scores.unary, self.shared.code, shift, pair / temperature, types,
+            scores.start / temperature, scores.end / temperature, float(temperature),
         )  # fmt: skip
 
     def tilt(
@@ -372,8 +371,8 @@ def _joint(kinds: Sequence[Longs], tokens: int) -> tuple[Ints, Longs]:
     """Positions with the same kind for every statement share a code: (tokens,), and (codes, statements) their kinds."""
     if not kinds:
         return np.zeros(tokens, np.int32), np.zeros((1, 0), np.int64)
-    classes, code = np.unique(np.stack(kinds, axis=1), axis=0, return_inverse=True)
-    return code.ravel().astype(np.int32), classes
+    classes, code = distinct_rows(np.stack(kinds, axis=1))
+    return code.astype(np.int32), classes
 
 
 def _entries(tables: Sequence[Floats], classes: Longs) -> Entries:

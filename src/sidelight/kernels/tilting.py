@@ -28,7 +28,9 @@ class Entries(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Scores over T with the corpus statements' shift: unary (tokens, L) less shift[code] / T, pair (types, L, L)."""
+    """Scores of a batch: unary (tokens, L) to be shifted by shift[code] and divided by T; pair (types, L, L), start and
+    end with that done.
+    """
 
     offsets: Longs
     unary: Floats
@@ -65,6 +67,7 @@ class Space(NamedTuple):
     arcs: Floats
     e_arcs: Floats
     top: Floats
+    common: Floats
     factors: Floats
     mass: Floats
     used: Longs
@@ -85,6 +88,7 @@ def room(longest: int, types: int, L: int) -> Space:
         np.empty(shape),
         np.empty(shape),
         np.empty((2, types)),
+        np.empty((types, L, L)),
         np.zeros(shape),
         np.zeros((types, L, L)),
         np.zeros(types, np.int64),
@@ -107,31 +111,56 @@ def list_types(types: Ints, used: Longs) -> int:
 
 
 @inner
-def lay_pairs(y: int, batch: Batch, own: Own, price: Floats, space: Space) -> bool:
-    """Pair scores of one type with the sequence's own shift, and their exponentials; whether they span little."""
-    L = batch.unary.shape[1]
-    table, e_table = space.arcs[0, y, 0], space.e_arcs[0, y, 0]
-    for a in range(L):
-        for c in range(L):
-            table[a, c] = batch.pair[y, a, c]
-    for k in range(own.pair.pointer[y], own.pair.pointer[y + 1]):
-        cell = own.pair.cell[k]
-        table[cell // L, cell % L] -= price[own.pair.row[k]] * own.pair.value[k] / batch.temperature
+def lay_common(batch: Batch, space: Space) -> bool:
+    """Pair scores that all sequences share, and their exponentials; whether they span little."""
+    types, L, _ = batch.pair.shape
+    fits = True
+    for y in range(types):
+        high, low = span(batch.pair[y])
+        fits &= high - low <= RANGE
+        high = 0.0 if high == -np.inf else high
+        for k in range(2):
+            space.top[k, y] = high
+            for a in range(L):
+                for c in range(L):
+                    space.arcs[k, y, 0, a, c] = batch.pair[y, a, c]
+                    space.e_arcs[k, y, 0, a, c] = np.exp(batch.pair[y, a, c] - high)
+        space.common[y] = space.e_arcs[0, y, 0]
+    return fits
+
+
+@inner
+def span(table: Floats) -> tuple[float, float]:
+    """Largest and smallest finite entry; (-inf, inf) if there is none."""
     high, low = -np.inf, np.inf
-    for a in range(L):
-        for c in range(L):
+    for a in range(len(table)):
+        for c in range(len(table)):
             v = table[a, c]
             high = v if v > high else high
             low = v if v < low and v > -np.inf else low
-    high = 0.0 if high == -np.inf else high
-    for a in range(L):
-        for c in range(L):
-            e_table[a, c] = np.exp(table[a, c] - high)
-            space.e_arcs[1, y, 0, a, c] = e_table[a, c]
-            space.arcs[1, y, 0, a, c] = table[a, c]
-    space.top[0, y] = high
-    space.top[1, y] = high
-    return high - low <= RANGE
+    return high, low
+
+
+@inner
+def lay_own(y: int, batch: Batch, own: Own, price: Floats, space: Space) -> bool:
+    """The pair scores of one type with a sequence's own shift; whether they still span little."""
+    L = batch.unary.shape[1]
+    table, e_table = space.arcs[0, y, 0], space.e_arcs[0, y, 0]
+    table[:] = batch.pair[y]
+    e_table[:] = space.common[y]
+    flat, e_flat = table.reshape(L * L), e_table.reshape(L * L)
+    row, value, shift, factor = -1, 0.0, 0.0, 1.0
+    for k in range(own.pair.pointer[y], own.pair.pointer[y + 1]):
+        if own.pair.row[k] != row or own.pair.value[k] != value:  # most entries of a row are equal
+            row, value = own.pair.row[k], own.pair.value[k]
+            shift = price[row] * value / batch.temperature
+            factor = np.exp(-shift)
+        flat[own.pair.cell[k]] -= shift
+        e_flat[own.pair.cell[k]] *= factor
+    space.arcs[1, y, 0] = table
+    space.e_arcs[1, y, 0] = e_table
+    high, low = span(table)
+    return high - low <= RANGE and abs(high - space.top[0, y]) <= RANGE
 
 
 @inner
@@ -146,13 +175,14 @@ def tilt(
         y = space.used[k]
         space.factors[:, y] = 0.0
         if len(own.pair.row) > 0:
-            fits &= lay_pairs(y, batch, own, price, space)
+            fits &= lay_own(y, batch, own, price, space)
+    inverse = 1.0 / batch.temperature
     for t in range(n):
         code, first = batch.code[p + t], own.code[p + t]
         for c in range(L):
-            u[t, c] = batch.unary[p + t, c] - batch.shift[code, c]
+            u[t, c] = (batch.unary[p + t, c] - batch.shift[code, c]) * inverse
         for k in range(own.unary.pointer[first], own.unary.pointer[first + 1]):
-            u[t, own.unary.cell[k]] -= price[own.unary.row[k]] * own.unary.value[k] / batch.temperature
+            u[t, own.unary.cell[k]] -= price[own.unary.row[k]] * own.unary.value[k] * inverse
     log_partition, trusted = -np.inf, False
     if fits:
         log_partition, trusted = forward(
@@ -187,9 +217,9 @@ def read_own(p: int, q: int, own: Own, count: int, space: Space, gamma: Floats, 
             expected[own.unary.row[k]] += own.unary.value[k] * gamma[t, own.unary.cell[k]]
     for k in range(count):
         y = space.used[k]
+        mass = space.mass[y].reshape(L * L)
         for m in range(own.pair.pointer[y], own.pair.pointer[y + 1]):
-            cell = own.pair.cell[m]
-            expected[own.pair.row[m]] += own.pair.value[m] * space.mass[y, cell // L, cell % L]
+            expected[own.pair.row[m]] += own.pair.value[m] * mass[own.pair.cell[m]]
 
 
 @inner
@@ -239,10 +269,7 @@ def tilted_marginals(
         longest = max(longest, offsets[i + 1] - offsets[i])
     types, J = len(batch.pair), prices.shape[1]
     space = room(longest, types, L)
-    fits = True
-    if len(own.pair.row) == 0:
-        for y in range(types):
-            fits &= lay_pairs(y, batch, own, np.empty(0), space)
+    fits = lay_common(batch, space)
     by_code, by_type = np.zeros((len(batch.shift), L)), np.zeros((types, L, L))
     gradient, trial, change = np.empty(J), np.empty(J), np.empty(J)
     visited = 0

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import DataError, NotSupported
 from ..features.templates import sequence_offsets
-from ..kernels.compiling import Floats, Ints
+from ..kernels.compiling import Floats, Ints, Longs
 from .conditions import mask_of
 from .language import Before, Comparison, Count, Each, Labels, Logic, MinLength, Rule
 
@@ -181,7 +181,7 @@ def count_table(counted: Count, X: Sequence[Any], labels: Sequence[str], rule: R
     """What each (kind of position, label before, label) adds to a count."""
     tokens, L = int(sequence_offsets(X)[-1]), len(labels)
     masks = [np.ones(tokens, bool) if t.where is None else _mask(t.where, X, rule) for t in counted.terms]
-    kinds, kind = np.unique(np.stack(masks, axis=1), axis=0, return_inverse=True)
+    kinds, kind = distinct_rows(np.stack(masks, axis=1))
     amount, at_end = np.zeros((len(kinds), L + 1, L)), np.zeros(L)
     for number, term in enumerate(counted.terms):
         to = term.coefficient * _members(term.to, labels, rule)
@@ -195,7 +195,16 @@ def count_table(counted: Count, X: Sequence[Any], labels: Sequence[str], rule: R
             amount[here, :L] += np.where(np.eye(L, dtype=bool), 0.0, table) if term.different else table
         else:
             at_end += to
-    return CountTable(kind.ravel().astype(np.int32), amount, at_end)
+    return CountTable(kind.astype(np.int32), amount, at_end)
+
+
+def distinct_rows(table: Any) -> tuple[Any, Longs]:
+    """The different rows of a table of small whole numbers, and for each of its rows which one it is."""
+    code = np.zeros(len(table), np.int64)
+    for column in table.T:
+        _, code = np.unique(code * (int(column.max(initial=0)) + 1) + column, return_inverse=True)
+    _, first, code = np.unique(code, return_index=True, return_inverse=True)
+    return table[first], code
 
 
 def _mask(condition: Any, X: Sequence[Any], rule: Rule) -> Any:
@@ -282,7 +291,7 @@ def _formula(rule: Rule, title: str, single: Logic, X: Sequence[Any], labels: Se
     sizes = [cap + 1 for cap in caps]
     if prod(sizes) > _LARGEST:
         raise NotSupported(f"rule {title!r} needs {prod(sizes)} states; use smaller bounds")
-    kinds, kind = np.unique(np.stack([t.kind for t in tables], axis=1), axis=0, return_inverse=True)
+    kinds, kind = distinct_rows(np.stack([t.kind for t in tables], axis=1))
     amounts = np.stack([_whole(t.amount[kinds[:, k]], rule) for k, t in enumerate(tables)], axis=-1)
     if amounts.min() < 0:
         raise NotSupported(f"rule {title!r}: differences of counts cannot stand inside logic")
@@ -299,7 +308,7 @@ def _formula(rule: Rule, title: str, single: Logic, X: Sequence[Any], labels: Se
             final[s, c] = 0.0 if _holds(single, truth) else 1.0
     shape = amounts.shape[:-1]
     return Automaton(
-        rule, title, kind.ravel().astype(np.int32), events.reshape(shape).astype(np.int32), after.astype(np.int32),
+        rule, title, kind.astype(np.int32), events.reshape(shape).astype(np.int32), after.astype(np.int32),
         np.zeros(after.shape), final,
     )  # fmt: skip
 
