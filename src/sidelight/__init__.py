@@ -30,6 +30,9 @@ _HOME = {
     "Codl": "learners.codl",
     "EM": "learners.em",
     "SelfTraining": "learners.self_training",
+    "PosteriorRegularization": "learners.posterior",
+    "UnifiedEM": "learners.unified",
+    "DeterministicAnnealing": "learners.annealing",
     **dict.fromkeys(
         (
             "count",
@@ -75,7 +78,19 @@ _HOME = {
     "Infeasible": "errors",
     "ModelFileError": "errors",
 }
-LEARNERS = ("HMM", "CRF", "StructuredPerceptron", "SemiCRF", "CCM", "Codl", "EM", "SelfTraining")
+LEARNERS = (
+    "HMM",
+    "CRF",
+    "StructuredPerceptron",
+    "SemiCRF",
+    "CCM",
+    "Codl",
+    "EM",
+    "SelfTraining",
+    "PosteriorRegularization",
+    "UnifiedEM",
+    "DeterministicAnnealing",
+)
 __all__ = sorted([*_HOME, "LEARNERS", "__version__", "learners_by_name"])
 
 

@@ -41,10 +41,11 @@ class Signal(Enum):
 
 
 # Which learners can use which signal, whether imported or not; a test holds it to the learners' own `signals`.
+_PROJECTING = ("PosteriorRegularization", "UnifiedEM", "DeterministicAnnealing")
 USERS: dict[Signal, tuple[str, ...]] = {
-    Signal.FULL: ("HMM", "CRF", "StructuredPerceptron", "SemiCRF", "CCM", "Codl", "EM", "SelfTraining"),
-    Signal.PARTIAL: ("CRF", "CCM"),
-    Signal.NOTHING: ("Codl", "EM", "SelfTraining"),
+    Signal.FULL: ("HMM", "CRF", "StructuredPerceptron", "SemiCRF", "CCM", "Codl", "EM", "SelfTraining", *_PROJECTING),
+    Signal.PARTIAL: ("CRF", "CCM", *_PROJECTING),
+    Signal.NOTHING: ("Codl", "EM", "SelfTraining", *_PROJECTING),
     Signal.COMPANION: (),
 }
 

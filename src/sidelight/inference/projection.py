@@ -349,6 +349,14 @@ class _Problem:
             raise Infeasible(f"no distribution satisfies {named(self.rows, found.prices)}; allow some slack, or more")
 
 
+def shifted(scores: ChainParts, rows: Rows, prices: Floats) -> ChainParts:
+    """θ - Aᵀλ, infinite prices included: what the projected distribution scores (Eq. 29 of Dhillon et al. 2012)."""
+    if np.isfinite(prices).all():
+        return rows.shift(scores, prices)
+    one, other = rows.parted()
+    return other.shift(one.forbid(scores), prices[~rows.forbidding])
+
+
 class _Done(Exception):
     """Leaves the optimiser once the certificate is good enough."""
 

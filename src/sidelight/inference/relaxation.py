@@ -31,6 +31,7 @@ def relax(
 ) -> Projection:
     """The best marginals under the rows; slack without limit, or linear: l1, linf or group."""
     slack.check()
+    rows.require(scores)
     if not slack.none and slack.norm not in ("l1", "linf", "group"):
         raise NotSupported(f"slack in the norm {slack.norm} makes no linear program; use l1, linf or group, or T > 0")
     if log_partition is None:

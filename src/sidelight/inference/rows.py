@@ -66,9 +66,19 @@ class Rows:
     type_count: int
 
     @classmethod
-    def compile(cls, rules: Sequence[Rule], X: Sequence[Any], labels: Sequence[str]) -> "Rows":
-        """Compile once for a batch; the rules' conditions are evaluated here."""
-        return cls.of(compile_statements(rules, X, labels), sequence_offsets(X), len(labels))
+    def compile(
+        cls, rules: Sequence[Rule], X: Sequence[Any], labels: Sequence[str], units: Sequence[float] | None = None
+    ) -> "Rows":
+        """Compile once for a batch; the rules' conditions are evaluated here.
+
+        units: of the statements about the corpus, where they are to be those of another batch (`Rows.units`).
+        """
+        return cls.of(compile_statements(rules, X, labels, units), sequence_offsets(X), len(labels))
+
+    @property
+    def units(self) -> list[float]:
+        """What the statements about the corpus are divided by."""
+        return [s.unit for s in self.about_corpus]
 
     @classmethod
     def of(cls, statements: Sequence[Statement], offsets: Longs, labels: int) -> "Rows":
@@ -234,6 +244,13 @@ class Rows:
             pair[cells[kinds[:, 1]].reshape(pair.shape) > 0] = -np.inf
         return replace(scores, unary=unary, pair=pair, pair_type=types)
 
+    def require(self, scores: ChainParts) -> None:
+        """Raise unless scores and rows are about the same chains of order one."""
+        if scores.order != 1:
+            raise NotSupported("statements about expectations need a chain of order 1")
+        if scores.labels != self.labels or not np.array_equal(scores.offsets, self.offsets):
+            raise DataError("the rows were compiled for another batch than the scores")
+
     def split(self, prices: Floats) -> tuple[Floats, Floats]:
         """Prices of the corpus rows (statements,), and of the others (sequences, statements); views."""
         cut = len(self.about_corpus)
@@ -249,10 +266,7 @@ class Rows:
 
     def _batch(self, scores: ChainParts, prices: Floats, temperature: float) -> Batch:
         """Scores over T, shifted by the corpus rows."""
-        if scores.order != 1:
-            raise NotSupported("statements about expectations need a chain of order 1")
-        if not np.array_equal(scores.offsets, self.offsets):
-            raise DataError("the rows were compiled for another batch than the scores")
+        self.require(scores)
         L = self.labels
         kinds, types = self._types(scores)
         shift = _add(self.shared.unary, prices, L)

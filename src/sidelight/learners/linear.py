@@ -40,15 +40,22 @@ class LinearLearner(SequenceLearner):
 
     def _prepare(self, X: Any, y: Any, classes: Any = None) -> Prepared:
         """Check the parameters, encode X and y, and lay out the weights."""
+        encoder = self._choose_encoder(X)
+        found, targets = self._read_targets(
+            [_length(i, x) for i, x in enumerate(X)], y, self.classes if classes is None else classes
+        )
+        return self._lay_out(encoder, X, targets, found)
+
+    def _choose_encoder(self, X: Any) -> Encoder:
         if self.order not in (1, 2):
             raise DataError(f"order must be 1 or 2, got {self.order!r}")
         require_number(self, "min_count", 0, whole=True)
         if self.random_state is not None:
             require_number(self, "random_state", 0, whole=True)
-        encoder = choose_encoder(X, self.features, self.min_count, self.n_jobs)
-        found, targets = self._read_targets(
-            [_length(i, x) for i, x in enumerate(X)], y, self.classes if classes is None else classes
-        )
+        return choose_encoder(X, self.features, self.min_count, self.n_jobs)
+
+    def _lay_out(self, encoder: Encoder, X: Any, targets: Targets, found: list[str]) -> Prepared:
+        """Encode X, and a weight for whatever the targets allow."""
         encoded = encoder.fit_transform(X)
         scorer = LinearScorer.observed(
             encoded,
