@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from .citations import TABLES
+from .annealing import TABLES as EXPECTED_TABLES
+from .citations import TABLES as CITATION_TABLES
 from .datasets import MissingData, require_files
 from .report import Report
 from .setting import Setting
 
 # Modules with `files(setting)` and `run(setting, report)`.
-BENCHMARKS = ("startup", "citations", "chunking")
+BENCHMARKS = ("startup", "citations", "annealing", "chunking")
+TABLES = (*CITATION_TABLES, *EXPECTED_TABLES)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -25,7 +27,9 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("--json", type=Path, metavar="FILE", help="append each result as a line of JSON")
     out.add_argument("--peers", action="store_true", help="chunking: run sklearn-crfsuite as well")
     out.add_argument("--lbfgs", action="store_true", help="chunking: run sidelight's L-BFGS solver as well")
-    out.add_argument("--tables", type=tables, default=(), metavar="T,T", help=f"citations: {', '.join(TABLES)}")
+    out.add_argument(
+        "--tables", type=tables, default=(), metavar="T,T", help=f"citations, annealing: {', '.join(TABLES)}"
+    )
     out.add_argument("--figure", type=Path, metavar="FILE", help="citations: draw the curves that were measured")
     return out
 

@@ -41,7 +41,7 @@ def run(setting: Setting, report: Report) -> None:
         f"drawn with the seeds (all {len(task.train_X)} labelled references are one subset); "
         f"{len(experiment.pool)} unlabelled references. The thesis's numbers are on its test set, with its own subsets."
     )
-    for name in setting.tables or TABLES:
+    for name in [t for t in setting.tables if t in TABLES] or TABLES:
         TABLES[name](experiment, report)
     if setting.figure:
         figures.draw(experiment.curves, setting.figure)

@@ -212,13 +212,15 @@ class _Problem:
         """-D without the part of cost* that has corners, and its gradient over all prices."""
         lam = tilted.prices
         value = self.temperature * tilted.log_partition.sum() - self.log_partition.sum()
-        value += self.bound @ lam + 0.5 * float(self.curve @ lam**2)
+        value += _dot(self.bound, lam) + 0.5 * _dot(self.curve, lam**2)
         return float(value), self.bound - tilted.expected + self.curve * lam
 
     def certify(self, tilted: Tilted, passes: float) -> Projection:
         """Both sides of the problem at these prices."""
         lam, excess = tilted.prices, self.rows.excess(tilted.expected)
-        divergence = float((self.log_partition - self.temperature * tilted.log_partition).sum() - lam @ tilted.expected)
+        divergence = float((self.log_partition - self.temperature * tilted.log_partition).sum()) - _dot(
+            lam, tilted.expected
+        )
         cost = conjugate = violation = 0.0
         measured = self.scale * excess
         if self.slack.none:
@@ -227,11 +229,11 @@ class _Problem:
             violation = max(0.0, self.norm.size(measured) - self.slack.strength)
             conjugate = self.slack.strength * self.norm.dual.size(lam / self.scale)
         elif self.slack.norm == "squared":
-            cost, conjugate = 0.5 * self.slack.strength * float(measured @ measured), 0.5 * float(self.curve @ lam**2)
+            cost, conjugate = 0.5 * self.slack.strength * _dot(measured, measured), 0.5 * _dot(self.curve, lam**2)
         else:
             cost = self.slack.strength * self.norm.size(measured)
         dual = float((self.log_partition - self.temperature * tilted.log_partition).sum())
-        dual -= float(self.rows.bound @ lam) + conjugate
+        dual -= _dot(self.rows.bound, lam) + conjugate
         allowed = self.tolerance * max(len(self.log_partition), 1)
         converged = abs(divergence + cost - dual) <= allowed and violation <= self.tolerance
         found = Projection(
@@ -355,6 +357,11 @@ def shifted(scores: ChainParts, rows: Rows, prices: Floats) -> ChainParts:
         return rows.shift(scores, prices)
     one, other = rows.parted()
     return other.shift(one.forbid(scores), prices[~rows.forbidding])
+
+
+def _dot(a: Floats, b: Floats) -> float:
+    """a·b without the threads that BLAS would wake for it."""
+    return float((a * b).sum())
 
 
 class _Done(Exception):
