@@ -171,7 +171,7 @@ class AlternatingLearner(SequenceLearner):
         temperatures: list[float],
         last: float,
     ) -> tuple[Projection, list[ProjectionStep]]:
-        """Project and fit in turn, then project the last model at temperature `last`; that projection, and all steps."""
+        """Project and fit in turn, then project the last model at `last`: that projection, and all steps."""
         trace: list[ProjectionStep] = []
         prices = np.zeros(len(rows))
         with progress(type(self).__name__, len(temperatures), self.verbose) as tell:
