@@ -40,6 +40,9 @@ _HOME = {
     "ContrastiveEstimation": "learners.contrastive",
     "EM": "learners.em",
     "SelfTraining": "learners.self_training",
+    "PosteriorRegularization": "learners.posterior",
+    "UnifiedEM": "learners.unified",
+    "DeterministicAnnealing": "learners.annealing",
     **dict.fromkeys(
         (
             "count",
@@ -99,6 +102,9 @@ LEARNERS = (
     "Codl",
     "EM",
     "SelfTraining",
+    "PosteriorRegularization",
+    "UnifiedEM",
+    "DeterministicAnnealing",
     "ContrastiveEstimation",
     "MaxEnt",
     "DocumentJLIS",

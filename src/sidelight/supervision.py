@@ -40,14 +40,15 @@ class Signal(Enum):
     COMPANION = "GOOD / BAD"
 
 
+_PROJECTING = ("PosteriorRegularization", "UnifiedEM", "DeterministicAnnealing")
 # Which learners can use which signal, whether imported or not; a test holds it to the learners' own `signals`.
 USERS: dict[Signal, tuple[str, ...]] = {
     Signal.FULL: (
         "HMM", "CRF", "StructuredPerceptron", "Mira", "StructuralSVM", "LatentStructuralSVM", "JLIS", "SemiCRF",
-        "CCM", "Codl", "EM", "SelfTraining", "ContrastiveEstimation", "MaxEnt", "DocumentJLIS",
+        "CCM", "Codl", "EM", "SelfTraining", *_PROJECTING, "ContrastiveEstimation", "MaxEnt", "DocumentJLIS",
     ),
-    Signal.PARTIAL: ("CRF", "LatentStructuralSVM", "CCM", "EM", "ContrastiveEstimation", "MaxEnt"),
-    Signal.NOTHING: ("Codl", "EM", "SelfTraining", "ContrastiveEstimation"),
+    Signal.PARTIAL: ("CRF", "LatentStructuralSVM", "CCM", "EM", *_PROJECTING, "ContrastiveEstimation", "MaxEnt"),
+    Signal.NOTHING: ("Codl", "EM", "SelfTraining", *_PROJECTING, "ContrastiveEstimation"),
     Signal.COMPANION: ("JLIS", "DocumentJLIS"),
 }  # fmt: skip
 

@@ -27,6 +27,9 @@ class SemiName(StrEnum):
     codl = "codl"
     em = "em"
     self_training = "self-training"
+    pr = "pr"
+    uem = "uem"
+    daso = "daso"
 
 
 CLASSES = {
@@ -41,7 +44,15 @@ CLASSES = {
 }
 # Learners that others cannot go around: they do not learn from full labels alone.
 NOT_BASES = ("contrastive",)
-WRAPPERS = {"ccm": "CCM", "codl": "Codl", "em": "EM", "self-training": "SelfTraining"}
+WRAPPERS = {
+    "ccm": "CCM",
+    "codl": "Codl",
+    "em": "EM",
+    "self-training": "SelfTraining",
+    "pr": "PosteriorRegularization",
+    "uem": "UnifiedEM",
+    "daso": "DeterministicAnnealing",
+}
 
 # Options that are not called as the parameter they set, or that set several.
 _PARAMETERS = {

@@ -18,7 +18,8 @@ from .compiled import CompiledRules
 class RuleCheck:
     """Violations of one rule: their sum, the sequences with any, and the worst of these (number, degree).
 
-    For a rule about the corpus, `violations` is by how much the count over the corpus misses its bound.
+    For a rule about the corpus, `violations` is by how much the count over the corpus misses its bound (that of an
+    average times the number of sequences).
     """
 
     rule: Rule
@@ -62,5 +63,5 @@ def _corpus_miss(rule: Comparison, X: Sequence[Any], labels: Any, names: Sequenc
     before = np.concatenate(([len(names)], labels[:-1]))
     before[offsets[:-1]] = len(names)
     total = float(table.amount[table.kind, before, labels].sum() + table.at_end[labels[offsets[1:] - 1]].sum())
-    over = total - rule.bound
+    over = total - rule.bound * len(X)
     return max(over, 0.0) if rule.op == "<=" else max(-over, 0.0) if rule.op == ">=" else abs(over)
