@@ -33,6 +33,8 @@ _HOME = {
     "PosteriorRegularization": "learners.posterior",
     "UnifiedEM": "learners.unified",
     "DeterministicAnnealing": "learners.annealing",
+    "GeneralizedExpectation": "learners.generalized",
+    "EntropyRegularization": "learners.entropy",
     **dict.fromkeys(
         (
             "count",
@@ -90,6 +92,8 @@ LEARNERS = (
     "PosteriorRegularization",
     "UnifiedEM",
     "DeterministicAnnealing",
+    "GeneralizedExpectation",
+    "EntropyRegularization",
 )
 __all__ = sorted([*_HOME, "LEARNERS", "__version__", "learners_by_name"])
 

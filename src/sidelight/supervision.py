@@ -42,10 +42,11 @@ class Signal(Enum):
 
 # Which learners can use which signal, whether imported or not; a test holds it to the learners' own `signals`.
 _PROJECTING = ("PosteriorRegularization", "UnifiedEM", "DeterministicAnnealing")
+_EXPECTING = (*_PROJECTING, "GeneralizedExpectation", "EntropyRegularization")
 USERS: dict[Signal, tuple[str, ...]] = {
-    Signal.FULL: ("HMM", "CRF", "StructuredPerceptron", "SemiCRF", "CCM", "Codl", "EM", "SelfTraining", *_PROJECTING),
-    Signal.PARTIAL: ("CRF", "CCM", *_PROJECTING),
-    Signal.NOTHING: ("Codl", "EM", "SelfTraining", *_PROJECTING),
+    Signal.FULL: ("HMM", "CRF", "StructuredPerceptron", "SemiCRF", "CCM", "Codl", "EM", "SelfTraining", *_EXPECTING),
+    Signal.PARTIAL: ("CRF", "CCM", *_EXPECTING),
+    Signal.NOTHING: ("Codl", "EM", "SelfTraining", *_EXPECTING),
     Signal.COMPANION: (),
 }
 

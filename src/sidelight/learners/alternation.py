@@ -21,13 +21,12 @@ from ..inference.projection import NormName, Projection, Slack, project, shifted
 from ..inference.rows import Rows
 from ..kernels.compiling import Flags, Floats
 from ..progress import progress
-from ..rules.automata import labels_named
 from ..rules.language import Rule
 from ..structures.chain import ChainParts
-from ..supervision import Signal, encode_targets, kind_of, label_set
+from ..supervision import Signal, encode_targets, kind_of
 from .base import Explanation, SequenceLearner, require_number
 from .expected import Fitting, begin
-from .mixture import check_input
+from .mixture import all_labels, check_input
 
 # Scores, temperature, prices to begin with, and the model's log-partitions.
 Projector = Callable[[ChainParts, float, Floats, Floats], Projection]
@@ -100,7 +99,7 @@ class AlternatingLearner(SequenceLearner):
         check_input(self, X, y)
         known = [i for i, one in enumerate(y) if kind_of(one) is Signal.FULL]
         rest = [i for i, one in enumerate(y) if kind_of(one) is not Signal.FULL]
-        classes = self._all_labels(y)
+        classes = all_labels(self, y)
         pool = [X[i] for i in rest]
         weight = self.unlabeled_weight
         if weight is None:
@@ -140,15 +139,6 @@ class AlternatingLearner(SequenceLearner):
             require_number(self, "unlabeled_weight", 0)
         if self.decode not in ("model", "projected"):
             raise DataError(f"decode is 'model' or 'projected', got {self.decode!r}")
-
-    def _all_labels(self, y: Any) -> list[str]:
-        if self.classes is not None:
-            return list(self.classes)
-        told = getattr(self.base, "classes", None) or ()
-        labels = sorted({*label_set(y), *labels_named(list(self.rules or ())), *told})
-        if not labels:
-            raise DataError("no label is known: give labelled sequences, or `classes`, or rules that name the labels")
-        return labels
 
     def _projector(self, pool: Sequence[Any], classes: Sequence[str]) -> tuple[Rows, Projector]:
         """The rules on the pool, and the E step under them."""

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..errors import DataError
 from ..features.choose import kind_of as input_kind
 from ..kernels.compiling import Floats
+from ..rules.automata import labels_named
 from ..structures.chain import ChainParts
 from ..supervision import Signal, check_lengths, kind_of, label_set, require
 
@@ -50,6 +51,17 @@ def check_input(learner: Any, X: Any, y: Any) -> None:
     check_lengths(lengths, y)
     label_set(y)
     require(learner, map(kind_of, y))
+
+
+def all_labels(learner: Any, y: Any) -> list[str]:
+    """A learner's `classes`, or else the labels that y, its rules and its base learner name."""
+    if learner.classes is not None:
+        return list(learner.classes)
+    told = getattr(learner.base, "classes", None) or ()
+    labels = sorted({*label_set(y), *labels_named(list(learner.rules or ())), *told})
+    if not labels:
+        raise DataError("no label is known: give labelled sequences, or `classes`, or rules that name the labels")
+    return labels
 
 
 def split_known(learner: Any, X: Any, y: Any) -> tuple[list[int], list[Any]]:
