@@ -257,6 +257,20 @@ def test_what_is_refused():
         UnifiedEM(HMM(), RULES, gamma=0.0, decode="projected").fit(X, HALF)
 
 
+@pytest.mark.parametrize("base", [LOOSE, FAST], ids=["hmm", "crf"])
+def test_batches(base):
+    """The model is fitted after each batch, and the objective falls from round to round."""
+    rules = [runs(each) <= 1, where(word.isdigit()).label("Y")]
+    model = PosteriorRegularization(base, rules, batches=4, penalty=3.0, **TIGHT).fit(X, MIXED)
+    never_rises(model)
+    assert len(model.trace_) == 7
+    whole = PosteriorRegularization(base, rules, penalty=3.0, tolerance=1e-6, iterations=30).fit(X, MIXED)
+    many = PosteriorRegularization(base, rules, penalty=3.0, tolerance=1e-6, iterations=20, batches=3).fit(X, MIXED)
+    np.testing.assert_allclose(many.trace_[-1].objective, whole.trace_[-1].objective, rtol=5e-3)
+    with pytest.raises(NotSupported, match="is about the corpus and cannot be kept batch by batch"):
+        PosteriorRegularization(base, RULES, batches=2).fit(X, HALF)
+
+
 def test_annealed_unified_em():
     model = UnifiedEM(LOOSE, RULES[:1], gamma=1.0, start=3.0, rate=0.5, iterations=4).fit(X, HALF)
     assert [step.temperature for step in model.trace_] == [3.0, 1.5, 1.0, 1.0, 1.0]

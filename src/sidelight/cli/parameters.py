@@ -23,10 +23,21 @@ class SemiName(StrEnum):
     codl = "codl"
     em = "em"
     self_training = "self-training"
+    pr = "pr"
+    uem = "uem"
+    daso = "daso"
 
 
 CLASSES = {"crf": "CRF", "hmm": "HMM", "semicrf": "SemiCRF", "perceptron": "StructuredPerceptron"}
-WRAPPERS = {"ccm": "CCM", "codl": "Codl", "em": "EM", "self-training": "SelfTraining"}
+WRAPPERS = {
+    "ccm": "CCM",
+    "codl": "Codl",
+    "em": "EM",
+    "self-training": "SelfTraining",
+    "pr": "PosteriorRegularization",
+    "uem": "UnifiedEM",
+    "daso": "DeterministicAnnealing",
+}
 
 # Options that are not called as the parameter they set, or that set several.
 _PARAMETERS = {

@@ -114,10 +114,9 @@ class AlternatingLearner(SequenceLearner):
         targets = encode_targets([y[i] for i in rest], [len(x) for x in pool], classes)
         partial = any(kind is Signal.PARTIAL for kind in targets.kinds)
         rows, projector = self._projector(pool, classes)
-        start = np.zeros(len(rows))
-        found, trace = self._rounds(
-            fitting, projector, start, targets.allowed if partial else None, weight, temperatures
-        )
+        rounds = temperatures if self.iterations else []
+        allowed = targets.allowed if partial else None
+        found, trace = self._rounds(fitting, rows, projector, allowed, weight, rounds, temperatures[-1])
         prices = found.prices[: rows.joint]
         return self._take(fitting, classes, prices, rows.units, temperatures[-1], tuple(trace))
 
@@ -155,15 +154,18 @@ class AlternatingLearner(SequenceLearner):
     def _rounds(
         self,
         fitting: Fitting,
+        rows: Rows,
         projector: Projector,
-        prices: Floats,
         allowed: Flags | None,
         weight: float,
         temperatures: list[float],
+        last: float,
     ) -> tuple[Projection, list[ProjectionStep]]:
+        """Project and fit in turn, then project the last model at `last`: that projection, and all steps."""
         trace: list[ProjectionStep] = []
+        prices = np.zeros(len(rows))
         with progress(type(self).__name__, len(temperatures), self.verbose) as tell:
-            for iteration, temperature in enumerate([*temperatures, temperatures[-1]], start=1):
+            for iteration, temperature in enumerate([*temperatures, last], start=1):
                 scores = fitting.scores()
                 model = self._structure.marginals(scores)
                 restricted = scores if allowed is None else scores.restrict(allowed)
@@ -172,13 +174,10 @@ class AlternatingLearner(SequenceLearner):
                 step = self._step(iteration, temperature, fitting, found, model.log_partition, weight)
                 trace.append(step)
                 tell(min(iteration, len(temperatures)), str(step))
-                if iteration > self._last(temperatures):  # the last projection is of the last model
+                if iteration > len(temperatures):
                     break
                 fitting.update(self._targets(fitting, model.parts, found.parts))
         return found, trace
-
-    def _last(self, temperatures: list[float]) -> int:
-        return len(temperatures) if self.iterations else 0
 
     def _targets(self, fitting: Fitting, model: ChainParts, projected: ChainParts) -> ChainParts:
         """Expected parts to fit: with α < 1 a generative model keeps a share of its own (Eq. 62)."""
