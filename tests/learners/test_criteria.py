@@ -95,17 +95,17 @@ def test_the_objective_is_what_is_said():
 
 
 def test_without_criteria_it_is_the_crf():
-    base = CRF(all_weights=True, solver="lbfgs", tolerance=1e-8)
+    base = CRF(all_weights=True, solver="lbfgs", tolerance=1e-6)
     plain = clone(base).fit(X[:12], Y[:12])
     for model in (
-        GeneralizedExpectation(base, RULES, strength=0.0, tolerance=1e-6),
-        GeneralizedExpectation(base, [], tolerance=1e-6),
-        EntropyRegularization(base, strength=0.0, tolerance=1e-6),
+        GeneralizedExpectation(base, RULES, strength=0.0),
+        GeneralizedExpectation(base, []),
+        EntropyRegularization(base, strength=0.0),
     ):
         found = model.fit(X, HALF)
         np.testing.assert_allclose(found.scores(X[:12]).unary, plain.scores(X[:12]).unary, atol=1e-3)
     for y in (Y[:12], [*Y[:11], [{label} for label in Y[11]]]):
-        full = EntropyRegularization(base, tolerance=1e-8).fit(X[:12], y)
+        full = EntropyRegularization(base).fit(X[:12], y)
         np.testing.assert_allclose(full.scores(X[:12]).unary, plain.scores(X[:12]).unary, atol=1e-3)
 
 
@@ -114,7 +114,7 @@ def test_strong_rules_are_met(distance):
     rules = [share("A") == 0.5, share("T") == 0.2, share("Y") == 0.3, share("A", where=word.isin("x")) >= 0.9]
     misses = []
     for strength in (0.01, 1.0, 100.0):
-        model = GeneralizedExpectation(CRF(l2=0.1), rules, distance=distance, strength=strength, tolerance=1e-6)
+        model = GeneralizedExpectation(CRF(l2=0.1, tolerance=1e-6), rules, distance=distance, strength=strength)
         pool = model.fit(X, HALF).scores(X[12:])
         rows = Rows.compile(rules, X[12:], LABELS)
         misses.append(np.abs(rows.excess(rows.tilt(pool, np.zeros(len(rows))).expected)).max())
@@ -125,7 +125,7 @@ def test_strong_rules_are_met(distance):
 def test_entropy_falls_with_strength():
     left = []
     for strength in (0.0, 0.1, 1.0):
-        model = EntropyRegularization(CRF(), strength=strength, tolerance=1e-5).fit(X, HALF)
+        model = EntropyRegularization(CRF(tolerance=1e-5), strength=strength).fit(X, HALF)
         left.append(Chain().entropy(model.scores(X[12:])).sum())
     assert left[0] > left[1] > left[2]
 
@@ -165,8 +165,8 @@ def test_unlabelled_references_and_rules_help():
 def test_what_is_refused(learner):
     for bad, message in (
         ({"strength": -1}, "strength must be a finite number of at least 0"),
-        ({"tolerance": 0}, "tolerance must be a finite number above 0"),
-        ({"max_iterations": 0}, "max_iterations must be a whole number of at least 1"),
+        ({"base": CRF(tolerance=0)}, "tolerance must be a finite number above 0"),
+        ({"base": CRF(max_iterations=0)}, "max_iterations must be a whole number of at least 1"),
         ({"distance": "l1"}, "the distance is one of squared, kl, got 'l1'"),
         ({"base": CRF(l2=-1)}, "l2 must be a finite number of at least 0"),
     ):
@@ -190,7 +190,7 @@ def test_what_is_refused(learner):
 
 def test_too_few_steps_are_told():
     with pytest.warns(UserWarning, match="GeneralizedExpectation stopped before its tolerance, at objective"):
-        model = GeneralizedExpectation(CRF(), RULES, max_iterations=1, tolerance=1e-9).fit(X, HALF)
+        model = GeneralizedExpectation(CRF(max_iterations=1, tolerance=1e-9), RULES).fit(X, HALF)
     assert not model.converged_
     assert len(model.trace_) == 1
 

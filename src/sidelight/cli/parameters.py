@@ -26,6 +26,8 @@ class SemiName(StrEnum):
     pr = "pr"
     uem = "uem"
     daso = "daso"
+    ge = "ge"
+    er = "er"
 
 
 CLASSES = {"crf": "CRF", "hmm": "HMM", "semicrf": "SemiCRF", "perceptron": "StructuredPerceptron"}
@@ -37,6 +39,8 @@ WRAPPERS = {
     "pr": "PosteriorRegularization",
     "uem": "UnifiedEM",
     "daso": "DeterministicAnnealing",
+    "ge": "GeneralizedExpectation",
+    "er": "EntropyRegularization",
 }
 
 # Options that are not called as the parameter they set, or that set several.

@@ -29,7 +29,7 @@ from ..solvers.losses import LogLoss
 from ..solvers.unlabelled import UnlabelledLoss
 from ..structures.chain import ChainParts
 from ..supervision import Signal, encode_targets, kind_of
-from .base import Explanation, SequenceLearner, require_number
+from .base import Explanation, SequenceLearner
 from .crf import CRF
 from .mixture import all_labels, check_input
 
@@ -43,10 +43,11 @@ class Weights(NamedTuple):
 
 @dataclass(frozen=True)
 class Problem:
-    """Both losses, either None where no sequences are for it."""
+    """Both losses, each None where no sequences are for it."""
 
     known: LogLoss[Any] | None
     rest: UnlabelledLoss[Any] | None
+    solver: str  # of the labelled sequences alone
 
     def __call__(self, w: Floats) -> tuple[float, Floats]:
         """Their sum and its gradient at w."""
@@ -64,8 +65,6 @@ class CriterionLearner(SequenceLearner):
     base: Any
     rules: Sequence[Rule]
     distance: DistanceName
-    tolerance: float
-    max_iterations: int
     classes: Sequence[str] | None
     verbose: bool
     base_: CRF
@@ -79,21 +78,19 @@ class CriterionLearner(SequenceLearner):
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from labelled sequences and, where y is partial or None, from the criteria."""
         weights = self._weights()
-        require_number(self, "tolerance", 0, open_end=True)
-        require_number(self, "max_iterations", 1, whole=True)
         self._check_base()
         check_input(self, X, y)
         classes = all_labels(self, y)
         model, problem = self._lay_out(X, y, classes, weights)
         solution = self._solve(model, problem)
         model.weights_, model.trace_, model.converged_ = solution.weights, solution.steps, solution.converged
-        model.solver_ = "lbfgs"
+        model.solver_ = "lbfgs" if problem.rest is not None else problem.solver
         self.base_, self.classes_ = model, classes
         self.trace_, self.converged_ = solution.steps, solution.converged
         if not solution.converged:
             warnings.warn(
                 f"{type(self).__name__} stopped before its tolerance, at {solution.last} after "
-                f"{solution.last.iteration} iterations; raise max_iterations or tolerance",
+                f"{solution.last.iteration} iterations; raise max_iterations or tolerance of the base",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -107,8 +104,7 @@ class CriterionLearner(SequenceLearner):
             )
         if self.rules and self.base.order != 1:
             raise NotSupported(f"rules about expectations need a CRF of order 1, got order {self.base.order}")
-        for name in ("l1", "l2"):
-            require_number(self.base, name, 0)
+        self.base._check_numbers()
 
     def _lay_out(self, X: Any, y: Any, classes: list[str], weights: Weights) -> tuple[CRF, Problem]:
         """The model without weights, and its losses: full labels first, then partial ones, then none."""
@@ -124,9 +120,10 @@ class CriterionLearner(SequenceLearner):
         prepared = model._lay_out(model._choose_encoder(some), some, targets, list(classes))
         model._adopt(prepared)
         model.weights_ = np.zeros(prepared.scorer.size)
-        first, rest = None, None
+        first, rest, solver = None, None, "lbfgs"
         if known:
             labels = encode_targets(told[:known], lengths[:known], classes)
+            solver = model._choose_solver(prepared._replace(targets=labels))
             first = LogLoss(prepared.scorer, self._structure, prepared.encoded.sequences(0, known), labels)
         if full < len(some):
             pool = prepared.encoded.sequences(full, len(some))
@@ -137,25 +134,25 @@ class CriterionLearner(SequenceLearner):
                 prepared.scorer, self._structure, pool, rows, self.distance, *weights,
                 left.allowed if known > full else None,
             )  # fmt: skip
-        return model, Problem(first, rest)
+        return model, Problem(first, rest, solver)
 
     def _solve(self, model: CRF, problem: Problem) -> Solution:
         """The optimum of the labelled sequences alone, then of everything."""
+        start = model.weights_
         with progress(type(self).__name__, None, self.verbose) as tell:
 
-            def solve(loss: lbfgs.Loss, start: Floats, convex: bool) -> Solution:
-                return lbfgs.minimize(
-                    loss, start, l1=model.l1, l2=model.l2, tolerance=self.tolerance,
-                    max_iterations=self.max_iterations, convex=convex, on_step=lambda s: tell(s.iteration, str(s)),
-                )  # fmt: skip
+            def on_step(step: Step) -> None:
+                tell(step.iteration, str(step))
 
-            start = model.weights_
             if problem.known is not None:
-                found = solve(problem.known, start, problem.known.targets.full)
+                found = model._solve(problem.solver, problem.known, start, on_step)
                 if problem.rest is None:
                     return found
                 start = found.weights
-            return solve(problem, start, False)
+            return lbfgs.minimize(
+                problem, start, l1=model.l1, l2=model.l2, tolerance=model.tolerance,
+                max_iterations=model.max_iterations, convex=False, on_step=on_step,
+            )  # fmt: skip
 
     # Prediction ------------------------------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ class EntropyRegularization(CriterionLearner):
     ----------
     strength : how much the entropy of each unlabelled sequence counts.
     rule_strength : how much the rules count; `strength` of `GeneralizedExpectation`.
-    base, rules, distance, tolerance, max_iterations, classes, verbose, n_jobs : as for `GeneralizedExpectation`.
+    base, rules, distance, classes, verbose, n_jobs : as for `GeneralizedExpectation`.
 
     Attributes
     ----------
@@ -40,8 +40,6 @@ class EntropyRegularization(CriterionLearner):
         strength: float = 0.01,
         rule_strength: float = 1.0,
         distance: DistanceName = "squared",
-        tolerance: float = 1e-3,
-        max_iterations: int = 200,
         classes: Sequence[str] | None = None,
         verbose: bool = False,
         n_jobs: int = -1,
@@ -51,8 +49,6 @@ class EntropyRegularization(CriterionLearner):
         self.strength = strength
         self.rule_strength = rule_strength
         self.distance = distance
-        self.tolerance = tolerance
-        self.max_iterations = max_iterations
         self.classes = classes
         self.verbose = verbose
         self.n_jobs = n_jobs

@@ -23,14 +23,13 @@ class GeneralizedExpectation(CriterionLearner):
 
     Parameters
     ----------
-    base : CRF; its features, l1 and l2 are those of the model.
+    base : CRF; its features, l1, l2, tolerance and max_iterations are those of the model. L-BFGS stops when ten steps
+        lowered the objective by less than a tenth of the tolerance.
     rules : statements about expectations.
     distance : "squared", half the squared slack, or "kl", the divergence of the target from the expectation, for
         counts that are never below zero. A rule's own weight is written rule.expected(penalty); a rule about the corpus
         counts for each of its sequences.
     strength : how much the distances count.
-    tolerance : stop when ten steps lowered the objective by less than a tenth of that.
-    max_iterations : L-BFGS steps at most.
     classes : all labels, where neither y nor the rules name them.
     verbose, n_jobs : as for `CRF`.
 
@@ -47,8 +46,6 @@ class GeneralizedExpectation(CriterionLearner):
         *,
         distance: DistanceName = "squared",
         strength: float = 1.0,
-        tolerance: float = 1e-3,
-        max_iterations: int = 200,
         classes: Sequence[str] | None = None,
         verbose: bool = False,
         n_jobs: int = -1,
@@ -57,8 +54,6 @@ class GeneralizedExpectation(CriterionLearner):
         self.rules = rules
         self.distance = distance
         self.strength = strength
-        self.tolerance = tolerance
-        self.max_iterations = max_iterations
         self.classes = classes
         self.verbose = verbose
         self.n_jobs = n_jobs
