@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from .annealing import TABLES as EXPECTED_TABLES
+from .annealing import TABLES as ANNEALING_TABLES
 from .citations import TABLES as CITATION_TABLES
 from .datasets import MissingData, require_files
+from .expectation import TABLES as EXPECTATION_TABLES
 from .report import Report
 from .setting import Setting
 
 # Modules with `files(setting)` and `run(setting, report)`.
-BENCHMARKS = ("startup", "citations", "annealing", "chunking")
-TABLES = (*CITATION_TABLES, *EXPECTED_TABLES)
+BENCHMARKS = ("startup", "citations", "annealing", "expectation", "chunking")
+TABLES = (*CITATION_TABLES, *ANNEALING_TABLES, *EXPECTATION_TABLES)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -28,7 +29,11 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("--peers", action="store_true", help="chunking: run sklearn-crfsuite as well")
     out.add_argument("--lbfgs", action="store_true", help="chunking: run sidelight's L-BFGS solver as well")
     out.add_argument(
-        "--tables", type=tables, default=(), metavar="T,T", help=f"citations, annealing: {', '.join(TABLES)}"
+        "--tables",
+        type=tables,
+        default=(),
+        metavar="T,T",
+        help=f"citations, annealing, expectation: {', '.join(TABLES)}",
     )
     out.add_argument("--figure", type=Path, metavar="FILE", help="citations: draw the curves that were measured")
     return out
