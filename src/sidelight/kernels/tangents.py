@@ -1,8 +1,7 @@
 """Directional derivatives of chain marginals: forward-backward in which every number carries its derivative.
 
 With scores θ + ε δ, log Z has the derivative E[δ·y] at ε = 0, and the expected parts μ the derivative Cov(y, δ·y). So
-the covariance of all parts with any one sum over parts costs about three passes, however many rules the sum is made
-of (Mann and McCallum 2008 take one for each; the algebra is the expectation semiring of Li and Eisner 2009).
+the covariance of all parts with any one sum over parts costs about two passes, however many rules the sum is made of (Mann and McCallum 2008 take one for each; the algebra is the expectation semiring of Li and Eisner 2009).
 
 States and arcs are those of `kernels.chain`; δ has pair types of its own, so a sequence may have its own direction.
 
