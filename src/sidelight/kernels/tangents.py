@@ -1,12 +1,13 @@
 """Directional derivatives of chain marginals: forward-backward in which every number carries its derivative.
 
 With scores θ + ε δ, log Z has the derivative E[δ·y] at ε = 0, and the expected parts μ the derivative Cov(y, δ·y). So
-the covariance of all parts with any one sum over parts costs about two passes, however many rules the sum is made of (Mann and McCallum 2008 take one for each; the algebra is the expectation semiring of Li and Eisner 2009).
+the covariance of all parts with any one sum over parts costs about two passes, however many rules the sum is made of.
+The algebra is the expectation semiring of Li and Eisner 2009.
 
 States and arcs are those of `kernels.chain`; δ has pair types of its own, so a sequence may have its own direction.
 
-Legend: e exponentials of unary scores, α forward, β backward, γ state marginals; d unary direction with that of start
-and end, D arc direction; a dot, as in α̇, marks a derivative.
+Legend: e exponentials of unary scores, α forward, β backward, γ state marginals; d direction of unary scores with that
+of start and end, turn that of arcs, by kinds of position; a dot, as in α̇, marks a derivative.
 """
 
 from typing import NamedTuple
