@@ -31,7 +31,7 @@ from sidelight import (
 from sidelight.inference.rows import Rows
 from sidelight.solvers.certificate import penalty
 from tests import learner_kit
-from tests.learners.samples import labelled
+from tests.learners.samples import FORMS, labelled
 from tests.learners.test_ccm import check_composite
 
 X, Y = labelled()
@@ -120,6 +120,13 @@ def test_strong_rules_are_met(distance):
         misses.append(np.abs(rows.excess(rows.tilt(pool, np.zeros(len(rows))).expected)).max())
     assert misses[0] > misses[1] > misses[2]
     assert misses[2] < 0.02
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_without_rules_any_form_of_input_will_do(form):
+    some = FORMS[form](X)
+    model = EntropyRegularization(BASE, strength=0.01).fit(some, HALF)
+    assert token_accuracy(Y, model.predict(some)) > 0.75
 
 
 def test_entropy_falls_with_strength():

@@ -127,14 +127,21 @@ class CriterionLearner(SequenceLearner):
             first = LogLoss(prepared.scorer, self._structure, prepared.encoded.sequences(0, known), labels)
         if full < len(some):
             pool = prepared.encoded.sequences(full, len(some))
-            rows = Rows.compile(list(self.rules or ()), some[full:], classes)
-            check_distance(self.distance, rows)
+            rows = self._rows(some[full:], pool, classes)
             left = encode_targets(told[full:], lengths[full:], classes)
             rest = UnlabelledLoss(
                 prepared.scorer, self._structure, pool, rows, self.distance, *weights,
                 left.allowed if known > full else None,
             )  # fmt: skip
         return model, Problem(first, rest, solver)
+
+    def _rows(self, X: Sequence[Any], encoded: Encoded, classes: list[str]) -> Rows:
+        """The rules on the unlabelled sequences; without rules these need not be tokens."""
+        if not self.rules:
+            return Rows.of((), encoded.offsets, len(classes))
+        rows = Rows.compile(list(self.rules), X, classes)
+        check_distance(self.distance, rows)
+        return rows
 
     def _solve(self, model: CRF, problem: Problem) -> Solution:
         """The optimum of the labelled sequences alone, then of everything."""
