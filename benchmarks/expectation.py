@@ -42,7 +42,7 @@ ACCURACY: dict[str, tuple[float | None, ...]] = {
 SECONDS = {"PR": 64.0, "GE": 125.0}
 FASTER = 10.0
 # Entropy of each unlabelled reference, alone and beside rules; what slack costs in PR.
-ALONE, BESIDE, SLACK = 1e-4, 1e-4, 100.0
+ALONE, BESIDE, SLACK = 1e-5, 1e-3, 100.0
 
 AROUND = [*(f"word[{k}].lower()" for k in (-2, -1, 1, 2)), "word[-2].shape()", "word[2].shape()"]
 _lower = word.lower()

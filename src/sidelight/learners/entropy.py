@@ -19,7 +19,7 @@ class EntropyRegularization(CriterionLearner):
     (Eq. 7 and 8 of Dhillon et al. 2012; for CRFs Jiao et al. 2006). Without rules it makes the model surer of whatever
     it believes already, so it is safe only where that is mostly right: with enough labelled sequences for the
     supervised CRF to be good, and a strength at which all entropy together weighs less than the labelled sequences'
-    likelihood. With a handful of them it gives most tokens one label, whatever the strength.
+    likelihood. With a handful of them it soon gives most tokens one label.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class EntropyRegularization(CriterionLearner):
         base: Any,
         rules: Sequence[Rule] = (),
         *,
-        strength: float = 1e-4,
+        strength: float = 1e-5,
         rule_strength: float = 1.0,
         distance: DistanceName = "squared",
         classes: Sequence[str] | None = None,
