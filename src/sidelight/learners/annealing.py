@@ -22,7 +22,8 @@ class DeterministicAnnealing(AlternatingLearner):
 
     Parameters
     ----------
-    start, rate, temperatures : the schedule.
+    start, rate, temperatures : the schedule. Above 1 the unlabelled sequences pull the model towards even
+        distributions, and few labelled ones may not hold it; start = 1 is the careful choice.
     iterations : rounds at each temperature.
     penalty : 1 / ε of Eq. 16 for every rule without its own, which is written rule.expected(penalty).
     unlabeled_weight : None makes both losses means, as in Eq. 3 and 10 (in units of the labelled ones' sum).
