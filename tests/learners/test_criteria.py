@@ -94,6 +94,7 @@ def test_the_objective_is_what_is_said():
     np.testing.assert_allclose(model.trace_[-1].objective, objective)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # begun at the optimum
 def test_without_criteria_it_is_the_crf():
     base = CRF(all_weights=True, solver="lbfgs", tolerance=1e-6)
     plain = clone(base).fit(X[:12], Y[:12])

@@ -17,7 +17,7 @@ class GeneralizedExpectation(CriterionLearner):
         maximise  log-likelihood - l2 ‖w‖² - strength * d(target, E_{p_w}[φ] on the unlabelled sequences)
 
     (section 4.2 of Ganchev et al. 2010, Eq. 5 of Dhillon et al. 2012). The gradient needs the covariance of the rules'
-    counts with all features; it is exact and costs about as much as four passes of forward-backward, however many rules
+    counts with all features; it is exact and costs about five passes of forward-backward in all, however many rules
     there are. Rules are those of `PosteriorRegularization`: label shares, shares of labels where a word stands, any
     counts, over the corpus or in each sequence.
 
