@@ -43,6 +43,8 @@ _HOME = {
     "PosteriorRegularization": "learners.posterior",
     "UnifiedEM": "learners.unified",
     "DeterministicAnnealing": "learners.annealing",
+    "GeneralizedExpectation": "learners.generalized",
+    "EntropyRegularization": "learners.entropy",
     **dict.fromkeys(
         (
             "count",
@@ -105,6 +107,8 @@ LEARNERS = (
     "PosteriorRegularization",
     "UnifiedEM",
     "DeterministicAnnealing",
+    "GeneralizedExpectation",
+    "EntropyRegularization",
     "ContrastiveEstimation",
     "MaxEnt",
     "DocumentJLIS",

@@ -30,6 +30,8 @@ class SemiName(StrEnum):
     pr = "pr"
     uem = "uem"
     daso = "daso"
+    ge = "ge"
+    er = "er"
 
 
 CLASSES = {
@@ -52,6 +54,8 @@ WRAPPERS = {
     "pr": "PosteriorRegularization",
     "uem": "UnifiedEM",
     "daso": "DeterministicAnnealing",
+    "ge": "GeneralizedExpectation",
+    "er": "EntropyRegularization",
 }
 
 # Options that are not called as the parameter they set, or that set several.

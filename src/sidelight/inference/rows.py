@@ -113,6 +113,11 @@ class Rows:
         return self._per_row(lambda s: s.bound)
 
     @cached_property
+    def target(self) -> Floats:
+        """What the count of every row should be: b, or the value of a share."""
+        return self._per_row(lambda s: s.target)
+
+    @cached_property
     def low(self) -> Floats:
         """Smallest price of every row: 0 where the row is an upper bound."""
         return self._per_row(lambda s: 0.0 if s.op == "<=" else -np.inf)
@@ -221,10 +226,8 @@ class Rows:
         if len(self.single.pair.row):
             kinds, _ = self._types(scores)
             table = _spread(self.single.pair, J, L * L)[kinds[:, 1]]
-            by_type = np.zeros((self.sequences, len(kinds), L * L))
-            for j in range(J):  # not einsum, whose rounding depends on where arrays lie in memory
-                by_type += own[:, j, None, None] * table[:, j]
-            pair = np.tile(pair, (self.sequences, 1, 1)) - by_type.reshape(-1, L, L)
+            by_type = np.tensordot(own, table, axes=(1, 1)).reshape(-1, L, L)
+            pair = np.tile(pair, (self.sequences, 1, 1)) - by_type
             types = (sequence * len(kinds) + types).astype(np.int32)
         return replace(scores, unary=unary, pair=pair, pair_type=types)
 

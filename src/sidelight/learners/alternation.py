@@ -21,13 +21,13 @@ from ..inference.projection import NormName, Projection, Slack, project, shifted
 from ..inference.rows import Rows
 from ..kernels.compiling import Flags, Floats
 from ..progress import progress
-from ..rules.automata import labels_named
+from ..rules.automata import about_the_corpus
 from ..rules.language import Rule
 from ..structures.chain import ChainParts
 from ..supervision import Signal, encode_targets, kind_of
 from .base import Explanation, SequenceLearner, require_number
 from .expected import Fitting, begin
-from .mixture import check_input, numbers_of, told_labels
+from .mixture import all_labels, check_input, numbers_of
 
 # Scores, temperature, prices to begin with, and the model's log-partitions.
 Projector = Callable[[ChainParts, float, Floats, Floats], Projection]
@@ -56,7 +56,7 @@ class ProjectionStep:
         return f"objective {self.objective:.6g}, gap {self.gap:.2g}, violation {self.violation:.4g}"
 
 
-class AlternatingLearner(SequenceLearner):
+class ProjectingLearner(SequenceLearner):
     """Base of the learners that alternate between projecting and fitting.
 
     A subclass gives the temperature of every round and may change how it projects.
@@ -100,7 +100,7 @@ class AlternatingLearner(SequenceLearner):
         check_input(self, X, y)
         known = [i for i, one in enumerate(y) if kind_of(one) is Signal.FULL]
         rest = [i for i, one in enumerate(y) if kind_of(one) is not Signal.FULL]
-        classes = self._all_labels(y)
+        classes = all_labels(self, y)
         pool = [X[i] for i in rest]
         weight = self.unlabeled_weight
         if weight is None:
@@ -140,14 +140,6 @@ class AlternatingLearner(SequenceLearner):
             require_number(self, "unlabeled_weight", 0)
         if self.decode not in ("model", "projected"):
             raise DataError(f"decode is 'model' or 'projected', got {self.decode!r}")
-
-    def _all_labels(self, y: Any) -> list[str]:
-        if self.classes is not None:
-            return list(self.classes)
-        labels = sorted({*told_labels(self.base, y), *labels_named(list(self.rules or ()))})
-        if not labels:
-            raise DataError("no label is known: give labelled sequences, or `classes`, or rules that name the labels")
-        return labels
 
     def _projector(self, pool: Sequence[Any], classes: Sequence[str]) -> tuple[Rows, Projector]:
         """The rules on the pool, and the E step under them."""
@@ -231,7 +223,7 @@ class AlternatingLearner(SequenceLearner):
         rules = list(self.rules)
         if len(self.units_):
             return Rows.compile(rules, X, self.classes_, self.units_)
-        return Rows.compile([r for r in rules if not getattr(r, "corpus", False)], X, self.classes_)
+        return Rows.compile([r for r in rules if not about_the_corpus(r)], X, self.classes_)
 
     def _projected_scores(self, scores: ChainParts, rows: Rows) -> ChainParts:
         start = np.zeros(len(rows))

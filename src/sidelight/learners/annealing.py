@@ -7,12 +7,12 @@ from ..inference.projection import NormName
 from ..rules.language import Rule
 from ..solvers.annealing import geometric
 from ..supervision import Signal, learns_from
-from .alternation import AlternatingLearner
+from .alternation import ProjectingLearner
 from .base import require_number
 
 
 @learns_from(Signal.FULL, Signal.PARTIAL, Signal.NOTHING)
-class DeterministicAnnealing(AlternatingLearner):
+class DeterministicAnnealing(ProjectingLearner):
     """Learning from rules while the entropy of the unlabelled sequences' outputs is lowered step by step.
 
         minimise  R(w) + mean_L loss + mean_U E_q loss - T mean_U H(q) + cost of slack      (Eq. 13, 16)

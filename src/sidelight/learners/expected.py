@@ -131,6 +131,7 @@ class Discriminative:
             raise NotSupported(
                 f"{type(base).__name__} of order {base.order} cannot learn from expected parts; use order 1"
             )
+        base._check_numbers()
         self.learner = clone(base).set_params(classes=list(classes))
         everything = [*X, *pool]
         targets = encode_targets([*y, *([None] * len(pool))], [len(x) for x in everything], classes)

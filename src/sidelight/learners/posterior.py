@@ -15,14 +15,14 @@ from ..progress import progress
 from ..rules.language import Rule
 from ..structures.chain import Chain, ChainParts
 from ..supervision import Signal, learns_from
-from .alternation import AlternatingLearner, ProjectionStep, Projector
+from .alternation import ProjectingLearner, ProjectionStep, Projector
 from .base import require_number
 from .expected import Fitting
 from .mixture import numbers_of
 
 
 @learns_from(Signal.FULL, Signal.PARTIAL, Signal.NOTHING)
-class PosteriorRegularization(AlternatingLearner):
+class PosteriorRegularization(ProjectingLearner):
     """Posterior regularization of a generative (HMM) or discriminative (CRF) model.
 
         maximise  L(w) - α min over q of [ KL(q ‖ p_w) + cost of slack ]      (Eq. 4, 5, 25 and 60)

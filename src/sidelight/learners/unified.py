@@ -17,12 +17,12 @@ from ..rules.language import Rule
 from ..solvers.annealing import geometric
 from ..structures.chain import ChainParts
 from ..supervision import Signal, learns_from
-from .alternation import AlternatingLearner, ProjectionStep, Projector
+from .alternation import ProjectingLearner, ProjectionStep, Projector
 from .expected import Fitting
 
 
 @learns_from(Signal.FULL, Signal.PARTIAL, Signal.NOTHING)
-class UnifiedEM(AlternatingLearner):
+class UnifiedEM(ProjectingLearner):
     """EM whose E step weighs the entropy of q by γ.
 
         maximise  L(w) - min over q of [ H(q, p_w) - γ H(q) + cost of slack ]      (Eq. 4.3 and 4.4)

@@ -33,7 +33,8 @@ class Change:
 def what_rules_changed(learner: Any, tokens: Any, labels: Sequence[str]) -> Change | None:
     """Compare a prediction with what the same model says without its rules; None if it has none."""
     uses = rules_of(learner)
-    if not uses or getattr(learner, "decode", "") == "model":
+    decoding = hasattr(learner, "penalties_") or getattr(learner, "decode", "model") != "model"
+    if not uses or not decoding:
         return None
     free = copy(learner)
     if hasattr(learner, "penalties_"):

@@ -211,7 +211,9 @@ class CountTable:
 def count_table(counted: Count, X: Sequence[Any], labels: Sequence[str], rule: Rule) -> CountTable:
     """What each (kind of position, label before, label) adds to a count."""
     tokens, L = int(sequence_offsets(X)[-1]), len(labels)
-    masks = [np.ones(tokens, bool) if t.where is None else _mask(t.where, X, rule) for t in counted.terms]
+    conditions = {id(t.where): t.where for t in counted.terms}  # those of a share are one
+    holds = {k: np.ones(tokens, bool) if w is None else _mask(w, X, rule) for k, w in conditions.items()}
+    masks = [holds[id(t.where)] for t in counted.terms]
     kinds, kind = distinct_rows(np.stack(masks, axis=1))
     amount, at_end = np.zeros((len(kinds), L + 1, L)), np.zeros(L)
     for number, term in enumerate(counted.terms):

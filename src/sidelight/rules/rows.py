@@ -20,7 +20,8 @@ class Statement:
     """One rule (or one label's share of it) on a batch: E[table·y] op bound, in each sequence or once if `corpus`.
 
     A statement about the corpus is divided by what it is an average over: a share by the tokens it speaks of, other
-    counts by the number of sequences, its `unit`. `penalty` weighs its slack.
+    counts by the number of sequences, its `unit`. `penalty` weighs its slack. `target` is what the count itself should
+    be: the bound, or the value of a share, whose table is less that value everywhere.
     """
 
     rule: Rule
@@ -31,6 +32,7 @@ class Statement:
     corpus: bool
     penalty: float
     unit: float = 1.0
+    target: float = 0.0
 
 
 def compile_statements(
@@ -65,7 +67,7 @@ def _statement(
     penalty = 1.0 if rule.reading is None or rule.reading.penalty is None else rule.reading.penalty
     table = count_table(single.count, X, labels, rule)
     if not single.corpus:
-        return Statement(rule, title, table, single.op, single.bound, False, penalty)
+        return Statement(rule, title, table, single.op, single.bound, False, penalty, target=single.bound)
     if units is not None:
         return _averaged(rule, title, single, table, penalty, next(units))
     spoken = int((np.abs(table.amount).sum(axis=(1, 2))[table.kind] > 0).sum()) if single.share else len(X)
@@ -76,7 +78,8 @@ def _statement(
 
 def _averaged(rule: Rule, title: str, single: Comparison, table: CountTable, penalty: float, unit: float) -> Statement:
     scaled = CountTable(table.kind, table.amount / unit, table.at_end / unit)
-    return Statement(rule, title, scaled, single.op, single.bound, True, penalty, unit)
+    target = -single.count.terms[-1].coefficient if single.share else single.bound
+    return Statement(rule, title, scaled, single.op, single.bound, True, penalty, unit, target)
 
 
 def forbids(statement: Statement) -> bool:
