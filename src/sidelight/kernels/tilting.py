@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .chain import RANGE, backward, forward, log_forward_backward
-from .compiling import Floats, Ints, Longs, inner, kernel
+from .compiling import Floats, Ints, Longs, inner, ordered, ordered_inner
 
 
 class Entries(NamedTuple):
@@ -206,7 +206,7 @@ def tilt(
     return log_partition
 
 
-@inner
+@ordered_inner
 def read_own(p: int, q: int, own: Own, count: int, space: Space, gamma: Floats, expected: Floats) -> None:
     """E of each own statement from the marginals of one sequence."""
     L = gamma.shape[1]
@@ -222,7 +222,7 @@ def read_own(p: int, q: int, own: Own, count: int, space: Space, gamma: Floats, 
             expected[own.pair.row[m]] += own.pair.value[m] * mass[own.pair.cell[m]]
 
 
-@inner
+@ordered_inner
 def own_value(own: Own, temperature: float, log_partition: float, price: Floats) -> float:
     """T log Z + b·λ + Σ curve λ² / 2, which the best prices make smallest."""
     value = temperature * log_partition
@@ -231,7 +231,7 @@ def own_value(own: Own, temperature: float, log_partition: float, price: Floats)
     return value
 
 
-@inner
+@ordered_inner
 def own_gradient(own: Own, expected: Floats, price: Floats, gradient: Floats) -> float:
     """Its gradient b - E + curve λ; returns the largest move that a step of one would make inside the range."""
     largest = 0.0
@@ -242,7 +242,7 @@ def own_gradient(own: Own, expected: Floats, price: Floats, gradient: Floats) ->
     return largest
 
 
-@kernel
+@ordered
 def tilted_marginals(
     lo: int,
     hi: int,
