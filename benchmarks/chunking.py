@@ -243,7 +243,7 @@ def measure_svm(task: Task, setting: Setting, report: Report) -> None:
     report.add("SSVM F1", "sidelight", fmean(scores), "%", deviation=pstdev(scores), at_least=asked)
     report.add("SSVM duality gap, at most", "sidelight", gap, "%", at_most=SVM_GAP)
     report.add("SSVM features and training", "sidelight", seconds, "s", at_most=SVM_SECONDS)
-    report.add("SSVM outputs in working sets", "sidelight", median(model._sets_.count for _, model in runs), "")
+    report.add("SSVM outputs in working sets", "sidelight", median(model.rows_ for _, model in runs), "")
     for system, (score, spent) in PUBLISHED_SVMS.items():
         report.add("SSVM F1", system, score, "%")
         report.add("SSVM features and training", system, spent, "s")

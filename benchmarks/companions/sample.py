@@ -81,7 +81,7 @@ class Comparison:
 
     def svm(self, sample: Sample, C: float) -> float:
         """Accuracy from the labelled sequences."""
-        model = StructuralSVM(self.features, C=C, tolerance=0.001, classes=self.classes, **self.options)
+        model = StructuralSVM(self.features, C=C, classes=self.classes, random_state=sample.seed, **self.options)
         return self.accuracy(model.fit(sample.X, sample.y))
 
     def jlis(self, sample: Sample, costs: Costs, bad: list[Any], **options: Any) -> float:

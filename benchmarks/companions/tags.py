@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from sidelight import word
+from sidelight import bias, word
 
 from ..datasets import Task, read_treebank
 from ..drawing import Panel
@@ -10,8 +10,9 @@ from ..report import Report
 from ..setting import Setting
 from .sample import COMPANIONS, SVM, Comparison, Costs, add, draw
 
-# Table 6.1.
+# Table 6.1, where every feature goes with every tag.
 FEATURES = [
+    bias,
     word,
     word[-1],
     *(word.suffix(length) for length in (1, 2, 3)),
@@ -21,19 +22,19 @@ FEATURES = [
     word.hasdigit(),
 ]
 # It has no features of the first and last tag, by which shuffled sentences are too easy to tell; the rounds stop early.
-OPTIONS = {"boundaries": False}
+OPTIONS = {"all_weights": True, "boundaries": False}
 ROUNDS = {"tolerance": 0.01, "change": 0.005}
 GOOD_SENTENCES, SHORTEST = 1000, 10
-# Labelled tokens -> costs; chosen by `search_costs` on the end of the training data.
+# Labelled tokens -> costs, chosen on the end of the training data at 200, 1,600, 6,400 and 25,600; see `search_costs`.
 COSTS = {
     200: Costs(1.0, 1.0, 0.1),
     400: Costs(1.0, 1.0, 0.1),
-    800: Costs(1.0, 1.0, 0.1),
-    1600: Costs(1.0, 1.0, 0.1),
-    3200: Costs(1.0, 1.0, 0.1),
-    6400: Costs(1.0, 1.0, 0.1),
-    12800: Costs(1.0, 1.0, 0.1),
-    25600: Costs(1.0, 1.0, 0.1),
+    800: Costs(0.1, 0.1, 0.1),
+    1600: Costs(0.1, 0.1, 0.1),
+    3200: Costs(0.1, 0.1, 0.1),
+    6400: Costs(1.0, 0.1, 0.1),
+    12800: Costs(0.1, 0.1, 0.1),
+    25600: Costs(0.1, 0.1, 0.1),
 }
 GRID, HELD_OUT = (0.1, 1.0, 10.0), 1500
 # Numbers given in the text; asked are so many points more than the SVM at the first size, and no more below elsewhere.

@@ -22,7 +22,7 @@ from .supervision import Signal, check_lengths, kind_of
 class TagDictionary:
     """labels: those of each word; open: those of words that are not in it; word: what of a token is looked up.
 
-    Without `open`, unknown words may have any label of the dictionary.
+    Without `open`, unknown words may have any label.
     """
 
     labels: Mapping[str, AbstractSet[str]]
@@ -33,8 +33,6 @@ class TagDictionary:
         for word, labels in [*self.labels.items(), *([("unknown words", self.open)] if self.open else [])]:
             if not isinstance(labels, AbstractSet) or not labels or not all(isinstance(label, str) for label in labels):
                 raise DataError(f"the labels of {word!r} must be a non-empty set of strings, got {labels!r}")
-        everything = frozenset(label for labels in self.labels.values() for label in labels)
-        object.__setattr__(self, "open", self.open or everything)
 
     @classmethod
     def of(
@@ -50,7 +48,7 @@ class TagDictionary:
         """The labels that words have in labelled sequences.
 
         Words seen fewer than `min_count` times are left out, and so are the labels that a word has in a smaller share
-        of its places than `min_share`: many of those are mistakes of the annotators.
+        of its places than `min_share`: many of those are mistakes of the annotators. Its most frequent labels stay.
         """
         if not 0 <= min_share <= 0.5:
             raise DataError(f"min_share lies between 0 and 0.5, got {min_share!r}")
@@ -63,15 +61,17 @@ class TagDictionary:
         for token, label in zip(tokens, chain.from_iterable(y), strict=True):
             found.setdefault(token, Counter())[label] += 1
         kept = {
-            token: frozenset(label for label, n in counts.items() if n >= min_share * counts.total())
+            token: frozenset(
+                label for label, n in counts.items() if n >= min_share * counts.total() or n == max(counts.values())
+            )
             for token, counts in found.items()
             if counts.total() >= min_count
         }
         return cls(kept, open or frozenset(label for counts in found.values() for label in counts), word)
 
-    def apply(self, X: Sequence[Any]) -> list[list[AbstractSet[str]]]:
-        """For every token the set of labels it may have: y for learners that take partial labels."""
+    def apply(self, X: Sequence[Any]) -> list[list[AbstractSet[str] | None]]:
+        """For every token the set of labels it may have, or None for any: y for learners that take partial labels."""
         if not len(X):
             return []
         tokens = iter(column_values(as_column(self.word, "word"), X))
-        return [[self.labels.get(next(tokens), self.open) for _ in x] for x in X]
+        return [[self.labels.get(next(tokens), self.open or None) for _ in x] for x in X]

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from sidelight import BAD, GOOD, JLIS, StructuralSVM, TagDictionary, count, load, starts_with
-from sidelight.errors import DataError
+from sidelight.errors import DataError, Infeasible, NotSupported
 from tests.learners.samples import labelled
 
 X, Y = labelled(seed=1, count=60, longest=8)
@@ -125,6 +126,37 @@ def test_costs_must_be_positive(name):
         JLIS(**{name: 0}).fit(*mixed(3))
 
 
+def test_small_costs_are_learned_from_too():
+    """An objective below one is solved to a share of itself, not of one."""
+    learner = JLIS(C1=1e-3, C2=1e-3).fit(*mixed(5))
+    assert learner.objective_ < 1
+    assert learner.trace_[-1].gap <= 0.01 * learner.objective_
+    assert np.count_nonzero(learner.weights_) > 0
+
+
+def test_an_input_without_output_is_named_by_its_place():
+    data, y = mixed(5)
+    data, y = [*data, ["7"]], [*y, BAD]
+    with pytest.raises(Infeasible, match=f"sequence {len(data) - 1}") as caught:
+        JLIS(rules=[count("A") >= 2]).fit(
+            [["Ann", "Bob", *x] for x in data[:-1]] + data[-1:],
+            [["A", "A", *known] if isinstance(known, list) else known for known in y],
+        )
+    assert caught.value.sequence == len(data) - 1
+
+
+def test_few_iterations_and_rounds():
+    """The objective never rises even where the convex problems are cut short, and stopping early is said."""
+    data, y = mixed(3)
+    for iterations in (1, 2):
+        with pytest.warns(ConvergenceWarning, match="JLIS stopped before its tolerance"):
+            learner = JLIS(C2=10.0, max_iterations=iterations, tolerance=1e-6, change=1e-6).fit(data, y)
+        values = [one.objective for one in learner.rounds_] + [learner.objective_]
+        assert (np.diff(values) <= 1e-9 * np.abs(values[1:])).all()
+    with pytest.warns(ConvergenceWarning, match="JLIS still changed by more than `change` after 1 rounds"):
+        assert not JLIS(max_rounds=1).fit(data, y).converged_
+
+
 def test_a_dictionary_limits_outputs():
     data, y = mixed(0)
     tags = TagDictionary({"Ann": {"A"}, "Bob": {"A"}, "run": {"T"}, "7": {"Y"}}, open={"A", "T", "Y"})
@@ -139,6 +171,28 @@ def test_a_dictionary_limits_outputs():
         JLIS(dictionary={"a": {"A"}}).fit(data, y)
 
 
+def test_contradictions_are_told():
+    data, y = mixed(3)
+    with pytest.warns(
+        UserWarning, match=r"3 of 3 labelled sequences contradict the rules or the dictionary, sequence 0"
+    ):
+        JLIS(rules=[starts_with("Y")]).fit(data, y)
+    with pytest.warns(UserWarning, match="labelled sequences contradict"):
+        JLIS(dictionary=TagDictionary({"Ann": {"Y"}})).fit(data, y)
+    with pytest.raises(DataError, match="names the label 'Z', which neither y nor the dictionary has"):
+        JLIS(rules=[starts_with("Z")]).fit(data, y)
+    with pytest.raises(DataError, match="rules is a list of rules"):
+        JLIS(rules=starts_with("A")).fit(data, y)
+
+
+def test_words_that_a_dictionary_lacks_may_have_any_label():
+    data, y = mixed(5)
+    learner = JLIS(dictionary=TagDictionary({"Ann": {"A"}})).fit(data, y)
+    assert {label for labels in learner.predict(data) for label in labels} == {"A", "T", "Y"}
+    assert learner.score(data, y) > 0.8
+
+
+@pytest.mark.filterwarnings("ignore:.*contradict")
 def test_rules_limit_outputs(tmp_path):
     data, y = mixed(10)
     rules = [count("Y") <= 1, starts_with("A")]
@@ -149,8 +203,30 @@ def test_rules_limit_outputs(tmp_path):
     assert any(labels.count("Y") > 1 for labels in free.predict(data))
     best = learner._structure.argmax(learner.scores(data)).scores / [len(x) for x in data] + learner.bias_
     assert (learner.decision_function(data) <= best + 1e-9).all()
+    assert learner.complete(data, [None] * len(data)) == predicted
+    for call in (learner.predict_kbest, learner.predict_marginals, learner.log_partition):
+        with pytest.raises(NotSupported, match=r"JLIS has no .* under rules; use CCM\.around"):
+            call(data)
+    with pytest.raises(NotSupported, match="give X as it is, not encoded"):
+        learner.predict(learner.encode(data))
     learner.save(tmp_path / "m")
     assert load(tmp_path / "m").predict(data) == predicted
+
+
+def test_ties_are_random_under_rules_that_fold():
+    data, y = mixed(0)
+    options = {"classes": ["A", "T", "Y"], "C2": 10.0}
+    vacuous = [starts_with("A", "T", "Y")]
+    objectives = [JLIS(rules=vacuous, random_state=seed, **options).fit(data, y).objective_ for seed in range(3)]
+    free = [JLIS(random_state=seed, **options).fit(data, y).objective_ for seed in range(3)]
+    np.testing.assert_allclose(objectives, free, rtol=0.02)
+    assert len(set(objectives)) == 3
+
+
+def test_decisions_about_encoded_input():
+    data, y = mixed(5)
+    learner = JLIS().fit(data, y)
+    np.testing.assert_allclose(learner.decision_function(learner.encode(data)), learner.decision_function(data))
 
 
 def test_files(tmp_path):

@@ -58,6 +58,11 @@ def test_warm_start_reaches_the_same_optimum_in_fewer_searches():
     assert len(warm.trace_) < searches
     with pytest.raises(DataError, match="a warm start needs the data of the last fit"):
         warm.fit(X[:20], Y[:20])
+    with pytest.raises(DataError, match="a warm start needs the data of the last fit"):
+        warm.fit(X[::-1], Y[::-1])
+    swapped = [[{"A": "T", "T": "A"}.get(label, label) for label in y] for y in Y]
+    with pytest.raises(DataError, match="a warm start needs the data of the last fit"):
+        warm.fit(X, swapped)
     other = [["Ann"] * len(x) for x in X]
     with pytest.raises(DataError, match="a warm start needs the data of the last fit"):
         warm.fit(other, Y)

@@ -232,8 +232,41 @@ def test_inference_that_is_not_exact_is_found_out():
         return Best(labels, Chain(1).score(scores, labels))
 
     demand = Labelled(batch_of(loss, lazy), loss.targets.labels, 1.0)
-    with pytest.raises(SidelightError, match=r"sequence \d+ with violation 0, but one found before has .* not exact"):
+    with pytest.raises(SidelightError, match=r"sequence \d+ with violation .*, but one found before has .* not exact"):
         solve([demand], loss.scorer.size, np.full(len(LENGTHS), 1.0), True)
+
+
+@pytest.mark.parametrize("iterations", [1, 2, 3, 4, 5])
+def test_the_last_step_is_about_the_weights_that_are_returned(iterations):
+    loss, _ = make(11, lengths=LENGTHS * 3, labels=3)
+    demand = Labelled(batch_of(loss), loss.targets.labels, 1.0)
+    cost = np.full(3 * len(LENGTHS), 1.0)
+    found, sets = solve([demand], loss.scorer.size, cost, True, max_iterations=iterations, tolerance=1e-9)
+    _, violation = demand.worst(found.weights, 0, len(demand))
+    np.testing.assert_allclose(found.last.objective, sets.primal(violation, found.weights))
+    assert not found.converged
+
+
+def test_known_violations_count_even_if_the_search_misses_them():
+    """Without the check, a search that is not exact cannot make the primal objective too low."""
+    loss, _ = make(9, lengths=LENGTHS, labels=2)
+    calls = []
+
+    def lazy(scores, first, last, seed=None):
+        calls.append(first)
+        if len(calls) <= len(LENGTHS):
+            return Chain(1).argmax(scores)
+        labels = loss.targets.labels[loss.encoded.offsets[first] : loss.encoded.offsets[last]]
+        return Best(labels, Chain(1).score(scores, labels))
+
+    demand = Labelled(batch_of(loss, lazy), loss.targets.labels, 1.0)
+    found, _ = solve([demand], loss.scorer.size, np.full(len(LENGTHS), 1.0), True, check=False, tolerance=1e-3)
+    assert found.last.objective >= found.last.dual
+
+
+def test_lengths_of_rows_do_not_cancel():
+    rows = Rows(np.array([0, 2, 2, 4]), np.arange(4, dtype=np.int32), np.array([1e8, 1e8, 0.1, 0.1], np.float32))
+    np.testing.assert_allclose(rows.norms(), [2e16, 0.0, 0.02], rtol=1e-6)
 
 
 def test_warm_starts_go_on_from_other_costs():

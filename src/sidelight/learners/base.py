@@ -21,7 +21,7 @@ from ..kernels.compiling import Floats, Ints, Longs
 from ..metrics import token_accuracy
 from ..structures.chain import Chain, ChainParts
 from ..structures.protocol import Parts, Structure
-from ..supervision import Signal, Targets, check_lengths, encode_targets, kind_of, label_set, require
+from ..supervision import Companion, Signal, Targets, check_lengths, encode_targets, kind_of, label_set, require
 
 
 def require_number(learner: Any, name: str, low: float, *, whole: bool = False, open_end: bool = False) -> None:
@@ -201,8 +201,8 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
         return self._structure.marginals(self.scores(X)).log_partition
 
     def score(self, X: Any, y: Any) -> float:
-        """Token accuracy; sequences that are not labelled (None) are left out."""
-        labelled = [i for i, known in enumerate(y) if known is not None]
+        """Token accuracy; sequences that are not labelled (None, GOOD, BAD) are left out."""
+        labelled = [i for i, known in enumerate(y) if known is not None and not isinstance(known, Companion)]
         if not labelled:
             raise DataError("no sequence is labelled, so there is nothing to score")
         if len(labelled) < len(y):

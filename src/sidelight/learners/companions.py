@@ -6,13 +6,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..errors import DataError
+from ..errors import DataError, Infeasible
 from ..features.encoded import Encoded, State
 from ..kernels.compiling import Floats, Ints
 from ..solvers import cutting_plane
 from ..solvers.alternate import Alternation
 from ..solvers.demands import Accepted, Argmax, Batch, Demand, Labelled, Rejected
 from ..solvers.working_sets import WorkingSets
+from ..structures.protocol import Best
 from ..supervision import BAD, GOOD, Companion, Signal, kind_of
 from .base import require_number
 from .margins import AlternatingLearner
@@ -89,12 +90,11 @@ class CompanionLearner(AlternatingLearner):
             "bad": [i for i, one in enumerate(known) if one is BAD],
         }
         sizes = self._sizes(X)
-        problems = [self._problem(X, prepared, parts, sizes, self._seed(number)) for number in range(self.restarts)]
-        return [self._run(problem, self._seed(number)) for number, problem in enumerate(problems)]
+        seeds = [self._seed(number) for number in range(self.restarts)]
+        return [self._run(self._problem(X, prepared, parts, sizes, seed), seed) for seed in seeds]
 
-    def _keep_best(self, runs: Sequence[Alternation]) -> None:
-        super()._keep_best(runs)
-        self.weights_, self.bias_ = self.weights_[:-1].copy(), float(self.weights_[-1])
+    def _take(self, weights: Floats) -> None:
+        self.weights_, self.bias_ = weights[:-1].copy(), float(weights[-1])
 
     def _check_companions(self, known: Sequence[Any], *, labels_known: bool) -> None:
         self._check_margins()
@@ -134,7 +134,9 @@ class CompanionLearner(AlternatingLearner):
         def batch(which: list[int]) -> Batch:
             some = X[which] if hasattr(X, "shape") else [X[i] for i in which]
             encoded: Encoded = prepared.encoded.take(np.array(which))
-            return Batch(prepared.scorer, self._structure, encoded, self._argmax(some, prepared.classes))
+            return Batch(
+                prepared.scorer, self._structure, encoded, numbered(self._argmax(some, prepared.classes), which)
+            )
 
         labelled = accepted = rejected = None
         if parts["labelled"]:
@@ -183,3 +185,17 @@ class CompanionLearner(AlternatingLearner):
     def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
         super()._restore(values, arrays)
         self.bias_ = values["bias"]
+
+
+def numbered(argmax: Argmax, numbers: Sequence[int]) -> Argmax:
+    """The same search, whose errors name inputs by their place in X; numbers: those places."""
+
+    def best(scores: Any, first: int, last: int, seed: int | None = None) -> Best:
+        try:
+            return argmax(scores, first, last, seed)
+        except Infeasible as error:
+            if error.sequence is None:
+                raise
+            raise error.numbered(numbers[first + error.sequence]) from None
+
+    return best

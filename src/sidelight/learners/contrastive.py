@@ -51,7 +51,8 @@ class ContrastiveEstimation(LinearLearner):
     restarts : fits from random weights.
     tolerance : ten iterations that lower the negated objective by less than a tenth of this share are the last.
     max_iterations : L-BFGS iterations of each fit.
-    min_count, order, boundaries, classes, verbose, n_jobs : as for `CRF`.
+    min_count : attributes seen less often are dropped; every neighbour counts.
+    order, boundaries, classes, verbose, n_jobs : as for `CRF`.
     random_state : of the weights to begin with and the shuffles.
 
     Attributes

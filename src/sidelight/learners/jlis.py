@@ -1,18 +1,25 @@
 """Joint learning with indirect supervision: labelled inputs, and inputs of which only a yes or no is known."""
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
+import numpy as np
+
 from ..dictionary import TagDictionary
-from ..errors import DataError
+from ..errors import DataError, NotSupported
+from ..features.encoded import Encoded
 from ..features.templates import sequence_offsets
-from ..inference.compiled import CompiledRules, penalties
+from ..inference.compiled import CompiledRules, WeighedRules
 from ..inference.constrained import best_outputs
+from ..kernels.compiling import Floats
 from ..rules.automata import labels_named
-from ..rules.language import Reading, Rule
+from ..rules.language import Rule
 from ..solvers.demands import Argmax
+from ..structures.chain import ChainParts
 from ..structures.protocol import Best
-from ..supervision import Signal, encode_targets, label_set, learns_from
+from ..supervision import Signal, encode_targets, kind_of, label_set, learns_from
+from .base import Explanation, Scored
 from .companions import CompanionLearner, Size
 from .linear import LinearLearner
 from .margins import Loss
@@ -37,7 +44,8 @@ class JLIS(CompanionLearner, LinearLearner):
     C1, C2 : what missed margins of labelled and of GOOD / BAD inputs cost.
     size : κ, by which the features of GOOD and BAD inputs are divided: "length", a function of x, or None for 1.
     bias : value of the constant feature of GOOD and BAD inputs; 0 leaves it out.
-    rules : what outputs are possible: every rule is hard, in training, `predict` and `decision_function`.
+    rules : what outputs are possible: every rule is hard, in training, `predict` and `decision_function`. Rules that do
+        not fold into the scores, such as `once_each()`, make every search of training slow.
     dictionary : a `TagDictionary`, used in the same places; token by token it says which labels are possible.
     loss, epsilon, max_iterations, check_inference : as for `StructuralSVM`.
     tolerance : gap of the convex problem of each round, as a share of its objective.
@@ -65,7 +73,7 @@ class JLIS(CompanionLearner, LinearLearner):
         dictionary: TagDictionary | None = None,
         loss: Loss = "squared_hinge",
         tolerance: float = 0.002,
-        change: float = 1e-3,
+        change: float = 1e-4,
         epsilon: float = 0.01,
         max_rounds: int = 50,
         max_iterations: int = 200,
@@ -111,8 +119,11 @@ class JLIS(CompanionLearner, LinearLearner):
         check_input(self, X, y)
         if not (self.dictionary is None or isinstance(self.dictionary, TagDictionary)):
             raise DataError(f"dictionary must be a TagDictionary or None, got {type(self.dictionary).__name__}")
+        if isinstance(self.rules, Rule):
+            raise DataError("rules is a list of rules; write [...] around one")
         self._check_companions(y, labels_known=bool(self.classes or self.dictionary))
         prepared = self._prepare(X, y, self._all_labels(y))
+        self._compare_labels(X, y, prepared.classes)
         runs = self._runs(X, y, prepared)
         self._adopt(prepared)
         self._keep_best(runs)
@@ -123,29 +134,121 @@ class JLIS(CompanionLearner, LinearLearner):
         if self.classes is not None:
             return list(self.classes)
         listed = set() if self.dictionary is None else {*self.dictionary.open}.union(*self.dictionary.labels.values())
-        return sorted({*label_set(y), *labels_named(list(self.rules or ())), *listed})
+        known = {*label_set(y), *listed}
+        for rule in self._rules_given():
+            unknown = sorted(labels_named([rule]) - known)
+            if unknown:
+                raise DataError(
+                    f"the rule {rule.title!r} names the label {unknown[0]!r}, which neither y nor the dictionary has; "
+                    "if it is right, name all labels in classes"
+                )
+        return sorted(known)
+
+    def _compare_labels(self, X: Any, y: Any, classes: Sequence[str]) -> None:
+        """Warn where labelled sequences contradict the rules or the dictionary: such outputs become impossible."""
+        labelled = [i for i, known in enumerate(y) if kind_of(known) is Signal.FULL]
+        some, gold = [X[i] for i in labelled], [y[i] for i in labelled]
+        bad: set[int] = set()
+        if labelled and self.dictionary is not None:
+            for i, known, tags in zip(labelled, gold, self.dictionary.apply(some), strict=True):
+                if any(
+                    allowed is not None and label not in allowed for label, allowed in zip(known, tags, strict=True)
+                ):
+                    bad.add(i)
+        if labelled and self._rules_given():
+            codes = encode_targets(gold, [len(x) for x in some], classes).labels
+            violated = CompiledRules.compile(self._rules_given(), some, classes).violations(codes).sum(axis=1)
+            bad |= {labelled[n] for n in np.flatnonzero(violated)}
+        if bad:
+            warnings.warn(
+                f"{len(bad)} of {len(labelled)} labelled sequences contradict the rules or the dictionary, sequence "
+                f"{min(bad)} for one; outputs like theirs will never be predicted",
+                UserWarning,
+                stacklevel=3,
+            )
 
     def _argmax(self, X: Any, classes: Sequence[str]) -> Argmax:
         structure, allowed, compiled = self._structure, None, None
         if self.dictionary is not None:
             known, lengths = self.dictionary.apply(X), [len(x) for x in X]
             allowed, edges = encode_targets(known, lengths, classes).choices(len(classes)), sequence_offsets(X)
-        rules = list(self.rules or ())
-        if rules:
-            hard = penalties([rule.hard() for rule in rules], Reading("hard"), None)
-            compiled = CompiledRules.compile(rules, X, classes)
+        if self._rules_given():
+            limits = self._limits(X, classes)
+            compiled, hard = limits.compiled, np.full(len(limits.compiled.rules), np.inf)
 
         def best(scores: Any, first: int, last: int, seed: int | None = None) -> Best:
             if allowed is not None:
                 scores = scores.restrict(allowed[edges[first] : edges[last]])
             if compiled is None:
                 return structure.argmax(scores, seed=seed)
-            found = best_outputs(structure, scores, compiled.sequences(first, last).weigh(hard))
-            return Best(found.labels[0], found.scores[:, 0], bool(found.exact.all()))
+            limits = compiled.sequences(first, last).weigh(hard)
+            folded, rest = limits.fold(scores)
+            if not rest.compiled.automata:
+                return structure.argmax(folded, seed=seed)
+            found = best_outputs(structure, scores, limits)
+            return Best(found.labels[0], found.scores[:, 0])
 
         return best
+
+    def _rules_given(self) -> list[Rule]:
+        return list(self.rules or ())
+
+    def scores(self, X: Any) -> ChainParts:
+        """Scores of every part, with -inf on the labels that the dictionary excludes."""
+        if isinstance(X, Encoded) and (self.dictionary is not None or self._rules_given()):
+            raise NotSupported("rules and dictionaries read the tokens themselves; give X as it is, not encoded")
+        scores: ChainParts = super().scores(X)
+        if self.dictionary is None or not len(X):
+            return scores
+        known = encode_targets(self.dictionary.apply(X), [len(x) for x in X], self.classes_)
+        return scores.restrict(known.choices(len(self.classes_)))
 
     def predict(self, X: Any) -> list[list[str]]:
         """The best label sequence of each input that the rules and the dictionary allow."""
         scores = self.scores(X)
-        return self._split(self._argmax(X, self.classes_)(scores, 0, len(scores)).labels, scores)
+        return self._split(self._best(X, scores).labels, scores)
+
+    def complete(self, X: Any, y: Any) -> list[list[str]]:
+        """The best label sequence of each input that agrees with y and that the rules and the dictionary allow."""
+        scores = self.scores(X)
+        return self._split(self._best(X, self._agreeing(scores, y)).labels, scores)
+
+    def _best(self, X: Any, scores: ChainParts) -> Best:
+        if not self._rules_given() or not len(scores):
+            return self._structure.argmax(scores)
+        found = best_outputs(self._structure, scores, self._limits(X, self.classes_))
+        return Best(found.labels[0], found.scores[:, 0])
+
+    def _limits(self, X: Any, classes: Sequence[str]) -> WeighedRules:
+        rules = [rule.hard() for rule in self._rules_given()]
+        return CompiledRules.compile(rules, X, classes).weigh(np.full(len(rules), np.inf))
+
+    def decision_function(self, X: Any) -> Floats:
+        """max_y w·F_B(x, y) of each input, over the outputs that are possible: above zero, it looks GOOD."""
+        scores = self.scores(X)
+        sizes = np.diff(scores.offsets) if self.size == "length" else self._sizes(X)
+        return self._best(X, scores).scores / sizes + self.bias * self.bias_
+
+    def predict_kbest(self, X: Any, k: int = 5) -> list[list[Scored]]:
+        """For each input its k best label sequences that are possible, with their scores."""
+        self._require_free("predict_kbest")
+        return super().predict_kbest(X, k)
+
+    def predict_marginals(self, X: Any) -> list[Floats]:
+        """Softmax of the scores, which are not calibrated; not offered under rules."""
+        self._require_free("predict_marginals")
+        return super().predict_marginals(X)
+
+    def log_partition(self, X: Any) -> Floats:
+        """log Σ exp(score) over all label sequences; not offered under rules."""
+        self._require_free("log_partition")
+        return super().log_partition(X)
+
+    def explain(self, x: Any, position: int, *, top: int = 10) -> Explanation:
+        """What speaks for a token's label; not offered under rules."""
+        self._require_free("explain")
+        return super().explain(x, position, top=top)
+
+    def _require_free(self, name: str) -> None:
+        if self._rules_given():
+            raise NotSupported(f"JLIS has no {name} under rules; use CCM.around(model, rules) for what it offers")

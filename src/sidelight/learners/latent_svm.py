@@ -44,7 +44,7 @@ class LatentStructuralSVM(AlternatingLearner, LinearLearner):
         minimise  ‖w‖² / 2 + C Σ_i ℓ(max_y [Δ(y, y_i) + w·F(x_i, y)] - max_{y agrees with y_i} w·F(x_i, y))
 
     (Eq. 2.18 of Chang 2011; Yu and Joachims 2009). Δ counts labels that contradict what is known. The problem is not
-    convex; the objective never rises from round to round.
+    convex; the objective never rises from round to round. `CRF` takes partial labels too, and is quicker.
 
     Parameters
     ----------
@@ -64,8 +64,8 @@ class LatentStructuralSVM(AlternatingLearner, LinearLearner):
         *,
         C: float = 0.1,
         loss: Loss = "squared_hinge",
-        tolerance: float = 0.002,
-        change: float = 1e-3,
+        tolerance: float = 0.01,
+        change: float = 1e-4,
         epsilon: float = 0.01,
         max_rounds: int = 50,
         max_iterations: int = 200,

@@ -1,7 +1,10 @@
 """What the large-margin learners share."""
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, Literal
+
+from sklearn.exceptions import ConvergenceWarning
 
 from ..errors import DataError
 from ..features.encoded import State
@@ -88,15 +91,25 @@ class AlternatingLearner(MarginLearner):
                 on_round=on_round,
             )
 
+    def _take(self, weights: Floats) -> None:
+        self.weights_ = weights
+
     def _keep_best(self, runs: Sequence[Alternation]) -> None:
         """Take over the run with the lowest objective."""
         best = min(runs, key=lambda run: run.objective)
-        self.weights_ = best.weights
+        self._take(best.weights)
         self.objective_, self.rounds_ = best.objective, best.rounds
         self.converged_ = best.converged and best.last.converged
         self.restarts_ = tuple(run.objective for run in runs)
         self.trace_ = best.last.steps
-        warn_unconverged(type(self).__name__, best.last, "raise max_iterations, or lower the costs", level=5)
+        warn_unconverged(type(self).__name__, best.last, "raise max_iterations, or lower the costs", level=4)
+        if not best.converged:
+            warnings.warn(
+                f"{type(self).__name__} still changed by more than `change` after {len(best.rounds)} rounds; "
+                "raise max_rounds or change",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     def _state(self) -> State:
         values, arrays = super()._state()

@@ -1,6 +1,7 @@
 """The structural support vector machine on label chains."""
 
 from collections.abc import Callable, Sequence
+from hashlib import blake2b
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -42,7 +43,7 @@ class StructuralSVM(MarginLearner, LinearLearner):
     Attributes
     ----------
     classes_ : labels; weights_ : weights; converged_ : whether it reached the tolerance; trace_ : its steps, each with
-    the dual objective, and the primal one and the gap where they were worked out.
+    the dual objective, and the primal one and the gap where they were worked out; rows_ : outputs in the working sets.
 
     `predict_marginals` gives the softmax of the scores, which are not calibrated.
     """
@@ -96,7 +97,9 @@ class StructuralSVM(MarginLearner, LinearLearner):
         with progress("StructuralSVM", None, self.verbose) as tell:
             solution = self._solve(prepared, sets, lambda step: tell(step.iteration, str(step)))
         self._adopt(prepared)
-        self._sets_ = sets
+        self._sets_ = sets if self.warm_start else None
+        self.rows_ = sets.count
+        self._data_ = _fingerprint(prepared) if self.warm_start else ""
         self.weights_, self.trace_, self.converged_ = solution.weights, solution.steps, solution.converged
         warn_unconverged("StructuralSVM", solution, "raise max_iterations, or lower C")
         return self
@@ -112,8 +115,11 @@ class StructuralSVM(MarginLearner, LinearLearner):
     def _first_sets(self, prepared: Prepared) -> WorkingSets:
         cost, size = np.full(len(prepared.encoded), float(self.C)), prepared.scorer.size
         squared, frank_wolfe = self.loss == "squared_hinge", self.solver == "bcfw"
-        if self.warm_start and hasattr(self, "_sets_"):
-            return self._sets_.recast(size, cost, squared=squared, frank_wolfe=frank_wolfe)
+        known: WorkingSets | None = getattr(self, "_sets_", None)
+        if self.warm_start and known is not None:
+            if _fingerprint(prepared) != self._data_:
+                raise DataError("a warm start needs the data of the last fit: the same X, y and features")
+            return known.recast(size, cost, squared=squared, frank_wolfe=frank_wolfe)
         return WorkingSets(size, cost, squared=squared, frank_wolfe=frank_wolfe)
 
     def _solve(self, prepared: Prepared, sets: WorkingSets, on_step: Callable[[Step], None]) -> Solution:
@@ -131,3 +137,12 @@ class StructuralSVM(MarginLearner, LinearLearner):
             return subgradient.minimize(*data, C=self.C, squared=squared, n_jobs=self.n_jobs, **common)
         demand = Labelled(self._batch(prepared), prepared.targets.labels, self.C)
         return cutting_plane.minimize([demand], sets, epsilon=self.epsilon, check=self.check_inference, **common)
+
+
+def _fingerprint(prepared: Prepared) -> str:
+    """The same for two fits if they have the same sequences, labels and weights."""
+    encoded, digest = prepared.encoded, blake2b(repr(prepared.classes).encode())
+    arrays = [encoded.offsets, encoded.indptr, encoded.indices, encoded.values, prepared.targets.labels]
+    for array in (*arrays, *prepared.scorer.arrays().values()):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()

@@ -10,7 +10,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from ..data import generate_references
+from ..data.references import FIELDS, generate_references
 from ..inference.checking import check
 from ..learners.ccm import CCM
 from ..learners.codl import Codl
@@ -139,12 +139,12 @@ def _compare_learners(data: _References, labeled: Sequence[int]) -> tuple[list[R
 
 def _add_to_hmm(data: _References, labeled: Sequence[int]) -> tuple[list[Addition], dict[tuple[str, int], _Outputs]]:
     """An HMM by itself, with rules, with unlabelled references and with both; also what each predicts."""
-    rules = list(REFERENCE_RULES)
+    rules, hmm = list(REFERENCE_RULES), HMM(classes=sorted(FIELDS))
     learners: dict[str, Any] = {
-        "nothing": HMM(),
-        "rules": CCM(HMM(), rules),
-        "unlabelled references": Codl(HMM()),
-        "both": Codl(HMM(), rules),
+        "nothing": hmm,
+        "rules": CCM(hmm, rules),
+        "unlabelled references": Codl(hmm),
+        "both": Codl(hmm, rules),
     }
     additions, said = [], {}
     for added, learner in learners.items():

@@ -35,9 +35,9 @@ class Rows:
 
     def norms(self) -> Floats:
         """Squared lengths."""
-        squares = np.concatenate(([0.0], np.cumsum(self.values.astype(np.float64) ** 2)))
-        norms: Floats = squares[self.pointer[1:]] - squares[self.pointer[:-1]]
-        return np.maximum(norms, 0.0)
+        count = len(self.pointer) - 1
+        owner = np.repeat(np.arange(count), np.diff(self.pointer))
+        return np.bincount(owner, weights=self.values.astype(np.float64) ** 2, minlength=count).astype(np.float64)
 
 
 class Weights(Protocol[P_out]):

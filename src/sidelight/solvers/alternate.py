@@ -94,11 +94,11 @@ def minimize(
             )
             if last.last.objective <= value:
                 break
-            closeness *= _CLOSER
+            closeness = _CLOSER * min(closeness, last.last.relative_gap)
         rounds.append(Round(number, value, min(last.last.objective, value)))
         on_round(rounds[-1])
         if last.last.objective > value:
-            converged = True  # nothing better near here, as far as the convex solver can tell
+            converged = value - last.last.dual <= tolerance * value
             break
         w = last.weights
         demands = problem.fix(w, number)

@@ -12,6 +12,8 @@ from ..kernels.compiling import Floats
 
 # Where there is no dual bound, progress is measured over so many steps.
 _PERIOD = 10
+# An objective below this is zero.
+_NOTHING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,8 @@ class Step:
 
     @property
     def relative_gap(self) -> float:
-        """The gap as a share of the objective (of one, where that is smaller)."""
-        return self.gap / max(self.objective, 1.0)
+        """The gap as a share of the objective."""
+        return self.gap / max(abs(self.objective), _NOTHING)
 
     def as_list(self) -> list[float | None]:
         """For a model file; None stands for nan."""

@@ -18,6 +18,8 @@ from ..scorers.protocol import Rows
 
 # Rows at zero are dropped after so many clean-ups in a row.
 _PATIENCE = 3
+# Below this share of C_g a dual variable counts as zero there.
+_UNUSED = 1e-12
 # Clean-ups copy all rows, so they wait for this share of them.
 _WASTE = 0.2
 
@@ -81,7 +83,7 @@ class WorkingSets:
         """Give groups of one row another one, which keeps the dual variable of the old."""
         old = np.isin(self._group[: self.count], group)
         kept = np.zeros(len(self.total))
-        kept[self._group[: self.count][old]] = self._alpha[: self.count][old]
+        np.add.at(kept, self._group[: self.count][old], self._alpha[: self.count][old])
         self._keep(~old)
         self.add(group, margin, rows)
         self._alpha[self.count - len(group) : self.count] = kept[group]
@@ -144,7 +146,8 @@ class WorkingSets:
     def clean(self) -> None:
         """Drop rows whose dual variable was zero at several clean-ups in a row."""
         idle = self._idle[: self.count]
-        idle[:] = np.where(self._alpha[: self.count] == 0.0, idle + 1, 0)
+        unused = self._alpha[: self.count] <= _UNUSED * self.cost[self._group[: self.count]]
+        idle[:] = np.where(unused, idle + 1, 0)
         if (idle >= _PATIENCE).sum() > _WASTE * self.count:
             self._keep(idle < _PATIENCE)
 
