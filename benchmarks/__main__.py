@@ -7,14 +7,14 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
-from . import citations, companions
+from . import annealing, citations, companions, expectation
 from .datasets import MissingData, require_files
 from .report import Report
 from .setting import TOKENS, Setting
 
 # Modules with `files(setting)` and `run(setting, report)`.
-BENCHMARKS = ("startup", "citations", "chunking", "letters", "companions", "tagging")
-TABLES = (*citations.TABLES, *companions.TABLES)
+BENCHMARKS = ("startup", "citations", "annealing", "expectation", "chunking", "letters", "companions", "tagging")
+TABLES = (*citations.TABLES, *annealing.TABLES, *expectation.TABLES, *companions.TABLES)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -28,7 +28,8 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("--peers", action="store_true", help="chunking: run sklearn-crfsuite as well")
     out.add_argument("--lbfgs", action="store_true", help="chunking: run sidelight's L-BFGS solver as well")
     out.add_argument("--solvers", action="store_true", help="chunking: run all solvers of structural SVMs")
-    named = f"citations: {', '.join(citations.TABLES)}; companions: {', '.join(companions.TABLES)}"
+    several = {"citations": citations, "annealing": annealing, "expectation": expectation, "companions": companions}
+    named = "; ".join(f"{name}: {', '.join(module.TABLES)}" for name, module in several.items())
     out.add_argument("--tables", type=tables, default=(), metavar="T,T", help=named)
     out.add_argument("--tokens", type=int, default=TOKENS, metavar="N", help=f"tagging: default {TOKENS}")
     drawn = "citations, companions: draw the curves that were measured; with several NAMEs each adds its own to FILE's"

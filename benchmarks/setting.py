@@ -15,8 +15,8 @@ class Setting:
     """data: folder of data sets; seeds: of subsets and learners; peers, lbfgs, solvers: whether to run the
     slow extras.
 
-    tables: which tables of citations and companions, all if none is named; figure: where to draw their curves; tokens:
-    how much text tagging learns from.
+    tables: which tables of the benchmarks that have several, all if none is named; figure: where citations and
+    companions draw their curves; tokens: how much text tagging learns from.
     """
 
     data: Path

@@ -40,6 +40,11 @@ _HOME = {
     "ContrastiveEstimation": "learners.contrastive",
     "EM": "learners.em",
     "SelfTraining": "learners.self_training",
+    "PosteriorRegularization": "learners.posterior",
+    "UnifiedEM": "learners.unified",
+    "DeterministicAnnealing": "learners.annealing",
+    "GeneralizedExpectation": "learners.generalized",
+    "EntropyRegularization": "learners.entropy",
     **dict.fromkeys(
         (
             "count",
@@ -99,6 +104,11 @@ LEARNERS = (
     "Codl",
     "EM",
     "SelfTraining",
+    "PosteriorRegularization",
+    "UnifiedEM",
+    "DeterministicAnnealing",
+    "GeneralizedExpectation",
+    "EntropyRegularization",
     "ContrastiveEstimation",
     "MaxEnt",
     "DocumentJLIS",

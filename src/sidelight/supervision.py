@@ -40,14 +40,18 @@ class Signal(Enum):
     COMPANION = "GOOD / BAD"
 
 
+# Learners of rules about expectations.
+_EXPECTING = (
+    "PosteriorRegularization", "UnifiedEM", "DeterministicAnnealing", "GeneralizedExpectation", "EntropyRegularization",
+)  # fmt: skip
 # Which learners can use which signal, whether imported or not; a test holds it to the learners' own `signals`.
 USERS: dict[Signal, tuple[str, ...]] = {
     Signal.FULL: (
         "HMM", "CRF", "StructuredPerceptron", "Mira", "StructuralSVM", "LatentStructuralSVM", "JLIS", "SemiCRF",
-        "CCM", "Codl", "EM", "SelfTraining", "ContrastiveEstimation", "MaxEnt", "DocumentJLIS",
+        "CCM", "Codl", "EM", "SelfTraining", *_EXPECTING, "ContrastiveEstimation", "MaxEnt", "DocumentJLIS",
     ),
-    Signal.PARTIAL: ("CRF", "LatentStructuralSVM", "CCM", "EM", "ContrastiveEstimation", "MaxEnt"),
-    Signal.NOTHING: ("Codl", "EM", "SelfTraining", "ContrastiveEstimation"),
+    Signal.PARTIAL: ("CRF", "LatentStructuralSVM", "CCM", "EM", *_EXPECTING, "ContrastiveEstimation", "MaxEnt"),
+    Signal.NOTHING: ("Codl", "EM", "SelfTraining", *_EXPECTING, "ContrastiveEstimation"),
     Signal.COMPANION: ("JLIS", "DocumentJLIS"),
 }  # fmt: skip
 

@@ -55,3 +55,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory, run: Run) -> Path:
     (folder / "new.txt").write_text("J. Moore. On planar graphs. Logic Letters, 6(5): 717-727, 1989.\nA B C.\n")
     assert run("train", folder / "train.tsv", "-o", folder / "crf.model", "-q").code == 0
     return folder
+
+
+@pytest.fixture(scope="session")
+def more(folder: Path) -> Path:
+    """The dev references, one token a line, without labels."""
+    lines = (folder / "dev.tsv").read_text().splitlines()
+    path = folder / "more.txt"
+    path.write_text("\n".join(line.split("\t")[0] for line in lines) + "\n")
+    return path

@@ -36,15 +36,6 @@ def rules(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def more(folder: Path) -> Path:
-    """The dev references, one token a line, without labels."""
-    lines = (folder / "dev.tsv").read_text().splitlines()
-    path = folder / "more.txt"
-    path.write_text("\n".join(line.split("\t")[0] for line in lines) + "\n")
-    return path
-
-
-@pytest.fixture(scope="session")
 def ruled(run: Run, folder: Path, rules: Path) -> Path:
     model = folder / "ccm.model"
     assert run("train", folder / "train.tsv", "-o", model, "-l", "hmm", "--rules", rules, "-q").code == 0

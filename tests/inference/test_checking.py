@@ -6,13 +6,16 @@ import pytest
 from sidelight import (
     GOOD,
     DataError,
+    NotSupported,
     changes_only_after,
     check,
     count,
+    each,
     ends_with,
     generate_references,
     once_each,
     punctuation,
+    runs,
     share,
     transitions,
     word,
@@ -100,3 +103,13 @@ def test_clean_references_obey_their_rules():
     once, after, _ = check(rules, *generate_references(200, seed=3, noise=1))
     assert min(once.violations, after.violations) > 10
     assert 0 < once.share <= 1
+
+
+def test_rules_about_the_corpus_add_up_over_labels():
+    X, y = [["a", "b", "a"], ["b"]], [["A", "B", "A"], ["B"]]
+    rules = [(runs(name) <= 0.5).over_corpus() for name in (each, "A", "B")]
+    found = [one.violations for one in check(rules, X, y)]
+    assert found == [2.0, 1.0, 1.0]
+    assert check([share(each("A", "B")) == 0.25], X, y)[0].violations == 2.0
+    with pytest.raises(NotSupported, match="cannot hold for some label only"):
+        check([(~(runs(each) <= 1)).over_corpus()], X, y)

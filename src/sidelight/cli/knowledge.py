@@ -55,7 +55,7 @@ class Knowledge:
             able = ", ".join(name for name in CLASSES if name not in NOT_BASES)
             message = f"rules and unlabelled data do not go with the learner {base}, but with {able}"
             raise typer.BadParameter(message, param_hint="--learner")
-        if self.rules and self.wrapper not in ("ccm", "codl"):
+        if self.rules and self.wrapper in ("em", "self-training"):
             raise typer.BadParameter(f"{self.wrapper} has no use for rules; codl has", param_hint="--semi")
         for flag, value, needs, there in (
             ("--reading", self.reading, "--rules", self.rules),

@@ -26,4 +26,6 @@ def load_model(path: str, jobs: int | None = None, *, rules: bool = True) -> Any
             model.encoder_.n_jobs = threads
     if not rules and hasattr(learner, "penalties_"):
         learner.penalties_ = np.zeros_like(learner.penalties_)
+    if not rules and hasattr(learner, "prices_"):
+        learner.set_params(decode="model")
     return learner

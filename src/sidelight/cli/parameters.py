@@ -27,6 +27,11 @@ class SemiName(StrEnum):
     codl = "codl"
     em = "em"
     self_training = "self-training"
+    pr = "pr"
+    uem = "uem"
+    daso = "daso"
+    ge = "ge"
+    er = "er"
 
 
 CLASSES = {
@@ -41,7 +46,17 @@ CLASSES = {
 }
 # Learners that others cannot go around: they do not learn from full labels alone.
 NOT_BASES = ("contrastive",)
-WRAPPERS = {"ccm": "CCM", "codl": "Codl", "em": "EM", "self-training": "SelfTraining"}
+WRAPPERS = {
+    "ccm": "CCM",
+    "codl": "Codl",
+    "em": "EM",
+    "self-training": "SelfTraining",
+    "pr": "PosteriorRegularization",
+    "uem": "UnifiedEM",
+    "daso": "DeterministicAnnealing",
+    "ge": "GeneralizedExpectation",
+    "er": "EntropyRegularization",
+}
 
 # Options that are not called as the parameter they set, or that set several.
 _PARAMETERS = {

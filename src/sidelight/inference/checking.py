@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError
+from ..errors import DataError, NotSupported
 from ..features.templates import sequence_offsets
-from ..rules.automata import count_table, labels_named
+from ..rules.automata import count_table, expand, labels_named
 from ..rules.language import Comparison, Rule
 from ..supervision import Signal, check_lengths, encode_targets, kind_of, label_set
 from .compiled import CompiledRules
@@ -18,7 +18,8 @@ from .compiled import CompiledRules
 class RuleCheck:
     """Violations of one rule: their sum, the sequences with any, and the worst of these (number, degree).
 
-    For a rule about the corpus, `violations` is by how much the count over the corpus misses its bound.
+    For a rule about the corpus, `violations` is by how much the count over the corpus misses its bound (that of an
+    average times the number of sequences).
     """
 
     rule: Rule
@@ -57,10 +58,17 @@ def check(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any], *, examples
 
 
 def _corpus_miss(rule: Comparison, X: Sequence[Any], labels: Any, names: Sequence[str]) -> float:
-    table = count_table(rule.count, X, names, rule)
+    """Over all labels that `each` stands for."""
+    return sum(_miss_of(rule, single, X, labels, names) for _, single in expand(rule, names, rule.title))
+
+
+def _miss_of(rule: Rule, single: Rule, X: Sequence[Any], labels: Any, names: Sequence[str]) -> float:
+    if not isinstance(single, Comparison):
+        raise NotSupported(f"rule {rule.title!r} is about the corpus and cannot hold for some label only")
+    table = count_table(single.count, X, names, rule)
     offsets = sequence_offsets(X)
     before = np.concatenate(([len(names)], labels[:-1]))
     before[offsets[:-1]] = len(names)
     total = float(table.amount[table.kind, before, labels].sum() + table.at_end[labels[offsets[1:] - 1]].sum())
-    over = total - rule.bound
-    return max(over, 0.0) if rule.op == "<=" else max(-over, 0.0) if rule.op == ">=" else abs(over)
+    over = total - single.bound * len(X)
+    return max(over, 0.0) if single.op == "<=" else max(-over, 0.0) if single.op == ">=" else abs(over)

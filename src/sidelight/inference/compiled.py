@@ -175,7 +175,10 @@ def penalties(rules: Sequence[Rule], default: Reading, learned: Floats | None) -
     for k, rule in enumerate(rules):
         reading = rule.reading or default
         if reading.kind == "expected":
-            raise NotSupported(f"{rule.title!r} is read as a statement about expectations, which decoding cannot use")
+            raise NotSupported(
+                f"{rule.title!r} is read as a statement about expectations, which decoding cannot use; "
+                "PosteriorRegularization and GeneralizedExpectation learn from it"
+            )
         if reading.kind == "hard":
             out[k] = np.inf
         elif reading.penalty is not None:

@@ -67,6 +67,49 @@ def marginals(u: Floats, arcs: Floats, types: Ints, start: Floats, end: Floats) 
     return log_partition, gamma, xi
 
 
+def tangents(
+    u: Floats, arcs: Floats, types: Ints, start: Floats, end: Floats,
+    d: Floats, turn: Floats, kinds: Ints, first: Floats, last: Floats,
+) -> tuple[float, Floats, Floats]:  # fmt: skip
+    """E[δ·y], and Cov of δ·y with states (n, L) and arcs (n, B, L, L), from the marginals of neighbours.
+
+    The mean direction of what comes before a state is a mean over its predecessors, and the same from behind.
+    """
+    n, L = u.shape
+    B = arcs.shape[2]
+    _, chance, xi = marginals(u, arcs, types, start, end)
+    d = d.copy()
+    d[0] += first
+    d[-1] += last
+    state = np.zeros((n, B, L))  # marginals of (b, c)
+    state[0, 0] = chance[0]
+    state[1:] = xi[1:].sum(axis=2)
+    bend = [np.zeros((B, L, L))] + [turn[min(t, 2) - 1, kinds[t]] for t in range(1, n)]
+
+    def share(part: Floats, whole: Floats) -> Floats:
+        return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
+
+    def beginning(table: Floats) -> Floats:
+        return table.reshape(L, B).T if B > 1 else table
+
+    ahead, behind = np.zeros((n, B, L)), np.zeros((n, B, L))
+    ahead[0, 0] = d[0]
+    for t in range(1, n):
+        p = share(xi[t], np.broadcast_to(state[t][:, None, :], xi[t].shape))
+        ahead[t] = d[t] + (p * (beginning(ahead[t - 1])[:, :, None] + bend[t])).sum(axis=1)
+    for t in range(n - 1, 0, -1):
+        p = share(xi[t], np.broadcast_to(beginning(state[t - 1])[:, :, None], xi[t].shape))
+        back = (p * (bend[t] + (d[t] + behind[t])[:, None, :])).sum(axis=2)  # (b, a)
+        behind[t - 1] = back.T.reshape(B, L) if B > 1 else back
+    slope = float((state[-1] * ahead[-1]).sum())
+    states = (state * (ahead + behind - slope)).sum(axis=1)
+    pairs = np.zeros_like(xi)
+    for t in range(1, n):
+        whole = beginning(ahead[t - 1])[:, :, None] + bend[t] + (d[t] + behind[t])[:, None, :]
+        pairs[t] = xi[t] * (whole - slope)
+    return slope, states, pairs
+
+
 def segment_scores(u: Floats, opens: Floats, closes: Floats, length: Floats) -> Floats:
     """Scores of every segment (begin, length - 1, label), -inf for those that reach past the end.
 

@@ -58,7 +58,7 @@ class RuleLearner(Around):
             if about_the_corpus(rule):
                 raise NotSupported(
                     f"the rule {rule.title!r} is about the corpus, and {name} decodes one sequence at a time; leave it "
-                    "out here and test it with check"
+                    "out here and test it with check, or use PosteriorRegularization"
                 )
             if getattr(self.base, "order", 1) == 2 and about_whole_outputs(rule):
                 raise NotSupported(

@@ -99,10 +99,7 @@ class CRF(LinearLearner):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from sequences X and what is known of their labels y."""
-        require_number(self, "l1", 0)
-        require_number(self, "l2", 0)
-        require_number(self, "tolerance", 0, open_end=True)
-        require_number(self, "max_iterations", 1, whole=True)
+        self._check_numbers()
         prepared = self._prepare(X, y)
         solver = self._choose_solver(prepared)
         loss = LogLoss(prepared.scorer, self._structure, prepared.encoded, prepared.targets)
@@ -120,6 +117,12 @@ class CRF(LinearLearner):
         self.converged_ = solution.converged
         warn_unconverged("CRF", solution, "raise max_iterations or l2, or try the other solver")
         return self
+
+    def _check_numbers(self) -> None:
+        require_number(self, "l1", 0)
+        require_number(self, "l2", 0)
+        require_number(self, "tolerance", 0, open_end=True)
+        require_number(self, "max_iterations", 1, whole=True)
 
     def _start(self, prepared: Prepared) -> Floats:
         """Zero, or the last weights if they belong to the same features and labels."""

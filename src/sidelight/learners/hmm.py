@@ -91,6 +91,11 @@ class HMM(SequenceLearner):
         encoder = SymbolEncoder(self.emission, self.unknown, self.rare)
         return self._take(encoder, list(classes), encoder.fit_transform(X), parts, None)
 
+    def update_expected(self, encoded: Encoded, parts: ChainParts) -> Self:
+        """Estimate again from other expected parts of the sequences `fit_expected` saw, as this model encodes them."""
+        self._require_attributes(encoded, len(self.scorer_.emission))
+        return self._take(self.encoder_, self.classes_, encoded, parts, None)
+
     def _take(
         self, encoder: SymbolEncoder, classes: list[str], encoded: Encoded, parts: ChainParts, before: HMMCounts | None
     ) -> Self:

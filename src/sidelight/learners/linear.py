@@ -39,11 +39,19 @@ class LinearLearner(SequenceLearner):
 
     def _prepare(self, X: Any, y: Any, classes: Any = None) -> Prepared:
         """Check the parameters, encode X and y, and lay out the weights."""
-        self._check_layout()
-        encoder = choose_encoder(X, self.features, self.min_count, self.n_jobs)
+        encoder = self._choose_encoder(X)
         found, targets = self._read_targets(
             [_length(i, x) for i, x in enumerate(X)], y, self.classes if classes is None else classes
         )
+        return self._lay_out(encoder, X, targets, found)
+
+    def _choose_encoder(self, X: Any) -> Encoder:
+        """Check the parameters, and how X becomes attributes."""
+        self._check_layout()
+        return choose_encoder(X, self.features, self.min_count, self.n_jobs)
+
+    def _lay_out(self, encoder: Encoder, X: Any, targets: Targets, found: list[str]) -> Prepared:
+        """Encode X, and a weight for whatever the targets allow."""
         encoded = encoder.fit_transform(X)
         scorer = LinearScorer.observed(
             encoded,

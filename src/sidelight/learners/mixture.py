@@ -12,6 +12,7 @@ from ..errors import DataError, Infeasible
 from ..features.choose import kind_of as input_kind
 from ..features.templates import sequence_offsets
 from ..kernels.compiling import Floats, Longs
+from ..rules.automata import labels_named
 from ..supervision import Signal, check_lengths, kind_of, label_set, require
 from .base import StructuredLearner, require_number
 
@@ -46,6 +47,16 @@ def split_known(learner: Any, X: Any, y: Any) -> tuple[list[int], list[int]]:
 def told_labels(base: Any, y: Any) -> list[str]:
     """Labels of y, and those that the base learner was told of."""
     return sorted({*label_set(y), *(getattr(base, "classes", None) or ())})
+
+
+def all_labels(learner: Any, y: Any) -> list[str]:
+    """A learner's `classes`, or else the labels that y, its rules and its base learner name."""
+    if learner.classes is not None:
+        return list(learner.classes)
+    labels = sorted({*told_labels(learner.base, y), *labels_named(list(learner.rules or ()))})
+    if not labels:
+        raise DataError("no label is known: give labelled sequences, or `classes`, or rules that name the labels")
+    return labels
 
 
 @contextmanager

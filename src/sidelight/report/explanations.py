@@ -33,10 +33,14 @@ class Change:
 def what_rules_changed(learner: Any, tokens: Any, labels: Sequence[str]) -> Change | None:
     """Compare a prediction with what the same model says without its rules; None if it has none."""
     uses = rules_of(learner)
-    if not uses:
+    decoding = hasattr(learner, "penalties_") or getattr(learner, "decode", "model") != "model"
+    if not uses or not decoding:
         return None
     free = copy(learner)
-    free.penalties_ = np.zeros_like(learner.penalties_)
+    if hasattr(learner, "penalties_"):
+        free.penalties_ = np.zeros_like(learner.penalties_)
+    else:
+        free.decode = "model"
     without: list[str] = free.predict([tokens])[0]
     before = check(learner.rules, [tokens], [without], examples=0)
     after = check(learner.rules, [tokens], [list(labels)], examples=0)

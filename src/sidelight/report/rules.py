@@ -40,6 +40,12 @@ def rules_of(learner: Any, X: Sequence[Any] = (), y: Sequence[Any] = ()) -> list
     rules: list[Rule] = list(getattr(learner, "rules", None) or ())
     labelled = rules and any(kind_of(known) is Signal.FULL for known in y)
     found = [_counted(one) for one in check(rules, X, y, examples=0)] if labelled else [None] * len(rules)
+    if not hasattr(learner, "penalties_"):  # statements about expectations
+        own = [1.0 if rule.reading is None else rule.reading.penalty or 1.0 for rule in rules]
+        return [
+            RuleUse(rule.title, rule.body(), "expected", penalty, False, violations)
+            for rule, penalty, violations in zip(rules, own, found, strict=True)
+        ]
     uses = []
     for rule, penalty, violations in zip(rules, getattr(learner, "penalties_", ()), found, strict=True):
         reading = rule.reading.kind if rule.reading else learner.reading

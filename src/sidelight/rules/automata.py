@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import DataError, NotSupported
 from ..features.templates import sequence_offsets
-from ..kernels.compiling import Floats, Ints
+from ..kernels.compiling import Floats, Ints, Longs
 from .conditions import mask_of
 from .language import Before, Comparison, Count, Each, Labels, Logic, MinLength, Rule
 
@@ -58,7 +58,7 @@ def compile_rules(rules: Sequence[Rule], X: Sequence[Any], labels: Sequence[str]
     for rule in rules:
         if not isinstance(rule, Rule):
             raise DataError(f"expected a rule, got {rule!r}")
-        for title, single in _expand(rule, labels, rule.title):
+        for title, single in expand(rule, labels, rule.title):
             out += _automata(rule, title, single, X, labels)
     return out
 
@@ -137,16 +137,16 @@ def about_whole_outputs(rule: Rule) -> bool:
 
 
 def about_the_corpus(rule: Rule) -> bool:
-    """Whether `share` is in a rule."""
+    """Whether a rule, or a part of it, is about the corpus."""
     if isinstance(rule, Logic):
         return any(map(about_the_corpus, rule.parts))
     return isinstance(rule, Comparison) and rule.corpus
 
 
-def _expand(rule: Rule, labels: Sequence[str], title: str) -> list[tuple[str, Rule]]:
+def expand(rule: Rule, labels: Sequence[str], title: str) -> list[tuple[str, Rule]]:
     """The rule once for each label that `each` stands for, with titles; inside a formula these stay together."""
     if isinstance(rule, Logic) and rule.kind == "all":
-        return [pair for part in rule.parts for pair in _expand(part, labels, title)]
+        return [pair for part in rule.parts for pair in expand(part, labels, title)]
     if isinstance(rule, Logic) or (isinstance(rule, Comparison) and rule.some):
         return [(title, _scoped(rule, labels, title))]
     return [(f"{title} [{name}]", _substitute(rule, name)) for name in _meant(rule, labels, title)] or [(title, rule)]
@@ -211,8 +211,10 @@ class CountTable:
 def count_table(counted: Count, X: Sequence[Any], labels: Sequence[str], rule: Rule) -> CountTable:
     """What each (kind of position, label before, label) adds to a count."""
     tokens, L = int(sequence_offsets(X)[-1]), len(labels)
-    masks = [np.ones(tokens, bool) if t.where is None else _mask(t.where, X, rule) for t in counted.terms]
-    kinds, kind = np.unique(np.stack(masks, axis=1), axis=0, return_inverse=True)
+    conditions = {id(t.where): t.where for t in counted.terms}  # those of a share are one
+    holds = {k: np.ones(tokens, bool) if w is None else _mask(w, X, rule) for k, w in conditions.items()}
+    masks = [holds[id(t.where)] for t in counted.terms]
+    kinds, kind = distinct_rows(np.stack(masks, axis=1))
     amount, at_end = np.zeros((len(kinds), L + 1, L)), np.zeros(L)
     for number, term in enumerate(counted.terms):
         to = term.coefficient * _members(term.to, labels, rule)
@@ -226,7 +228,16 @@ def count_table(counted: Count, X: Sequence[Any], labels: Sequence[str], rule: R
             amount[here, :L] += np.where(np.eye(L, dtype=bool), 0.0, table) if term.different else table
         else:
             at_end += to
-    return CountTable(kind.ravel().astype(np.int32), amount, at_end)
+    return CountTable(kind.astype(np.int32), amount, at_end)
+
+
+def distinct_rows(table: Any) -> tuple[Any, Longs]:
+    """The different rows of a table of small whole numbers, and for each of its rows which one it is."""
+    code = np.zeros(len(table), np.int64)
+    for column in table.T:
+        _, code = np.unique(code * (int(column.max(initial=0)) + 1) + column, return_inverse=True)
+    _, first, code = np.unique(code, return_index=True, return_inverse=True)
+    return table[first], code
 
 
 def _mask(condition: Any, X: Sequence[Any], rule: Rule) -> Any:
@@ -327,7 +338,7 @@ def _formula(rule: Rule, title: str, single: Logic, X: Sequence[Any], labels: Se
             f"rule {title!r} needs {prod(sizes)} states, and {_LARGEST} are the most; use smaller bounds, "
             "or fewer counts or labels in one formula"
         )
-    kinds, kind = np.unique(np.stack([t.kind for t in tables], axis=1), axis=0, return_inverse=True)
+    kinds, kind = distinct_rows(np.stack([t.kind for t in tables], axis=1))
     amounts = np.stack([_whole(t.amount[kinds[:, k]]) for k, t in enumerate(tables)], axis=-1)
     if amounts.min() < 0:
         raise NotSupported(f"rule {title!r}: differences of counts cannot stand inside logic")
@@ -344,7 +355,7 @@ def _formula(rule: Rule, title: str, single: Logic, X: Sequence[Any], labels: Se
             final[s, c] = 0.0 if _holds(single, truth) else 1.0
     shape = amounts.shape[:-1]
     return Automaton(
-        rule, title, kind.ravel().astype(np.int32), events.reshape(shape).astype(np.int32), after.astype(np.int32),
+        rule, title, kind.astype(np.int32), events.reshape(shape).astype(np.int32), after.astype(np.int32),
         np.zeros(after.shape), final,
     )  # fmt: skip
 

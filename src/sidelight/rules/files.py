@@ -7,7 +7,7 @@ venues = ["proc", "journal"]
 name = "venue"
 rule = "where(word.lower().isin(venues)).label('journal', 'booktitle')"
 reading = "soft"                      # or "hard", "expected"; left out, the learner decides
-penalty = 3.0                         # left out, it is learned from labelled data
+penalty = 3.0                         # left out, it is learned from labelled data (expected: the learner's own)
 """
 
 import re
@@ -111,11 +111,13 @@ def _read_as(rule: Rule, reading: Any, penalty: Any) -> Rule:
         raise DataError(f"a penalty is a number, got {penalty!r}")
     if reading == "soft":
         return rule.soft(penalty)
-    if reading not in ("hard", "expected"):
+    if reading == "expected":
+        return rule.expected(penalty)
+    if reading != "hard":
         raise DataError(f"reading is hard, soft or expected, got {reading!r}")
     if penalty is not None:
-        raise DataError(f"a rule that is {reading} has no penalty")
-    return rule.hard() if reading == "hard" else rule.expected()
+        raise DataError("a rule that is hard has no penalty")
+    return rule.hard()
 
 
 def _place(written: str, lines: Sequence[str], head: int, end: int) -> tuple[int, int]:

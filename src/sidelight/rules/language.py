@@ -7,6 +7,7 @@
     (count("journal") >= 1) >> (count("booktitle") == 0)       implies; also &, | and ~
     runs(each) <= 1                                   for each label
     share("title") == 0.30                            of all tokens
+    (changes() <= 5).over_corpus()                    on average over the sequences
 
 A rule is *satisfied* or violated to a degree: by how much a count misses its bound, or one for a logical rule. How it
 is used is its reading: `rule.hard()`, `rule.soft(penalty)`, `rule.soft()` with the penalty learned from labelled data,
@@ -163,7 +164,7 @@ def _number(value: Any) -> float:
 
 @dataclass(frozen=True)
 class Reading:
-    """How a rule is used; penalty None means learned from labelled data."""
+    """How a rule is used; penalty None means learned from labelled data, or for `expected` the learner's."""
 
     kind: Literal["hard", "soft", "expected"]
     penalty: float | None = None
@@ -192,9 +193,14 @@ class Rule:
             )
         return replace(self, reading=Reading("soft", penalty))
 
-    def expected(self) -> "Rule":
-        """About the expected count under a distribution over outputs, not about each output."""
-        return replace(self, reading=Reading("expected"))
+    def expected(self, penalty: float | None = None) -> "Rule":
+        """About the expected count under a distribution over outputs, not about each output.
+
+        `penalty` weighs its slack against that of other rules; None leaves it to the learner.
+        """
+        if penalty is not None and not (isinstance(penalty, Real) and 0 < float(penalty) < inf):
+            raise DataError(f"the penalty of an expected rule is a finite number above 0, got {penalty!r} for {self!r}")
+        return replace(self, reading=Reading("expected", penalty))
 
     def named(self, name: str) -> "Rule":
         """The same rule with a name for tables and messages."""
@@ -234,18 +240,27 @@ class Rule:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Comparison(Rule):
-    """A count compared with a bound, in each sequence, or over the corpus if `corpus`.
+    """A count compared with a bound, in each sequence, or if `corpus` on average over the sequences of the corpus.
 
-    Its degree of violation is by how much the count misses the bound. `text` is the short form of a named rule. With
-    `each` it holds if it does for every label, or, if `some`, for at least one.
+    Its degree of violation is by how much the count misses the bound. A `share` is a statement about the corpus whose
+    slack is a share of the tokens it speaks of. With `each` it holds if it does for every label, or, if `some`, for at
+    least one. `text` is the short form of a named rule.
     """
 
+    readable: ClassVar[frozenset[str]] = Rule.readable | {"over_corpus"}
     count: Count
     op: Op
     bound: float
     corpus: bool = False
     some: bool = False
+    share: bool = False
     text: str = ""
+
+    def over_corpus(self) -> "Comparison":
+        """The same on average over the sequences of the corpus, not in each of them."""
+        if self.corpus:
+            raise DataError(f"{self.body()} is about the corpus already")
+        return replace(self, corpus=True, text=f"({self.text}).over_corpus()")
 
     def __invert__(self) -> "Rule":
         _bare(self)
@@ -448,7 +463,8 @@ class Share:
             Term("token", Any_, where=self.where, coefficient=-float(value)),
         )
         text = _said("share", self.to, where=self.where)
-        return Comparison(count=Count(terms, text=text), op=op, bound=0.0, corpus=True, text=f"{text} {op} {value}")
+        said = f"{text} {op} {value}"
+        return Comparison(count=Count(terms, text=text), op=op, bound=0.0, corpus=True, share=True, text=said)
 
     def __le__(self, value: float) -> Comparison:
         return self._compare("<=", value)

@@ -99,7 +99,7 @@ def reached(steps: Sequence[Step], tolerance: float) -> bool:
 
 def penalty(w: Floats, l1: float, l2: float) -> float:
     """l1 ‖w‖₁ + l2 ‖w‖²."""
-    return float(l1 * np.abs(w).sum() + l2 * w @ w)
+    return (float(l1 * np.abs(w).sum()) if l1 else 0.0) + l2 * float(w @ w)
 
 
 def duality_gap(w: Floats, gradient: Floats, l1: float, l2: float) -> float:

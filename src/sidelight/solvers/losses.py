@@ -66,6 +66,45 @@ class LogLoss(Generic[S]):
 
 
 @dataclass(frozen=True)
+class ExpectedLoss(Generic[S]):
+    """Σ_i E_q[-log p(y|x_i)] up to a constant: Σ_i log Z(x_i) - w·target, with target = Fᵀμ of q's expected parts.
+
+    The gradient is Fᵀ(μ_w - μ_q) (Eq. 30 of Ganchev et al. 2010, Eq. 14 of Dhillon et al. 2012).
+    """
+
+    scorer: S
+    structure: Structure[Any]
+    encoded: Encoded
+    target: Floats
+
+    @classmethod
+    def of(cls, scorer: S, structure: Structure[Any], encoded: Encoded, parts: Any) -> "ExpectedLoss[S]":
+        """The loss for the expected parts of a batch."""
+        target = scorer.expectation()
+        target.add(encoded, parts)
+        return cls(scorer, structure, encoded, target.total())
+
+    def __call__(self, w: Floats) -> tuple[float, Floats]:
+        """Loss and gradient at w."""
+        weights = self.scorer.prepare(w)
+        results = map_shards(lambda a, b: self._shard(weights, a, b), self.encoded.offsets, self.structure.n_jobs)
+        gradient = -self.target
+        for _, part in results:
+            gradient += part
+        return sum(loss for loss, _ in results) - float(w @ self.target), gradient
+
+    def _shard(self, weights: Weights[Any], first: int, last: int) -> tuple[float, Floats]:
+        total, gradient = 0.0, self.scorer.expectation()
+        single: Structure[Any] = replace(self.structure, n_jobs=1)  # type: ignore[type-var]
+        for lo, hi in _blocks(self.encoded.offsets, first, last):
+            block = self.encoded.sequences(lo, hi)
+            predicted = single.marginals(weights.scores(block))
+            total += float(predicted.log_partition.sum())
+            gradient.add(block, predicted.parts)
+        return total, gradient.total()
+
+
+@dataclass(frozen=True)
 class HingeLoss(Generic[S]):
     """Structured hinge loss Σ_i ℓ(max_y [Δ(y_i, y) - w·(F(x_i, y_i) - F(x_i, y))]) with ℓ(a) = a or a².
 

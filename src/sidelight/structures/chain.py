@@ -9,7 +9,7 @@ The triple scores make the chain one of order two.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from ..errors import DataError, Infeasible, NotSupported
 from ..kernels.compiling import Floats, Ints, Longs
 from .lattice import Lattice
-from .protocol import Best, Charge, Marginals, Ranked
+from .protocol import Best, Charge, Marginals, Ranked, Tangents
 
-# Entropies keep the arc marginals of this many tokens at a time.
-_ENTROPY_BLOCK = 2000
+if TYPE_CHECKING:
+    from ..kernels.tangents import Direction
 
 
 @dataclass(frozen=True)
@@ -361,32 +361,32 @@ class Chain:
         )
         return Marginals(log_partition, parts)
 
-    def entropy(self, scores: ChainParts) -> Floats:
-        """H = log Z - θ·μ for each sequence, a block of sequences at a time."""
-        out = np.empty(len(scores))
-        first = 0
-        while first < len(scores):
-            last = int(np.searchsorted(scores.offsets, scores.offsets[first] + _ENTROPY_BLOCK, side="right")) - 1
-            last = max(last, first + 1)
-            out[first:last] = self._entropy(scores.sequences(first, last))
-            first = last
-        return out
+    def tangents(self, scores: ChainParts, direction: ChainParts) -> Tangents[ChainParts]:
+        """How marginals of θ + ε δ move at ε = 0: E[δ·y] for each sequence, and Cov(y, δ·y) in place of μ.
 
-    def _entropy(self, scores: ChainParts) -> Floats:
-        width = 1 if scores.order == 1 else scores.labels
-        position = np.zeros((len(scores.unary), width, scores.labels, scores.labels))
-        marginals = self._marginals(scores, position)
-        heads, tails = scores.offsets[:-1], scores.offsets[1:] - 1
-        gamma = marginals.parts.unary
-        expected = product_of(scores.unary, gamma).sum(axis=1)
-        arcs = scores.arcs()
-        level = np.ones(len(expected), np.int64)
-        level[heads[tails > heads] + 1] = 0
-        expected += product_of(arcs[level, scores.pair_type], position).sum(axis=(1, 2, 3))
-        np.add.at(expected, heads, product_of(scores.start, gamma[heads]).sum(axis=1))
-        np.add.at(expected, tails, product_of(scores.end, gamma[tails]).sum(axis=1))
-        entropy: Floats = marginals.log_partition - np.add.reduceat(expected, heads)
-        return np.maximum(entropy, 0.0)
+        δ is on the same batch, with pair types of its own; it is finite, and not read where θ is -inf.
+        """
+        from ..kernels import chain, parallel, tangents
+
+        theta, delta = scores.arcs(), _direction(scores, direction)
+        e_arcs, top, fits = _exponentials(theta, chain.RANGE)
+        at = tangents.Scores(scores.unary, theta, e_arcs, top, fits, scores.pair_type, scores.start, scores.end)
+        log_partition, slope = np.empty(len(scores)), np.empty(len(scores))
+        gamma = np.empty_like(scores.unary)
+
+        def run(lo: int, hi: int) -> tuple[Floats, Floats]:
+            return tangents.tangents(lo, hi, scores.offsets, at, delta, log_partition, slope, gamma)
+
+        sums = np.zeros_like(theta)
+        for direct, factors in parallel.map_shards(run, scores.offsets, self.n_jobs):
+            sums += direct + factors * e_arcs
+        require_feasible(log_partition)
+        return Tangents(log_partition, slope, _expected(scores, gamma, sums))
+
+    def entropy(self, scores: ChainParts) -> Floats:
+        """H = log Z - θ·μ for each sequence."""
+        moved = self.tangents(scores, scores)
+        return np.maximum(moved.log_partition - moved.slope, 0.0)
 
     def sample(self, scores: ChainParts, draws: int, *, seed: int) -> Ints:
         """Forward filtering, backward sampling: (draws, tokens)."""
@@ -491,6 +491,25 @@ def _shifted(table: Floats) -> tuple[Floats, float, bool]:
     top, low = float(finite.max(initial=-np.inf)), float(finite.min(initial=np.inf))
     top = top if len(finite) else 0.0
     return np.exp(table - top), top, top - low <= RANGE
+
+
+def _direction(scores: ChainParts, direction: ChainParts) -> "Direction":
+    """δ in the kernels' layout, zero where θ is -inf."""
+    from ..kernels.tangents import Direction
+
+    if not np.array_equal(scores.offsets, direction.offsets) or scores.labels != direction.labels:
+        raise DataError("a direction must be on the same batch as the scores")
+    if scores.triple is None and direction.triple is not None:
+        raise DataError("a direction with triples needs scores with triples")
+    triple = np.zeros_like(scores.triple) if scores.triple is not None else None
+    arcs = replace(direction, triple=triple if direction.triple is None else direction.triple).arcs()
+    arcs[arcs == -np.inf] = 0.0
+    unary, start, end = (
+        np.where(getattr(scores, name) > -np.inf, getattr(direction, name), 0.0) for name in ("unary", "start", "end")
+    )
+    if not all(np.isfinite(table).all() for table in (unary, arcs, start, end)):
+        raise DataError("a direction must be finite wherever the scores are")
+    return Direction(unary, arcs, direction.pair_type, start, end)
 
 
 def _expected(scores: ChainParts, gamma: Floats, sums: Floats) -> ChainParts:

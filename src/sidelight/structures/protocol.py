@@ -120,6 +120,18 @@ class Marginals(Generic[P]):
     parts: P
 
 
+@dataclass(frozen=True)
+class Tangents(Generic[P]):
+    """Derivatives along δ, for scores θ + ε δ at ε = 0.
+
+    log_partition: (sequences,) as it is; slope: (sequences,) its derivative E[δ·y]; parts: that of μ, Cov(y, δ·y).
+    """
+
+    log_partition: NDArray[np.float64]
+    slope: NDArray[np.float64]
+    parts: P
+
+
 class Structure(Protocol[P]):
     """A family of outputs over parts of type `P`."""
 

@@ -1,0 +1,241 @@
+"""Rules about expectations on references: Tables 3 and 4 of Dhillon et al. 2012, and the cost of a projection.
+
+`run` makes the tables chosen by `--tables`; without it, all of them. (I) is inductive: what is scored was not seen, and
+Viterbi decodes by the model alone. (T) is transductive: it is among the unlabelled references, and Eq. 30 decodes.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sidelight import (
+    CRF,
+    HMM,
+    Chain,
+    DeterministicAnnealing,
+    PosteriorRegularization,
+    changes,
+    once_each,
+    punctuation,
+    share,
+    token_accuracy,
+    word,
+)
+from sidelight.inference.rows import Rows
+from sidelight.rules.language import Rule
+
+from .citations.experiment import Experiment
+from .datasets import citation_files, unlabelled_citations
+from .report import Report
+from .setting import Setting
+
+OURS, PAPER = "sidelight", "paper"
+SIZES = (5, 20, 300)
+SLACK = 1.0
+TABLE_3 = {
+    "CRF": (63.1, 79.1, 89.9),
+    "PR (I)": (73.0, 82.7, 90.1),
+    "PR (T)": (74.1, 84.4, 90.6),
+    "DASO (I)": (75.2, 84.9, 91.1),
+    "DASO (T)": (77.3, 86.0, 92.1),
+}
+# (first temperature, rate) -> without and with annealing.
+TABLE_4 = {
+    (1.0, 0.9): (72.1, 77.1),
+    (1.0, 0.7): (72.9, 76.9),
+    (1.0, 0.5): (70.7, 76.1),
+    (2.0, 0.9): (74.2, 77.3),
+    (2.0, 0.7): (73.8, 77.0),
+    (2.0, 0.5): (72.8, 76.2),
+    (5.0, 0.5): (72.5, 75.5),
+}
+# What the slack of a rule costs: fields that appear once, words with their field, shares of fields, changes of field.
+ONCE, WORDS, SHARES, EDGES = 3.0, 100.0, 1000.0, 0.3
+TEMPERATURES, ROUNDS = 10, 10
+PASSES_TARGET, PR_TARGET, DASO_TARGET = 15.0, 60.0, 600.0
+
+_lower = word.lower()
+# Section 5.3: the token, and regular expressions of it and its neighbours; no Brown clusters.
+_SHAPES = (
+    "shape()", "istitle()", "isupper()", "hasdigit()", "isdigit()", "ispunct()", "matches('-')", "prefix(2)",
+    "prefix(3)", "suffix(2)", "suffix(3)",
+)  # fmt: skip
+FEATURES = ["word.lower()", "word", *(f"{place}.{s}" for place in ("word", "word[-1]", "word[1]") for s in _SHAPES)]
+_WORDS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "Pages": (_lower.isin("pp", "pp.", "pages"), ("pages",)),
+    "Date": (word.matches("^(19|20)[0-9][0-9]$"), ("date",)),
+    "Quotations": (word.isin('"', "``", "''"), ("title",)),
+    "Note": (_lower.isin("note", "submitted", "appear"), ("note",)),
+    "Location": (word.isin("CA", "Australia", "NY"), ("location",)),
+    "TechReport": (_lower.isin("tech", "technical"), ("tech",)),
+    "Venue": (_lower.isin("proc", "journal", "proceedings", "acm"), ("journal", "booktitle")),
+    "Editors": (_lower.isin("ed", "editors"), ("editor",)),
+}
+
+
+def crf(min_count: int = 1) -> CRF:
+    """The model of all tables; with unlabelled references, features seen once are left out."""
+    return CRF(FEATURES, l2=0.03, all_weights=True, min_count=min_count)
+
+
+def rules(y: Sequence[Any]) -> list[Rule]:
+    """Table 2, with the shares of fields in labelled references."""
+    flat = [label for labels in y for label in labels]
+    found = {label: round(flat.count(label) / len(flat), 4) for label in sorted(set(flat))}
+    edges = changes(where=~punctuation[-1]) - 0.01 * changes() == 0
+    return [
+        once_each().expected(ONCE),
+        *((share(*fields, where=at) == 1).expected(WORDS).named(name) for name, (at, fields) in _WORDS.items()),
+        *((share(label) == value).expected(SHARES) for label, value in found.items()),
+        edges.over_corpus().expected(EDGES).named("Punctuation"),
+    ]
+
+
+def regularized(y: Sequence[Any], **options: Any) -> PosteriorRegularization:
+    """Posterior regularization with both losses as means, as there."""
+    settings = {"unlabeled_weight": None, "iterations": ROUNDS, "steps": 5, "tolerance": 0.01, **options}
+    return PosteriorRegularization(crf(2), rules(y), **settings)
+
+
+def annealed(y: Sequence[Any], **options: Any) -> DeterministicAnnealing:
+    """Deterministic annealing from T = 2, by 0.9 each time."""
+    schedule = {"start": 2.0, "rate": 0.9, "temperatures": TEMPERATURES, "iterations": ROUNDS, **options}
+    return DeterministicAnnealing(crf(2), rules(y), steps=10, tolerance=0.01, **schedule)
+
+
+class Scores(NamedTuple):
+    """Accuracy in percent, and the squared violations of Viterbi's output for each rule (section 5.3)."""
+
+    inductive: float
+    transductive: float
+    violation: float
+
+
+class Means(NamedTuple):
+    """Means over the subsets of `Scores`, and deviations where there are several."""
+
+    value: Scores
+    deviation: Scores | None
+
+
+def measure(experiment: Experiment, count: int, make: Callable[..., Any], *, inductive: bool = True) -> Means:
+    """Train on subsets of so many labelled references."""
+    task, found = experiment.task, []
+    for seed in experiment.seeds if count < len(task.train_X) else experiment.seeds[:1]:
+        X, y = experiment.subset(count, seed)
+        first = second = float("nan")
+        if inductive:
+            pool = experiment.pool
+            model = make(y).fit([*X, *pool], [*y, *[None] * len(pool)]).set_params(decode="model")
+            first = experiment.accuracy(model)
+        pool = [*experiment.pool, *task.eval_X]
+        model = make(y).fit([*X, *pool], [*y, *[None] * len(pool)]).set_params(decode="model")
+        left = violations(model, rules(y), pool)
+        second = 100 * token_accuracy(task.eval_y, model.set_params(decode="projected").predict(task.eval_X))
+        found.append(Scores(first, float(second), left))
+    spread = Scores(*np.std(found, axis=0, ddof=1).tolist()) if len(found) > 1 else None
+    return Means(Scores(*np.mean(found, axis=0).tolist()), spread)
+
+
+def violations(model: Any, known: Sequence[Rule], X: Sequence[Any]) -> float:
+    """Σ ξ² of Viterbi's output by the model alone, a mean over sequences for the rules about each of them."""
+    rows = Rows.compile(known, X, model.classes_)
+    labels = np.array([model.classes_.index(c) for y in model.predict(X) for c in y], np.int32)
+    corpus, own = rows.split(rows.excess(rows.count(labels)) ** 2)
+    return float(corpus.sum() + own.sum() / max(len(X), 1))
+
+
+def comparison(experiment: Experiment, report: Report) -> None:
+    """Table 3."""
+    rows: dict[str, list[tuple[float, float | None]]] = {name: [] for name in TABLE_3}
+    lasting: list[tuple[int, float, float]] = []
+    for count in SIZES:
+        plain = experiment.supervised("CRF, section 5.3", crf, count)
+        rows["CRF"].append((plain.value, plain.deviation))
+        left = []
+        for name, make in (("PR", regularized), ("DASO", annealed)):
+            found = measure(experiment, count, make)
+            spread = found.deviation
+            rows[f"{name} (I)"].append((found.value.inductive, spread and spread.inductive))
+            rows[f"{name} (T)"].append((found.value.transductive, spread and spread.transductive))
+            left.append(found.value.violation)
+        lasting.append((count, left[0], left[1]))
+    with report.section("Table 3: rules about expectations and unlabelled references"):
+        for name, measured in rows.items():
+            for count, number, (value, spread) in zip(SIZES, TABLE_3[name], measured, strict=True):
+                what = f"{name}, {count} labelled"
+                report.add(what, OURS, value, "%", deviation=spread, at_least=number - SLACK)
+                report.add(what, PAPER, number, "%")
+    with report.section("Violations of Viterbi's output, squared"):
+        for count, plain, cooled in lasting:
+            report.add(f"{count} labelled", "PR", plain, "")
+            report.add(f"{count} labelled", "DASO", cooled, "", at_most=plain)
+
+
+def schedules(experiment: Experiment, report: Report) -> None:
+    """Table 4: from the first temperature down, or at the last one from the start; 5 labelled, transductive."""
+    with report.section(f"Table 4: schedules, {SIZES[0]} labelled"):
+        for (start, rate), (flat, cooled) in TABLE_4.items():
+            last = start * rate**TEMPERATURES
+            without = measure(
+                experiment, SIZES[0], lambda y, T=last: annealed(y, start=T, rate=1.0, temperatures=1), inductive=False
+            )
+            slow = measure(
+                experiment, SIZES[0], lambda y, T=start, r=rate: annealed(y, start=T, rate=r), inductive=False
+            )
+            what = f"T from {start:g} by {rate:g}"
+            report.add(what, "at the last T", without.value.transductive, "%")
+            report.add(what, "annealed", slow.value.transductive, "%", at_least=without.value.transductive)
+            report.add(what, "paper, at the last T", flat, "%")
+            report.add(what, "paper, annealed", cooled, "%")
+
+
+def speed(experiment: Experiment, report: Report) -> None:
+    """Seconds of a forward-backward pass, of rounds of both models, and of whole trainings with 20 labelled."""
+    X, y = experiment.with_pool(SIZES[1], experiment.seeds[0])
+    known = y[: SIZES[1]]
+    plain = crf().fit(X[: SIZES[1]], known)
+    scores = plain.scores(experiment.pool)
+    Chain().marginals(scores)
+    once = min(_seconds(lambda: Chain().marginals(scores)) for _ in range(5))
+    report.note(f"Speed: {len(experiment.pool)} references, one pass is {once * 1000:.1f} ms; all cores.")
+    with report.section(f"Speed, {SIZES[1]} labelled"):
+        for name, make, target in (
+            ("HMM", lambda n: PosteriorRegularization(
+                HMM("word.lower()"), rules(known), iterations=n, tolerance=0.01), PASSES_TARGET),
+            ("CRF", lambda n: regularized(known, iterations=n), None),
+        ):  # fmt: skip
+            few, many = (_seconds(lambda n=n, make=make: make(n).fit(X, y)) for n in (2, 8))
+            report.add(f"a round of PR, {name}", OURS, (many - few) / 6 / once, "passes", at_most=target)
+        spent = _seconds(lambda: regularized(known).fit(X, y))
+        report.add(f"PR, {ROUNDS} rounds, CRF", OURS, spent, "s", at_most=PR_TARGET)
+        spent = _seconds(lambda: annealed(known).fit(X, y))
+        report.add(f"DASO, {TEMPERATURES} temperatures of {ROUNDS} rounds", OURS, spent, "s", at_most=DASO_TARGET)
+
+
+def _seconds(work: Callable[[], Any]) -> float:
+    started = perf_counter()
+    work()
+    return perf_counter() - started
+
+
+TABLES: dict[str, Callable[[Experiment, Report], None]] = {
+    "daso-3": comparison,
+    "daso-4": schedules,
+    "daso-speed": speed,
+}
+
+
+def files(setting: Setting) -> list[Path]:
+    """What the benchmark reads."""
+    return [*citation_files(setting.data, setting.split), unlabelled_citations(setting.data)]
+
+
+def run(setting: Setting, report: Report) -> None:
+    """The tables asked for, each printed when it is done."""
+    experiment = Experiment.read(setting)
+    for name in setting.chosen(TABLES):
+        TABLES[name](experiment, report)

@@ -1,0 +1,48 @@
+"""Distances from expectations to what statements ask of them: the penalties of generalized expectation.
+
+    squared   Σ_r c_r ξ_r² / 2                       ξ = A E[y] - b
+    kl        Σ_r c_r [ t log(t / m) - t + m ]       m the expected count, t its target
+
+c is the rule's own penalty, times the number of sequences for a statement about the corpus. A one-sided statement costs
+nothing on its right side. "kl" is the divergence of counts: where the shares of all labels are given it is the one of
+the two label distributions (Mann and McCallum 2008).
+"""
+
+from typing import Literal, get_args
+
+import numpy as np
+
+from ..errors import DataError, NotSupported
+from ..kernels.compiling import Floats
+from .rows import Rows
+
+DistanceName = Literal["squared", "kl"]
+# Expected counts below this are taken as this, so that a logarithm is finite: there the divergence is flat.
+_LEAST = 1e-12
+
+
+def check_distance(name: DistanceName, rows: Rows) -> None:
+    """Raise unless the distance makes sense for these rows."""
+    if name not in get_args(DistanceName):
+        raise DataError(f"the distance is one of {', '.join(get_args(DistanceName))}, got {name!r}")
+    for s in (*rows.about_corpus, *rows.about_each):
+        # The table of a share is less its target everywhere, and what it is taken from is a count of tokens.
+        counts = s.target != s.bound or min(s.table.amount.min(initial=0.0), s.table.at_end.min(initial=0.0)) >= 0
+        if name == "kl" and not (counts and s.target >= 0):
+            raise NotSupported(
+                f"the distance 'kl' is between counts, and {s.title!r} can be below zero; use distance='squared'"
+            )
+
+
+def distance(name: DistanceName, rows: Rows, expected: Floats) -> tuple[float, Floats]:
+    """The distance of all rows together, and its derivatives by their expectations."""
+    weight = rows.penalty * rows.copies
+    excess = rows.excess(expected)
+    if name == "squared":
+        return 0.5 * float((weight * excess * excess).sum()), weight * excess
+    target = rows.target
+    count = np.maximum(expected - rows.bound + target, _LEAST)
+    logs = np.log(np.where(target > 0, target, 1.0)) - np.log(np.where(target > 0, count, 1.0))
+    wrong = excess != 0
+    value = float((weight * (target * logs - target + count))[wrong].sum())
+    return value, np.where(wrong & (count > _LEAST), weight * (1.0 - target / count), 0.0)

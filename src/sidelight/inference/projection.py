@@ -1,0 +1,387 @@
+"""The KL projection of a model onto statements about expectations.
+
+    min over q, ξ   Σ_i [ E_q(-log p_θ(y|x_i)) - T H(q_i) ] + cost(ξ)      s.t.  A E_q[y] - b <= ξ  (or =, or >=)
+
+With T = 1 the first part is KL(q ‖ p_θ) (Eq. 6 and 22 of Ganchev et al. 2010); T is γ in Eq. 4.7 of Chang 2011 and the
+temperature in Eq. 16 of Dhillon et al. 2012. The slack ξ costs nothing inside a ball (`bound`), costs `penalty` times
+its norm or half its square, or is not allowed. The dual has one price λ for every row and
+
+    q(y) ∝ exp((θ·y - λ·Ay) / T),    D(λ) = Σ_i [log Z(θ) - T log Z((θ - Aᵀλ) / T)] - b·λ - cost*(λ)
+
+(Eq. 7, 8, 23 there; 23 and 28 of Dhillon et al.). Where cost* leaves every row on its own (no slack, l1 or squared
+penalties, an l∞ bound) each sequence finds its own prices in one compiled loop and L-BFGS-B those of the corpus rows;
+other norms take proximal gradient steps on all prices at once. At T = 0 it is a linear program (`relaxation`).
+"""
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal, get_args
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from ..errors import DataError, Infeasible
+from ..kernels.compiling import Flags, Floats
+from ..structures.chain import Chain, ChainParts
+from .norms import Norm
+from .rows import Rows, Tilted
+
+NormName = Literal["l1", "l2", "linf", "squared", "group"]
+
+
+@dataclass(frozen=True)
+class Slack:
+    """What missing a bound costs, for the slack ξ of all rows, each times its rule's own penalty (its root if squared).
+
+    penalty: σ in σ ‖ξ‖, or in σ ‖ξ‖² / 2 for "squared"; a row about the corpus counts for each of its sequences. bound:
+    ε in ‖ξ‖ <= ε. Neither: no slack. "group": Σ over statements of their largest slack.
+    """
+
+    norm: NormName = "squared"
+    penalty: float | None = None
+    bound: float | None = None
+
+    def check(self) -> None:
+        """Raise `DataError` for what makes no sense."""
+        if self.norm not in get_args(NormName):
+            raise DataError(f"the norm of slack is one of {', '.join(get_args(NormName))}, got {self.norm!r}")
+        if self.penalty is not None and self.bound is not None:
+            raise DataError("slack has a penalty or a bound, not both")
+        if self.penalty is not None and not 0 < self.penalty < np.inf:
+            raise DataError(
+                f"the penalty of slack is a finite number above 0, got {self.penalty!r}; None allows no slack"
+            )
+        if self.bound is not None and self.norm == "squared":
+            raise DataError("a bound on the squared norm is one on the norm: use norm 'l2'")
+        if self.bound is not None and not 0 <= self.bound < np.inf:
+            raise DataError(f"the bound of slack is a finite number of at least 0, got {self.bound!r}")
+
+    @property
+    def none(self) -> bool:
+        """Whether bounds hold exactly."""
+        return self.penalty is None and not self.bound
+
+    @property
+    def strength(self) -> float:
+        """σ or ε; 0 without slack."""
+        return float(self.penalty or self.bound or 0.0)
+
+
+# Steps of a sequence on its own prices, in each evaluation of the dual.
+_OWN_STEPS = 100
+# Prices beyond this many temperatures make it worth asking whether the dual has a bound.
+_SUSPICIOUS = 30.0
+
+
+@dataclass(frozen=True)
+class Projection:
+    """The projected distribution q and its certificate.
+
+    parts: expected parts of q; prices: (rows,) λ, infinite where a row forbids parts; expected: (rows,) A E_q[y];
+    excess: (rows,) by how much that misses b; primal, dual: the two sides, `gap` apart; excess beyond what the slack
+    allows is `violation`; divergence: the primal without the cost of slack; passes: work, in forward-backward passes.
+    """
+
+    parts: ChainParts
+    prices: Floats
+    expected: Floats
+    excess: Floats
+    divergence: float
+    primal: float
+    dual: float
+    violation: float
+    converged: bool
+    passes: float
+
+    @property
+    def gap(self) -> float:
+        """How far the primal is above its optimum, if `violation` is zero."""
+        return self.primal - self.dual
+
+
+def project(
+    scores: ChainParts,
+    rows: Rows,
+    slack: Slack = Slack(),  # noqa: B008
+    *,
+    temperature: float = 1.0,
+    start: Floats | None = None,
+    fixed: bool = False,
+    log_partition: Floats | None = None,
+    tolerance: float = 1e-4,
+    max_iterations: int = 200,
+    n_jobs: int = -1,
+) -> Projection:
+    """Project p_θ; see the module for the problem.
+
+    start: prices to begin with; fixed: the prices of corpus rows stay what they are there. log_partition: of p_θ where
+    that is known, or is another than that of `scores` (which may be restricted to what is known of the outputs).
+    It stops when the gap is at most `tolerance` for each sequence, and no row misses its bound by more than that
+    beyond its slack. Raises `Infeasible`, naming rules, if no q has slack that is allowed.
+    """
+    slack.check()
+    if not 0 < temperature < np.inf:
+        raise DataError(f"a projection needs a temperature above 0, got {temperature!r}; at 0 it is a linear program")
+    if log_partition is None:
+        log_partition = Chain(n_jobs).marginals(scores).log_partition
+    first = np.zeros(len(rows)) if start is None else start
+    never = rows.forbidding if slack.none else np.zeros(len(rows), bool)
+    some = rows
+    if never.any():  # the dual has its optimum at infinity: forbid the parts instead
+        one, some = rows.parted()
+        try:
+            scores = one.forbid(scores)
+            Chain(n_jobs).argmax(scores)
+        except Infeasible:
+            raise Infeasible(f"no distribution satisfies {named(one, np.ones(len(one)))}; allow some slack") from None
+    problem = _Problem(scores, some, slack, temperature, log_partition, tolerance, n_jobs)
+    solve = problem.apart if problem.separates else problem.together
+    found = solve(first[~never], 1 if fixed else max_iterations, fixed)
+    if not never.any():
+        return found
+    prices, expected = np.where(rows.high > 0, np.inf, -np.inf), rows.bound.copy()
+    prices[~never], expected[~never] = found.prices, found.expected
+    return replace(found, prices=prices, expected=expected, excess=rows.excess(expected))
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """One projection; `apart` and `together` solve its dual."""
+
+    scores: ChainParts
+    rows: Rows
+    slack: Slack
+    temperature: float
+    log_partition: Floats
+    tolerance: float
+    n_jobs: int
+
+    @cached_property
+    def scale(self) -> Floats:
+        """What each row's slack is multiplied by before its norm is taken."""
+        weight = self.rows.penalty * (1.0 if self.slack.penalty is None else self.rows.copies)
+        return np.sqrt(weight) if self.slack.norm == "squared" else weight
+
+    @property
+    def norm(self) -> Norm:
+        """The norm of slack."""
+        return Norm(self.slack.norm, self.rows.group)
+
+    @cached_property
+    def equality(self) -> Flags:
+        """Which rows are equations."""
+        return np.asarray((self.rows.low < 0) & (self.rows.high > 0))
+
+    @property
+    def separates(self) -> bool:
+        """Whether no norm joins the prices of different rows."""
+        if self.slack.none:
+            return True
+        if self.slack.penalty is not None:
+            return self.slack.norm in ("l1", "squared")
+        return self.slack.norm == "linf" and not bool(self.equality.any())
+
+    @cached_property
+    def bound(self) -> Floats:
+        """b; where a slack bound leaves rows apart, with that much room."""
+        room = self.slack.strength / self.scale if self.slack.bound and self.separates else np.zeros(len(self.rows))
+        return np.where(self.rows.low == 0, self.rows.bound + room, self.rows.bound - room)
+
+    @cached_property
+    def curve(self) -> Floats:
+        """Curvature of cost*: 1 / (σ scale²) if squared."""
+        squared = self.slack.norm == "squared" and self.slack.penalty is not None
+        return 1.0 / (self.slack.strength * self.scale**2) if squared else np.zeros(len(self.rows))
+
+    @cached_property
+    def limit(self) -> Floats:
+        """Largest size of each price: σ scale for an l1 penalty."""
+        bounded = self.slack.norm == "l1" and self.slack.penalty is not None
+        return self.slack.strength * self.scale if bounded else np.full(len(self.rows), np.inf)
+
+    def tilt(self, prices: Floats, steps: int) -> Tilted:
+        """Marginals at these prices, those of single sequences improved in so many steps."""
+        own = slice(self.rows.joint, self.rows.joint + len(self.rows.about_each))
+        return self.rows.tilt(
+            self.scores, prices, temperature=self.temperature, bound=self.bound[own], curve=self.curve[own],
+            limit=self.limit[own], steps=steps, tolerance=0.3 * self.tolerance, n_jobs=self.n_jobs,
+        )  # fmt: skip
+
+    def smooth(self, tilted: Tilted) -> tuple[float, Floats]:
+        """-D without the part of cost* that has corners, and its gradient over all prices."""
+        lam = tilted.prices
+        value = self.temperature * tilted.log_partition.sum() - self.log_partition.sum()
+        value += _dot(self.bound, lam) + 0.5 * _dot(self.curve, lam**2)
+        return float(value), self.bound - tilted.expected + self.curve * lam
+
+    def certify(self, tilted: Tilted, passes: float) -> Projection:
+        """Both sides of the problem at these prices."""
+        lam, excess = tilted.prices, self.rows.excess(tilted.expected)
+        divergence = float((self.log_partition - self.temperature * tilted.log_partition).sum()) - _dot(
+            lam, tilted.expected
+        )
+        cost = conjugate = violation = 0.0
+        measured = self.scale * excess
+        if self.slack.none:
+            violation = float(np.abs(excess).max(initial=0.0))
+        elif self.slack.bound is not None:
+            violation = max(0.0, self.norm.size(measured) - self.slack.strength)
+            conjugate = self.slack.strength * self.norm.dual.size(lam / self.scale)
+        elif self.slack.norm == "squared":
+            cost, conjugate = 0.5 * self.slack.strength * _dot(measured, measured), 0.5 * _dot(self.curve, lam**2)
+        else:
+            cost = self.slack.strength * self.norm.size(measured)
+        dual = float((self.log_partition - self.temperature * tilted.log_partition).sum())
+        dual -= _dot(self.rows.bound, lam) + conjugate
+        allowed = self.tolerance * max(len(self.log_partition), 1)
+        converged = abs(divergence + cost - dual) <= allowed and violation <= self.tolerance
+        found = Projection(
+            tilted.parts,
+            lam,
+            tilted.expected,
+            excess,
+            divergence,
+            divergence + cost,
+            dual,
+            violation,
+            converged,
+            passes,
+        )
+        if not converged and self.slack.penalty is None:
+            self.require_bounded(found, tilted)
+        return found
+
+    def apart(self, first: Floats, max_iterations: int, fixed: bool) -> Projection:
+        """Own prices inside the compiled loop, those of the corpus rows by L-BFGS-B around it; then all together."""
+        low, high = np.maximum(self.rows.low, -self.limit), np.minimum(self.rows.high, self.limit)
+        tilted = self.tilt(np.clip(first, low, high), _OWN_STEPS)
+        found = self.certify(tilted, tilted.passes)
+        if fixed:
+            return found
+        for count, steps in ((self.rows.joint, _OWN_STEPS), (len(self.rows), 0)):
+            if count and not found.converged:
+                found = self.climb(found, low[:count], high[:count], steps, max_iterations)
+        return found
+
+    def climb(self, found: Projection, low: Floats, high: Floats, steps: int, max_iterations: int) -> Projection:
+        """L-BFGS-B on the first prices, as many as have a range, the others taking `steps` at each evaluation."""
+        from scipy.optimize import Bounds, minimize
+
+        count, best, passes, rest = len(low), found, found.passes, found.prices[len(low) :]
+        reach = np.concatenate((self.rows.reach, np.full(len(self.rows) - self.rows.joint, 0.1)))[:count]
+        size = 1.0 / np.sqrt(self.curve[:count] + reach / self.temperature)
+
+        def objective(x: Floats) -> tuple[float, Floats]:
+            nonlocal passes, best, rest
+            tilted = self.tilt(np.concatenate((x * size, rest)), steps)
+            passes, rest = passes + tilted.passes, tilted.prices[count:]
+            now = self.certify(tilted, passes)
+            best = now if now.converged or now.dual > best.dual else best
+            if now.converged:
+                raise _Done
+            value, gradient = self.smooth(tilted)
+            return value, gradient[:count] * size
+
+        with threadpool_limits(1, "blas"), suppress(_Done):
+            minimize(
+                objective, found.prices[:count] / size, jac=True, method="L-BFGS-B",
+                bounds=Bounds(low / size, high / size),
+                options={"maxiter": max_iterations, "maxfun": 2 * max_iterations, "ftol": 0.0, "gtol": 0.0},
+            )  # fmt: skip
+        return replace(best, passes=passes)
+
+    def together(self, first: Floats, max_iterations: int, fixed: bool) -> Projection:
+        """All prices at once by proximal gradient steps of the Barzilai-Borwein size (Wright et al. 2009)."""
+
+        def proximal(v: Floats, step: float) -> Floats:
+            v = np.clip(v, self.rows.low, self.rows.high)
+            if self.slack.penalty is not None:
+                return self.norm.dual.project(v, self.slack.penalty)
+            return self.norm.dual.shrink(v, step * self.slack.strength)
+
+        if fixed:
+            raise DataError(
+                f"prices can be kept only where slack leaves the rows apart, not with the norm {self.slack.norm}"
+            )
+        scale = self.scale
+        at = proximal(first / scale, 0.0)
+        tilted = self.tilt(at * scale, 0)
+        found, passes, step = self.certify(tilted, tilted.passes), tilted.passes, self.temperature
+        recent = [-found.dual]
+        for _ in range(max_iterations):
+            if found.converged:
+                break
+            gradient = self.smooth(tilted)[1] * scale
+            while True:
+                point = proximal(at - step * gradient, step)
+                change = point - at
+                tried = self.tilt(point * scale, 0)
+                passes += tried.passes
+                next_found = self.certify(tried, passes)
+                if -next_found.dual <= max(recent) - 1e-4 / (2 * step) * float(change @ change) or step < 1e-12:
+                    break
+                step *= 0.5
+            bent = float(change @ (self.smooth(tried)[1] * scale - gradient))
+            length = float(change @ change)
+            if length == 0.0:
+                break
+            step = min(length / bent, 1e3 * step) if bent > 0 else 10.0 * step
+            at, tilted, found = point, tried, next_found
+            recent = [*recent[-4:], -found.dual]
+        return replace(found, passes=passes)
+
+    def require_bounded(self, found: Projection, tilted: Tilted) -> None:
+        """Raise `Infeasible` if the dual is above all that the primal could be, so that no q is allowed."""
+        if np.abs(found.prices).max(initial=0.0) * self.rows.widest < _SUSPICIOUS * self.temperature:
+            return
+        limit = self.log_partition + Chain(self.n_jobs).argmax(_negative(self.scores)).scores
+        if self.rows.joint == 0:
+            own = self.rows.split(found.prices * self.bound)[1].sum(axis=1)
+            beyond = self.log_partition - self.temperature * tilted.log_partition - own > limit + 1e-6 * (
+                1 + abs(limit)
+            )
+            if self.separates and beyond.any():
+                i = int(beyond.argmax())
+                at = slice(i * len(self.rows.about_each), (i + 1) * len(self.rows.about_each))
+                guilty = np.zeros(len(self.rows))
+                guilty[at] = found.prices[at]
+                raise Infeasible(f"has no distribution that satisfies {named(self.rows, guilty)}; allow slack", i)
+        if found.dual > limit.sum() + 1e-6 * (1 + abs(limit.sum())):
+            raise Infeasible(f"no distribution satisfies {named(self.rows, found.prices)}; allow some slack, or more")
+
+
+def shifted(scores: ChainParts, rows: Rows, prices: Floats) -> ChainParts:
+    """θ - Aᵀλ, infinite prices included: what the projected distribution scores (Eq. 29 of Dhillon et al. 2012)."""
+    if np.isfinite(prices).all():
+        return rows.shift(scores, prices)
+    one, other = rows.parted()
+    return other.shift(one.forbid(scores), prices[~rows.forbidding])
+
+
+def _dot(a: Floats, b: Floats) -> float:
+    """a·b without the threads that BLAS would wake for it."""
+    return float((a * b).sum())
+
+
+class _Done(Exception):
+    """Leaves the optimiser once the certificate is good enough."""
+
+
+def _negative(scores: ChainParts) -> ChainParts:
+    """-θ on the parts that are possible."""
+
+    def turn(table: Floats) -> Floats:
+        return np.where(np.isfinite(table), -table, -np.inf)
+
+    return replace(
+        scores, unary=turn(scores.unary), pair=turn(scores.pair), start=turn(scores.start), end=turn(scores.end)
+    )
+
+
+def named(rows: Rows, prices: Floats) -> str:
+    """The rules whose rows have large prices: they are what contradicts."""
+    size = np.abs(prices)
+    guilty = np.flatnonzero(size > 0.05 * size.max(initial=0.0))
+    titles = list(dict.fromkeys(rows.rule(int(r)).title for r in guilty))
+    return " and ".join(map(repr, titles[:5])) + (f" and {len(titles) - 5} more" if len(titles) > 5 else "")

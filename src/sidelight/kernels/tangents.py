@@ -1,0 +1,246 @@
+"""Directional derivatives of chain marginals: forward-backward in which every number carries its derivative.
+
+With scores θ + ε δ, log Z has the derivative E[δ·y] at ε = 0, and the expected parts μ the derivative Cov(y, δ·y). So
+the covariance of all parts with any one sum over parts costs about two passes, however many rules the sum is made of.
+The algebra is the expectation semiring of Li and Eisner 2009.
+
+States and arcs are those of `kernels.chain`; δ has pair types of its own, so a sequence may have its own direction.
+
+Legend: e exponentials of unary scores, α forward, β backward, γ state marginals; d direction of unary scores with that
+of start and end, turn that of arcs, by kinds of position; a dot, as in α̇, marks a derivative.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .chain import forward, log_forward, scores_at
+from .compiling import Floats, Ints, Longs, inner, kernel
+
+
+class Scores(NamedTuple):
+    """θ of a batch: unary (tokens, L), arcs (2, types, B, L, L) with exponentials as `forward` takes them."""
+
+    unary: Floats
+    arcs: Floats
+    e_arcs: Floats
+    top: Floats
+    fits: bool
+    types: Ints
+    start: Floats
+    end: Floats
+
+
+class Direction(NamedTuple):
+    """δ of the same batch, all finite."""
+
+    unary: Floats
+    arcs: Floats
+    types: Ints
+    start: Floats
+    end: Floats
+
+
+@inner
+def forward_tangent(
+    e_arcs: Floats, types: Ints, e: Floats, alpha: Floats, scale: Floats,
+    d: Floats, turn: Floats, kinds: Ints, alpha_dot: Floats, mean: Floats,
+) -> float:  # fmt: skip
+    """α̇ of the scaled forward pass, and mean: (n,) the derivative of log scale; returns that of log Z.
+
+    The scale is differentiated too, so every row of α̇ sums to zero and nothing grows with the sequence.
+    """
+    n, L = e.shape
+    B = e_arcs.shape[2]
+    slope = 0.0
+    for t in range(n):
+        row = alpha_dot[t]
+        for b in range(B):
+            part = row[b * L : (b + 1) * L]
+            for c in range(L):
+                part[c] = 0.0
+            if t > 0:
+                k = min(t, 2) - 1
+                for a in range(L):
+                    before, moved = alpha[t - 1, a * B + b], alpha_dot[t - 1, a * B + b]
+                    arc, bend = e_arcs[k, types[t], b, a], turn[k, kinds[t], b, a]
+                    for c in range(L):
+                        part[c] += (moved + before * bend[c]) * arc[c]
+                for c in range(L):
+                    part[c] *= e[t, c] / scale[t]
+            for c in range(L):
+                part[c] += alpha[t, b * L + c] * d[t, c]
+        total = 0.0
+        for s in range(B * L):
+            total += row[s]
+        for s in range(B * L):
+            row[s] -= total * alpha[t, s]
+        mean[t] = total
+        slope += total
+    return slope
+
+
+@inner
+def backward_tangent(
+    e_arcs: Floats, types: Ints, e: Floats, alpha: Floats, scale: Floats,
+    d: Floats, turn: Floats, kinds: Ints, alpha_dot: Floats, mean: Floats, work: Floats, gamma_dot: Floats,
+    factors: Floats,
+) -> None:  # fmt: skip
+    """γ̇ into gamma_dot (n, L); `factors` times `e_arcs` is the derivative of the arc marginals summed over positions.
+
+    work: (4, B * L).
+    """
+    n, L = e.shape
+    B = e_arcs.shape[2]
+    beta, beta_dot, weight, weight_dot = work[0], work[1], work[2], work[3]
+    for s in range(B * L):
+        beta[s] = 1.0
+        beta_dot[s] = 0.0
+    for t in range(n - 1, -1, -1):
+        for c in range(L):
+            gamma_dot[t, c] = 0.0
+        for s in range(B * L):
+            weight[s], weight_dot[s] = 0.0, 0.0
+            if alpha[t, s] > 0.0:  # what no path reaches has no part in any path back
+                c = s % L
+                gamma_dot[t, c] += alpha_dot[t, s] * beta[s] + alpha[t, s] * beta_dot[s]
+                weight[s] = e[t, c] * beta[s] / scale[t]
+                weight_dot[s] = e[t, c] * beta_dot[s] / scale[t] + weight[s] * (d[t, c] - mean[t])
+        if t == 0:
+            break
+        k, y, z = min(t, 2) - 1, types[t], kinds[t]
+        for b in range(B):
+            w, w_dot = weight[b * L : (b + 1) * L], weight_dot[b * L : (b + 1) * L]
+            for a in range(L):
+                before, moved = alpha[t - 1, a * B + b], alpha_dot[t - 1, a * B + b]
+                arc, bend, out = e_arcs[k, y, b, a], turn[k, z, b, a], factors[k, y, b, a]
+                total, total_dot = 0.0, 0.0
+                for c in range(L):
+                    v = w_dot[c] + bend[c] * w[c]
+                    total += arc[c] * w[c]
+                    total_dot += arc[c] * v
+                    out[c] += moved * w[c] + before * v
+                beta[a * B + b], beta_dot[a * B + b] = total, total_dot
+
+
+@inner
+def log_tangents(
+    u: Floats, arcs: Floats, types: Ints, start: Floats, end: Floats,
+    d: Floats, turn: Floats, kinds: Ints, gamma_dot: Floats, sums: Floats,
+) -> tuple[float, float]:  # fmt: skip
+    """The same in log space, by mean directions of the prefixes and suffixes of each state; (log Z, its derivative)."""
+    n, L = u.shape
+    B = arcs.shape[2]
+    S = B * L
+    alpha = log_forward(u, arcs, types, start, end)
+    ahead, beta, behind = np.zeros((n, S)), np.full((n, S), -np.inf), np.zeros((n, S))
+    here = np.empty(L)
+    for t in range(n):
+        for b in range(B):
+            for c in range(L):
+                if alpha[t, b * L + c] == -np.inf:
+                    continue
+                ahead[t, b * L + c] = d[t, c]
+                if t > 0:
+                    k = min(t, 2) - 1
+                    step, bend = arcs[k, types[t], b], turn[k, kinds[t], b]
+                    high = -np.inf
+                    for a in range(L):
+                        high = max(high, alpha[t - 1, a * B + b] + step[a, c])
+                    total, moved = 0.0, 0.0
+                    for a in range(L):
+                        p = np.exp(alpha[t - 1, a * B + b] + step[a, c] - high)
+                        total += p
+                        moved += p * (ahead[t - 1, a * B + b] + bend[a, c])
+                    ahead[t, b * L + c] += moved / total
+    high = -np.inf
+    for s in range(S):
+        beta[n - 1, s] = 0.0
+        high = max(high, alpha[n - 1, s])
+    if high == -np.inf:
+        return high, 0.0
+    total, slope = 0.0, 0.0
+    for s in range(S):
+        p = np.exp(alpha[n - 1, s] - high)
+        total += p
+        slope += p * ahead[n - 1, s]
+    log_partition: float = high + np.log(total)
+    slope /= total
+    for t in range(n - 1, 0, -1):
+        k, y = min(t, 2) - 1, types[t]
+        scores_at(t, u, start, end, here)
+        for b in range(B):
+            for a in range(L):
+                step, bend = arcs[k, y, b, a], turn[k, kinds[t], b, a]
+                high = -np.inf
+                for c in range(L):
+                    high = max(high, step[c] + here[c] + beta[t, b * L + c])
+                if high == -np.inf:
+                    continue
+                total, moved = 0.0, 0.0
+                for c in range(L):
+                    v = step[c] + here[c] + beta[t, b * L + c]
+                    p, onward = np.exp(v - high), bend[c] + d[t, c] + behind[t, b * L + c]
+                    total += p
+                    moved += p * onward
+                    chance = np.exp(alpha[t - 1, a * B + b] + v - log_partition)
+                    sums[k, y, b, a, c] += chance * (ahead[t - 1, a * B + b] + onward - slope)
+                beta[t - 1, a * B + b] = high + np.log(total)
+                behind[t - 1, a * B + b] = moved / total
+    for t in range(n):
+        for c in range(L):
+            gamma_dot[t, c] = 0.0
+            for b in range(B):
+                s = b * L + c
+                chance = np.exp(alpha[t, s] + beta[t, s] - log_partition)
+                gamma_dot[t, c] += chance * (ahead[t, s] + behind[t, s] - slope)
+    return log_partition, slope
+
+
+@kernel
+def tangents(
+    lo: int,
+    hi: int,
+    offsets: Longs,
+    scores: Scores,
+    direction: Direction,
+    log_partition: Floats,
+    slope: Floats,
+    gamma_dot: Floats,
+) -> tuple[Floats, Floats]:
+    """Log-partitions, their derivatives and γ̇ of sequences lo to hi; returns (sums, factors), both like the arcs.
+
+    The derivative of the arc marginals summed over positions is sums + factors * e_arcs.
+    """
+    L, B = scores.unary.shape[1], scores.arcs.shape[2]
+    longest = 0
+    for i in range(lo, hi):
+        longest = max(longest, offsets[i + 1] - offsets[i])
+    e, d = np.empty((longest, L)), np.empty((longest, L))
+    alpha, alpha_dot = np.empty((longest, B * L)), np.empty((longest, B * L))
+    scale, mean, work = np.empty(longest), np.empty(longest), np.empty((4, B * L))
+    sums, factors = np.zeros_like(scores.arcs), np.zeros_like(scores.arcs)
+    for i in range(lo, hi):
+        p, q = offsets[i], offsets[i + 1]
+        n = q - p
+        u, types, kinds = scores.unary[p:q], scores.types[p:q], direction.types[p:q]
+        for t in range(n):
+            scores_at(t, direction.unary[p:q], direction.start, direction.end, d[t])
+        trusted = scores.fits
+        if trusted:
+            log_partition[i], trusted = forward(
+                u, scores.e_arcs, scores.top, types, scores.start, scores.end, e[:n], alpha[:n], scale
+            )
+        if trusted:
+            slope[i] = forward_tangent(
+                scores.e_arcs, types, e[:n], alpha[:n], scale, d, direction.arcs, kinds, alpha_dot[:n], mean
+            )
+            backward_tangent(
+                scores.e_arcs, types, e[:n], alpha[:n], scale, d, direction.arcs, kinds, alpha_dot[:n], mean, work,
+                gamma_dot[p:q], factors,
+            )  # fmt: skip
+        else:
+            log_partition[i], slope[i] = log_tangents(
+                u, scores.arcs, types, scores.start, scores.end, d, direction.arcs, kinds, gamma_dot[p:q], sums
+            )
+    return sums, factors

@@ -1,0 +1,86 @@
+"""Deterministic annealing for structured outputs (Dhillon et al. 2012)."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from ..inference.projection import NormName
+from ..rules.language import Rule
+from ..solvers.annealing import geometric
+from ..supervision import Signal, learns_from
+from .alternation import ProjectingLearner
+from .base import require_number
+
+
+@learns_from(Signal.FULL, Signal.PARTIAL, Signal.NOTHING)
+class DeterministicAnnealing(ProjectingLearner):
+    """Learning from rules while the entropy of the unlabelled sequences' outputs is lowered step by step.
+
+        minimise  R(w) + mean_L loss + mean_U E_q loss - T mean_U H(q) + cost of slack      (Eq. 13, 16)
+
+    at temperatures T = start, start * rate, ..., each for `iterations` rounds. At T = 1 alone it is
+    `PosteriorRegularization` with `unlabeled_weight` None.
+
+    Parameters
+    ----------
+    start, rate, temperatures : the schedule. Above 1 the unlabelled sequences pull the model towards even
+        distributions, and few labelled ones may not hold it; start = 1 is the careful choice.
+    iterations : rounds at each temperature.
+    penalty : 1 / ε of Eq. 16 for every rule without its own, which is written rule.expected(penalty).
+    unlabeled_weight : None makes both losses means, as in Eq. 3 and 10 (in units of the labelled ones' sum).
+    decode : "projected" predicts by Eq. 30, "model" by Eq. 1. For transductive prediction give the sequences to `fit`,
+        with None for their labels.
+    base, rules, norm, bound, steps, tolerance, classes, random_state, verbose, n_jobs : as for
+        `PosteriorRegularization`.
+
+    Attributes
+    ----------
+    base_, classes_, prices_, units_, trace_ : as for `PosteriorRegularization`; temperature_ : the last one.
+    """
+
+    def __init__(
+        self,
+        base: Any,
+        rules: Sequence[Rule] = (),
+        *,
+        start: float = 2.0,
+        rate: float = 0.9,
+        temperatures: int = 10,
+        norm: NormName = "squared",
+        penalty: float | None = 1.0,
+        bound: float | None = None,
+        unlabeled_weight: float | None = None,
+        iterations: int = 10,
+        steps: int = 40,
+        decode: Literal["model", "projected"] = "projected",
+        tolerance: float = 1e-3,
+        classes: Sequence[str] | None = None,
+        random_state: int = 0,
+        verbose: bool = False,
+        n_jobs: int = -1,
+    ) -> None:
+        self.base = base
+        self.rules = rules
+        self.start = start
+        self.rate = rate
+        self.temperatures = temperatures
+        self.norm = norm
+        self.penalty = penalty
+        self.bound = bound
+        self.unlabeled_weight = unlabeled_weight
+        self.iterations = iterations
+        self.steps = steps
+        self.decode = decode
+        self.tolerance = tolerance
+        self.classes = classes
+        self.random_state = random_state
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+
+    def _check(self) -> None:
+        super()._check()
+        require_number(self, "temperatures", 1, whole=True)
+        self._temperatures()
+
+    def _temperatures(self) -> list[float]:
+        schedule = geometric(self.start, self.rate, self.temperatures)
+        return [T for T in schedule for _ in range(max(self.iterations, 1))]

@@ -1,0 +1,189 @@
+"""Learners that add criteria on unlabelled sequences to the likelihood of a CRF: what both of them share.
+
+    minimise over w   Σ_L [log Z(x) - log Z(x, y)] + l1 ‖w‖₁ + l2 ‖w‖² + criteria of p_w on the unlabelled sequences U
+
+Partial labels count on both sides: their likelihood is in the first sum, and in U p_w is given what is known. The
+criteria make the objective non-convex, so L-BFGS starts from the optimum of the first sum alone.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from ..errors import DataError, NotSupported
+from ..features.encoded import Encoded, State
+from ..inference.distances import DistanceName, check_distance
+from ..inference.rows import Rows
+from ..kernels.compiling import Floats
+from ..progress import progress
+from ..rules.language import Rule
+from ..solvers import lbfgs
+from ..solvers.certificate import Solution, Step, warn_unconverged
+from ..solvers.losses import LogLoss
+from ..solvers.unlabelled import UnlabelledLoss
+from ..structures.chain import Chain, ChainParts
+from ..supervision import Signal, encode_targets, kind_of
+from .base import Explanation, SequenceLearner
+from .crf import CRF
+from .mixture import all_labels, check_input
+
+
+class Weights(NamedTuple):
+    """How much the criteria count."""
+
+    distance: float
+    entropy: float
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Both losses, each None where no sequences are for it."""
+
+    known: LogLoss[Any] | None
+    rest: UnlabelledLoss[Any] | None
+    solver: str  # of the labelled sequences alone
+
+    def __call__(self, w: Floats) -> tuple[float, Floats]:
+        """Their sum and its gradient at w."""
+        value, gradient = 0.0, np.zeros_like(w)
+        for loss in (self.known, self.rest):
+            if loss is not None:
+                more, slope = loss(w)
+                value, gradient = value + more, gradient + slope
+        return value, gradient
+
+
+class CriterionLearner(SequenceLearner):
+    """Base of these learners; a subclass says how much each criterion counts."""
+
+    base: Any
+    rules: Sequence[Rule]
+    distance: DistanceName
+    classes: Sequence[str] | None
+    verbose: bool
+    base_: CRF
+    converged_: bool
+    trace_: tuple[Step, ...]
+
+    def _weights(self) -> Weights:
+        """How much each criterion counts."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from labelled sequences and, where y is partial or None, from the criteria."""
+        weights = self._weights()
+        self._check_base()
+        check_input(self, X, y)
+        classes = all_labels(self, y)
+        model, problem = self._lay_out(X, y, classes, weights)
+        solution = self._solve(model, problem)
+        model.weights_, model.trace_, model.converged_ = solution.weights, solution.steps, solution.converged
+        model.solver_ = "lbfgs" if problem.rest is not None else problem.solver
+        self.base_, self.classes_ = model, classes
+        self.trace_, self.converged_ = solution.steps, solution.converged
+        warn_unconverged(type(self).__name__, solution, "raise max_iterations or tolerance of the base")
+        return self
+
+    def _check_base(self) -> None:
+        if not isinstance(self.base, CRF):
+            raise NotSupported(
+                f"{type(self).__name__} needs the gradient of a CRF, and {type(self.base).__name__} has none; "
+                "use CRF as base, or PosteriorRegularization"
+            )
+        if self.rules and self.base.order != 1:
+            raise NotSupported(f"rules about expectations need a CRF of order 1, got order {self.base.order}")
+        self.base._check_numbers()
+
+    def _lay_out(self, X: Any, y: Any, classes: list[str], weights: Weights) -> tuple[CRF, Problem]:
+        """The model without weights, and its losses: full labels first, then partial ones, then none."""
+        order = sorted(range(len(X)), key=lambda i: _RANK[kind_of(y[i])])
+        some, told = [X[i] for i in order], [y[i] for i in order]
+        kinds = [kind_of(one) for one in told]
+        full, known = kinds.count(Signal.FULL), len(kinds) - kinds.count(Signal.NOTHING)
+        if not known and not (self.rules and weights.distance):
+            raise DataError("neither labels nor rules say anything; give some labelled sequences, or rules")
+        model: CRF = clone(self.base).set_params(classes=list(classes), n_jobs=self.n_jobs)
+        lengths = [len(x) if not hasattr(x, "shape") else x.shape[0] for x in some]
+        targets = encode_targets(told, lengths, classes)
+        prepared = model._lay_out(model._choose_encoder(some), some, targets, list(classes))
+        model._adopt(prepared)
+        model.weights_ = np.zeros(prepared.scorer.size)
+        first, rest, solver = None, None, "lbfgs"
+        if known:
+            labels = encode_targets(told[:known], lengths[:known], classes)
+            solver = model._choose_solver(prepared._replace(targets=labels))
+            first = LogLoss(prepared.scorer, self._structure, prepared.encoded.sequences(0, known), labels)
+        if full < len(some):
+            pool = prepared.encoded.sequences(full, len(some))
+            rows = self._rows(some[full:], pool, classes)
+            left = encode_targets(told[full:], lengths[full:], classes)
+            rest = UnlabelledLoss(
+                prepared.scorer, Chain(self.n_jobs), pool, rows, self.distance, *weights,
+                left.allowed if known > full else None,
+            )  # fmt: skip
+        return model, Problem(first, rest, solver)
+
+    def _rows(self, X: Sequence[Any], encoded: Encoded, classes: list[str]) -> Rows:
+        """The rules on the unlabelled sequences; without rules these need not be tokens."""
+        if not self.rules:
+            return Rows.of((), encoded.offsets, len(classes))
+        rows = Rows.compile(list(self.rules), X, classes)
+        check_distance(self.distance, rows)
+        return rows
+
+    def _solve(self, model: CRF, problem: Problem) -> Solution:
+        """The optimum of the labelled sequences alone, then of everything."""
+        start = model.weights_
+        with progress(type(self).__name__, None, self.verbose) as tell:
+
+            def on_step(step: Step) -> None:
+                tell(step.iteration, str(step))
+
+            if problem.known is not None:
+                found = model._solve(problem.solver, problem.known, start, on_step)
+                if problem.rest is None:
+                    return found
+                start = found.weights
+            return lbfgs.minimize(
+                problem, start, l1=model.l1, l2=model.l2, tolerance=model.tolerance,
+                max_iterations=model.max_iterations, convex=False, on_step=on_step,
+            )  # fmt: skip
+
+    # Prediction ------------------------------------------------------------------------------------------------------
+
+    def scores(self, X: Any) -> ChainParts:
+        """The model's scores."""
+        check_is_fitted(self, "classes_")
+        return self.base_.scores(X)
+
+    def encode(self, X: Any) -> Encoded:
+        """X as flat arrays for the model."""
+        check_is_fitted(self, "classes_")
+        return self.base_.encode(X)
+
+    def explain(self, x: Any, position: int, *, top: int = 10) -> Explanation:
+        """What speaks for a label in the model."""
+        check_is_fitted(self, "classes_")
+        return self.base_.explain(x, position, top=top)
+
+    def top_weights(self, count: int = 20, label: str | None = None) -> list[tuple[str, str, float]]:
+        """The largest weights of the model."""
+        check_is_fitted(self, "classes_")
+        return self.base_.top_weights(count, label)
+
+    def _models(self) -> dict[str, Any]:
+        return {"base_": getattr(self, "base_", None)}
+
+    def _state(self) -> State:
+        return {"trace": [step.as_list() for step in self.trace_], "converged": self.converged_}, {}
+
+    def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
+        self.converged_ = values["converged"]
+        self.trace_ = tuple(map(Step.from_list, values["trace"]))
+
+
+_RANK = {Signal.FULL: 0, Signal.PARTIAL: 1, Signal.NOTHING: 2}

@@ -1,0 +1,63 @@
+"""Generalized expectation: the model's own expectations are to agree with rules (Mann and McCallum 2008)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..inference.distances import DistanceName
+from ..rules.language import Rule
+from ..supervision import Signal, learns_from
+from .base import require_number
+from .criteria import CriterionLearner, Weights
+
+
+@learns_from(Signal.FULL, Signal.PARTIAL, Signal.NOTHING)
+class GeneralizedExpectation(CriterionLearner):
+    """Generalized expectation criteria on a CRF.
+
+        maximise  log-likelihood - l2 ‖w‖² - strength * d(target, E_{p_w}[φ] on the unlabelled sequences)
+
+    (section 4.2 of Ganchev et al. 2010, Eq. 5 of Dhillon et al. 2012). The gradient needs the covariance of the rules'
+    counts with all features; it is exact and costs about five passes of forward-backward in all, however many rules
+    there are. Rules are those of `PosteriorRegularization`: label shares, shares of labels where a word stands, any
+    counts, over the corpus or in each sequence.
+
+    Parameters
+    ----------
+    base : CRF; its features, l1, l2, tolerance and max_iterations are those of the model. L-BFGS stops when ten steps
+        lowered the objective by less than a tenth of the tolerance.
+    rules : statements about expectations.
+    distance : "squared", half the squared slack, or "kl", the divergence of the target from the expectation, for
+        counts that are never below zero. A rule's own weight is written rule.expected(penalty); a rule about the corpus
+        counts for each of its sequences.
+    strength : how much the distances count.
+    classes : all labels, where neither y nor the rules name them.
+    verbose, n_jobs : as for `CRF`.
+
+    Attributes
+    ----------
+    base_ : the model; classes_ : labels; trace_ : steps, each with the objective; converged_ : whether the tolerance
+    was reached.
+    """
+
+    def __init__(
+        self,
+        base: Any,
+        rules: Sequence[Rule] = (),
+        *,
+        distance: DistanceName = "squared",
+        strength: float = 1.0,
+        classes: Sequence[str] | None = None,
+        verbose: bool = False,
+        n_jobs: int = -1,
+    ) -> None:
+        self.base = base
+        self.rules = rules
+        self.distance = distance
+        self.strength = strength
+        self.classes = classes
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+
+    def _weights(self) -> Weights:
+        require_number(self, "strength", 0)
+        return Weights(self.strength, 0.0)

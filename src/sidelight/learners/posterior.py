@@ -1,0 +1,197 @@
+"""Posterior regularization: rules about expectations guide learning from unlabelled data (Ganchev et al. 2010)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
+from typing import Any, Literal
+
+import numpy as np
+
+from ..errors import DataError, NotSupported
+from ..inference.projection import NormName, Projection, Slack, project
+from ..inference.rows import Rows
+from ..kernels.compiling import Flags
+from ..progress import progress
+from ..rules.language import Rule
+from ..structures.chain import Chain, ChainParts
+from ..supervision import Signal, learns_from
+from .alternation import ProjectingLearner, ProjectionStep, Projector
+from .base import require_number
+from .expected import Fitting
+from .mixture import numbers_of
+
+
+@learns_from(Signal.FULL, Signal.PARTIAL, Signal.NOTHING)
+class PosteriorRegularization(ProjectingLearner):
+    """Posterior regularization of a generative (HMM) or discriminative (CRF) model.
+
+        maximise  L(w) - α min over q of [ KL(q ‖ p_w) + cost of slack ]      (Eq. 4, 5, 25 and 60)
+
+    Parameters
+    ----------
+    base : HMM, or a CRF of order 1.
+    rules : statements about expectations; none make it EM (HMM) or leave the model as it is (CRF).
+    norm, penalty, bound : the slack of the rules' bounds: `penalty` times its norm ("l1", "l2", "linf", "group") or
+        half of its square ("squared"), or at most `bound` in norm; neither: no slack. A rule's own weight is written
+        rule.expected(penalty); a rule about the corpus counts for each of its sequences.
+    strength : α between 0 and 1.
+    unlabeled_weight : what an unlabelled sequence counts beside a labelled one; None: all of them as much as all
+        labelled ones.
+    iterations : rounds of projecting and fitting.
+    batches : in each round the unlabelled sequences come in so many batches, and the model is fitted after each of them
+        (incremental EM); for rules about each sequence.
+    steps : L-BFGS steps of a CRF in each round.
+    decode : "model" predicts by p, "projected" by its projection onto the rules.
+    tolerance : gap of the projection for each sequence, and the largest miss of a bound beyond its slack.
+    classes : all labels, where neither y nor the rules name them.
+    random_state : of the first scores, where nothing is labelled.
+    verbose, n_jobs : as for `CRF`.
+
+    Attributes
+    ----------
+    base_ : the model; classes_ : labels; prices_, units_ : of the rules about the corpus; trace_ : a `ProjectionStep`
+    for each round and for the final model.
+    """
+
+    def __init__(
+        self,
+        base: Any,
+        rules: Sequence[Rule] = (),
+        *,
+        norm: NormName = "squared",
+        penalty: float | None = 1.0,
+        bound: float | None = None,
+        strength: float = 1.0,
+        unlabeled_weight: float | None = 1.0,
+        iterations: int = 10,
+        batches: int = 1,
+        steps: int = 10,
+        decode: Literal["model", "projected"] = "model",
+        tolerance: float = 1e-3,
+        classes: Sequence[str] | None = None,
+        random_state: int = 0,
+        verbose: bool = False,
+        n_jobs: int = -1,
+    ) -> None:
+        self.base = base
+        self.rules = rules
+        self.norm = norm
+        self.penalty = penalty
+        self.bound = bound
+        self.strength = strength
+        self.unlabeled_weight = unlabeled_weight
+        self.iterations = iterations
+        self.batches = batches
+        self.steps = steps
+        self.decode = decode
+        self.tolerance = tolerance
+        self.classes = classes
+        self.random_state = random_state
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+
+    def _check(self) -> None:
+        super()._check()
+        if not 0 < self.strength <= 1:
+            raise DataError(f"strength is above 0 and at most 1, got {self.strength!r}")
+        require_number(self, "batches", 1, whole=True)
+
+    def _strength(self) -> float:
+        return self.strength
+
+    def _temperatures(self) -> list[float]:
+        return [1.0] * max(self.iterations, 1)
+
+    def _rounds(
+        self,
+        fitting: Fitting,
+        rows: Rows,
+        projector: Projector,
+        allowed: Flags | None,
+        weight: float,
+        temperatures: list[float],
+        last: float,
+    ) -> tuple[Projection, list[ProjectionStep]]:
+        if self.batches == 1 or not self.iterations:
+            return super()._rounds(fitting, rows, projector, allowed, weight, temperatures, last)
+        if rows.joint:
+            raise NotSupported(f"{rows.about_corpus[0].title!r} is about the corpus and cannot be kept batch by batch")
+        pool = _Batches.cut(rows, min(self.batches, rows.sequences), self._slack(), self.tolerance, self.n_jobs)
+        trace = []
+        with progress(type(self).__name__, self.iterations, self.verbose) as tell:
+            for iteration in range(1, self.iterations + 1):
+                for number in range(len(pool.ranges)):
+                    pool.project(number, fitting.scores(), allowed)
+                    if iteration > 1 or number == len(pool.ranges) - 1:  # every batch has its distribution
+                        model = self._structure.marginals(fitting.scores())
+                        fitting.update(self._targets(fitting, model.parts, pool.parts()))
+                step = self._batch_step(iteration, fitting, pool, weight)
+                trace.append(step)
+                tell(iteration, str(step))
+        final, more = super()._rounds(fitting, rows, projector, allowed, weight, [], last)
+        return final, [*trace, replace(more[0], iteration=self.iterations + 1)]
+
+    def _batch_step(self, iteration: int, fitting: Fitting, pool: "_Batches", weight: float) -> ProjectionStep:
+        """Where a round ends: the objective at the distributions as they are, none of them newer than its batch."""
+        scores = fitting.scores()
+        log_z = float(self._structure.marginals(scores).log_partition.sum())
+        primal = log_z - scores.dot(pool.parts()) + sum(pool.rest)
+        objective = fitting.loss() + weight * self.strength * primal
+        objective -= weight * log_z if fitting.generative else 0.0
+        found = [one for one in pool.found if one is not None]
+        slack = sum(float(np.abs(one.excess).sum()) for one in found)
+        dual = primal - sum(one.gap for one in found)
+        return ProjectionStep(iteration, 1.0, objective, primal, dual, slack, sum(one.passes for one in found))
+
+
+@dataclass
+class _Batches:
+    """Batches of the pool, the projection of each, and its entropy and slack: what of F(q, w) does not change with w
+    (Neal and Hinton 1998).
+    """
+
+    ranges: list[tuple[int, int]]
+    rows: list[Rows]
+    options: dict[str, Any]
+    found: list[Projection | None]
+    rest: list[float]
+
+    @classmethod
+    def cut(cls, rows: Rows, count: int, slack: Slack, tolerance: float, n_jobs: int) -> "_Batches":
+        """Ranges of about equally many sequences."""
+        edges = np.linspace(0, rows.sequences, count + 1).astype(int).tolist()
+        ranges = list(pairwise(edges))
+        some = [rows.sequence_range(*one) for one in ranges]
+        options = {"slack": slack, "tolerance": tolerance, "n_jobs": n_jobs}
+        return cls(ranges, some, options, [None] * count, [0.0] * count)
+
+    def project(self, number: int, scores: ChainParts, allowed: Flags | None) -> None:
+        """The E step of one batch."""
+        first, last = self.ranges[number]
+        batch, before = scores.sequences(first, last), self.found[number]
+        a, b = scores.offsets[first], scores.offsets[last]
+        log_z = Chain(self.options["n_jobs"]).marginals(batch).log_partition
+        restricted = batch if allowed is None else batch.restrict(allowed[a:b])
+        start = None if before is None else before.prices
+        with numbers_of(range(first, last)):
+            now = project(restricted, self.rows[number], log_partition=log_z, start=start, **self.options)
+        self.found[number], self.rest[number] = now, now.primal - float(log_z.sum()) + batch.dot(now.parts)
+
+    def parts(self) -> ChainParts:
+        """Expected parts of the whole pool."""
+        found = [one.parts for one in self.found if one is not None]
+        offsets = np.concatenate([one.offsets[:-1] + a for one, a in zip(found, _starts(found), strict=True)])
+        tokens = sum(len(one.unary) for one in found)
+        return replace(
+            found[0],
+            offsets=np.concatenate((offsets, [tokens])),
+            unary=np.concatenate([one.unary for one in found]),
+            pair=np.sum([one.pair for one in found], axis=0),
+            pair_type=np.concatenate([one.pair_type for one in found]),
+            start=np.sum([one.start for one in found], axis=0),
+            end=np.sum([one.end for one in found], axis=0),
+        )
+
+
+def _starts(found: list[ChainParts]) -> list[int]:
+    return list(accumulate((len(one.unary) for one in found[:-1]), initial=0))

@@ -1,0 +1,158 @@
+"""Unified EM: one family from hard to soft EM, with and without rules (chapter 4 of Chang 2011)."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from ..errors import DataError, NotSupported
+from ..inference.compiled import CompiledRules
+from ..inference.constrained import best_outputs
+from ..inference.projection import NormName, Projection, Slack, project
+from ..inference.relaxation import relax
+from ..inference.rows import Rows
+from ..kernels.compiling import Floats
+from ..rules.language import Rule
+from ..solvers.annealing import geometric
+from ..structures.chain import ChainParts
+from ..supervision import Signal, learns_from
+from .alternation import ProjectingLearner, ProjectionStep, Projector
+from .expected import Fitting
+
+
+@learns_from(Signal.FULL, Signal.PARTIAL, Signal.NOTHING)
+class UnifiedEM(ProjectingLearner):
+    """EM whose E step weighs the entropy of q by γ.
+
+        maximise  L(w) - min over q of [ H(q, p_w) - γ H(q) + cost of slack ]      (Eq. 4.3 and 4.4)
+
+    γ = 1 is EM, with rules posterior regularization; γ = 0 a linear program, without rules hard EM; γ = -inf hard EM
+    with hard rules (constraint-driven learning without penalties); above 1 tempered EM, and at inf q is as even as the
+    rules allow. Below 0 the E step is not convex, so with rules only -inf is offered.
+
+    Parameters
+    ----------
+    gamma : γ.
+    start, rate : begin with γ = start and multiply by `rate` in each round until `gamma` is reached (deterministic
+        annealing EM); None begins with `gamma`.
+    base, rules, norm, penalty, bound, unlabeled_weight, iterations, steps, decode, tolerance, classes, random_state,
+    verbose, n_jobs : as for `PosteriorRegularization`; no slack if neither penalty nor bound is given.
+
+    Attributes
+    ----------
+    base_, classes_, prices_, units_, trace_ : as for `PosteriorRegularization`; in trace_, at γ = inf, the objective
+    is that over γ: -H(q).
+    """
+
+    def __init__(
+        self,
+        base: Any,
+        rules: Sequence[Rule] = (),
+        *,
+        gamma: float = 1.0,
+        start: float | None = None,
+        rate: float = 0.9,
+        norm: NormName = "squared",
+        penalty: float | None = None,
+        bound: float | None = None,
+        unlabeled_weight: float | None = 1.0,
+        iterations: int = 10,
+        steps: int = 10,
+        decode: Literal["model", "projected"] = "model",
+        tolerance: float = 1e-3,
+        classes: Sequence[str] | None = None,
+        random_state: int = 0,
+        verbose: bool = False,
+        n_jobs: int = -1,
+    ) -> None:
+        self.base = base
+        self.rules = rules
+        self.gamma = gamma
+        self.start = start
+        self.rate = rate
+        self.norm = norm
+        self.penalty = penalty
+        self.bound = bound
+        self.unlabeled_weight = unlabeled_weight
+        self.iterations = iterations
+        self.steps = steps
+        self.decode = decode
+        self.tolerance = tolerance
+        self.classes = classes
+        self.random_state = random_state
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+
+    def _check(self) -> None:
+        super()._check()
+        if not isinstance(self.gamma, int | float) or np.isnan(self.gamma):
+            raise DataError(f"gamma is a number, -inf or inf, got {self.gamma!r}")
+        if -np.inf < self.gamma < 0 and self.rules:
+            raise NotSupported(
+                f"with rules, gamma is at least 0 or -inf, got {self.gamma!r}: between, there is no exact E step"
+            )
+        if self.decode == "projected" and not 0 < self.gamma < np.inf:
+            raise NotSupported("decode='projected' needs a gamma above 0 and below inf; use decode='model'")
+        if self.gamma == -np.inf and self.rules and self._slack() != Slack(self.norm):
+            raise NotSupported(
+                "at gamma = -inf rules are hard: leave out penalty and bound, or use Codl for soft rules"
+            )
+        if self.start is not None:
+            if not self.start > self.gamma:
+                raise DataError(f"start must be above gamma, got {self.start!r} and {self.gamma!r}")
+            geometric(self.start, self.rate, 1)
+
+    def _temperatures(self) -> list[float]:
+        rounds = max(self.iterations, 1)
+        if self.start is None:
+            return [float(self.gamma)] * rounds
+        return [max(T, float(self.gamma)) for T in geometric(self.start, self.rate, rounds)]
+
+    def _projector(self, pool: Sequence[Any], classes: Sequence[str]) -> tuple[Rows, Projector]:
+        if self.gamma < 0:
+            return self._hard(pool, classes)
+        rows, usual = super()._projector(pool, classes)
+
+        def step(scores: ChainParts, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
+            if temperature == 0:
+                return relax(scores, rows, self._slack(), log_partition=log_partition, n_jobs=self.n_jobs)
+            if temperature == np.inf:
+                return self._even(scores, rows, prices)
+            return usual(scores, temperature, prices, log_partition)
+
+        return rows, step
+
+    def _hard(self, pool: Sequence[Any], classes: Sequence[str]) -> tuple[Rows, Projector]:
+        """The best output under hard rules; there are no rows then."""
+        hard = [rule.hard() for rule in self.rules or ()]
+        rules = CompiledRules.compile(hard, pool, classes).weigh(np.full(len(hard), np.inf))
+
+        def step(scores: ChainParts, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
+            best = best_outputs(self._structure, scores, rules)
+            parts = self._structure.indicator(scores, best.labels[0])
+            value = float((log_partition - best.scores[:, 0]).sum())
+            nothing = np.empty(0)
+            return Projection(parts, nothing, nothing, nothing, value, value, value, 0.0, True, 0.0)
+
+        return Rows.compile([], pool, classes), step
+
+    def _step(
+        self, iteration: int, temperature: float, fitting: Fitting, found: Projection, log_z: Floats, weight: float
+    ) -> ProjectionStep:
+        step = super()._step(iteration, temperature, fitting, found, log_z, weight)
+        return step if temperature < np.inf else replace(step, objective=found.primal)
+
+    def _even(self, scores: ChainParts, rows: Rows, prices: Floats) -> Projection:
+        """The most even distribution under the rules; its primal is -H(q)."""
+
+        def level(table: Floats) -> Floats:
+            return np.where(np.isfinite(table), 0.0, -np.inf)
+
+        flat = replace(
+            scores, unary=level(scores.unary), pair=level(scores.pair), start=level(scores.start), end=level(scores.end)
+        )
+        return project(
+            flat, rows, self._slack(), start=prices, log_partition=np.zeros(len(scores)), tolerance=self.tolerance,
+            n_jobs=self.n_jobs,
+        )  # fmt: skip

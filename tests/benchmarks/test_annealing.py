@@ -1,0 +1,62 @@
+"""Rules about expectations on a few generated references: what is measured and told, not the numbers."""
+
+import io
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from benchmarks import annealing
+from benchmarks.citations.experiment import Experiment
+from benchmarks.datasets import Task
+from benchmarks.report import Report
+from sidelight import generate_references
+from sidelight.inference.rows import Rows
+from sidelight.rules.files import saved_text
+
+
+@pytest.fixture(scope="module")
+def experiment() -> Experiment:
+    X, y = generate_references(160, seed=3)
+    return Experiment(Task(X[:20], y[:20], X[20:25], y[20:25]), X[25:], (0, 1))
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(annealing, "SIZES", (3, 5, 20))
+    monkeypatch.setattr(annealing, "ROUNDS", 1)
+    monkeypatch.setattr(annealing, "TEMPERATURES", 2)
+    monkeypatch.setattr(annealing, "FEATURES", ["word.lower()", "word.shape()"])
+    seen = {"Pages": annealing._WORDS["Pages"], "Date": annealing._WORDS["Date"]}
+    monkeypatch.setattr(annealing, "_WORDS", seen)
+    monkeypatch.setattr(annealing, "TABLE_4", {(2.0, 0.5): (72.8, 76.2)})
+
+
+def report() -> Report:
+    return Report("annealing", "dev", (0, 1), None, Console(width=160, record=True, file=io.StringIO()))
+
+
+def test_rules_are_statements(experiment: Experiment) -> None:
+    X, y = experiment.subset(5, 0)
+    known = annealing.rules(y)
+    labels = sorted({c for labels in y for c in labels})
+    rows = Rows.compile(known, experiment.pool, labels)
+    assert len(rows.about_each) == len(labels)
+    assert len(rows.about_corpus) == 2 + len(labels) + 1
+    assert all(saved_text(rule) for rule in known)
+    labels_of_training = Rows.compile([r for r in known if "share" in r.body()][2:], X, labels)
+    codes = np.array([labels.index(c) for one in y for c in one], np.int32)
+    assert np.abs(labels_of_training.count(codes)).max() < 1e-3
+
+
+def test_tables_are_told(experiment: Experiment) -> None:
+    for name, make in annealing.TABLES.items():
+        told = report()
+        make(experiment, told)
+        assert told.results, name
+        assert all(np.isfinite(r.value) for r in told.results)
+        assert "labelled" in told.console.export_text()
+
+
+def test_published_rows_have_every_size() -> None:
+    assert {len(numbers) for numbers in annealing.TABLE_3.values()} == {3}

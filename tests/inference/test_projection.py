@@ -1,0 +1,304 @@
+"""Projections against a generic convex solver over every output of tiny chains (Proposition 2.1)."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog, minimize
+
+from sidelight import (
+    Chain,
+    DataError,
+    Infeasible,
+    NotSupported,
+    changes,
+    count,
+    each,
+    once_each,
+    runs,
+    share,
+    starts_with,
+    transitions,
+)
+from sidelight.inference.norms import Norm
+from sidelight.inference.projection import Slack, project
+from sidelight.inference.relaxation import relax
+from sidelight.inference.rows import Rows
+from tests.inference.test_rows import LABELS, by_listing, counts, example, outputs_of
+
+OWN = [runs(each("A", "B")) <= 0.6, count("C") >= 0.3, transitions("A", "B") + count("A") == 0.5]
+CORPUS = [share("A") == 0.3, share("C") <= 0.4, (changes() >= 0.3).over_corpus()]
+SLACKS = [
+    Slack(),
+    Slack("squared", penalty=3.0),
+    Slack("l1", penalty=0.4),
+    Slack("l2", penalty=0.5),
+    Slack("linf", penalty=0.8),
+    Slack("group", penalty=0.5),
+    Slack("l1", bound=0.3),
+    Slack("l2", bound=0.2),
+    Slack("linf", bound=0.1),
+    Slack("group", bound=0.2),
+]
+TIGHT = {"tolerance": 1e-8, "max_iterations": 3000}
+
+
+class Listed:
+    """The primal over one probability for each output of each sequence, and the slack of each row."""
+
+    def __init__(self, scores, rows, slack, temperature):
+        self.rows, self.slack, self.temperature = rows, slack, temperature
+        self.values, tables, cut = [], [], rows.joint
+        for i in range(len(scores)):
+            outputs = outputs_of(scores, i)
+            self.values.append(np.array([Chain().score(scores.sequences(i, i + 1), y)[0] for y in outputs]))
+            table = np.zeros((len(outputs), len(rows)))
+            own = slice(cut + i * len(rows.about_each), cut + (i + 1) * len(rows.about_each))
+            for n, y in enumerate(outputs):
+                found = counts(rows, i, y)
+                table[n, :cut], table[n, own] = found[:cut], found[cut:]
+            tables.append(table)
+        self.table = np.concatenate(tables)
+        self.edges = np.cumsum([0, *(len(v) for v in self.values)])
+        self.log_p = np.concatenate([v - np.logaddexp.reduce(v) for v in self.values])
+        weight = rows.penalty * (rows.copies if slack.penalty is not None else 1.0)
+        self.scale = np.sqrt(weight) if slack.norm == "squared" else weight
+        self.norm = Norm(slack.norm, rows.group)
+
+    def divergence(self, q):
+        q = np.maximum(q, 1e-300)
+        return -q @ self.log_p + self.temperature * q @ np.log(q)
+
+    def best(self):
+        """SLSQP over (q, ξ, bounds on ξ): every norm is made smooth by variables that bound it."""
+        q_size, r = len(self.log_p), len(self.rows)
+        g = int(self.rows.group.max()) + 1
+
+        def parts(z):
+            return z[:q_size], z[q_size : q_size + r], z[q_size + r :]
+
+        def cost(z):
+            q, xi, top = parts(z)
+            if self.slack.norm == "squared" and self.slack.penalty:
+                return self.divergence(q) + self.slack.penalty / 2 * ((self.scale * xi) ** 2).sum()
+            return self.divergence(q) + (self.slack.penalty or 0.0) * self.total(top)
+
+        def slope(z):
+            q, xi, top = parts(z)
+            out = np.zeros_like(z)
+            out[:q_size] = -self.log_p + self.temperature * (1 + np.log(np.maximum(q, 1e-300)))
+            if self.slack.norm == "squared" and self.slack.penalty:
+                out[q_size : q_size + r] = self.slack.penalty * self.scale**2 * xi
+            elif self.slack.penalty:
+                out[q_size + r :] = self.slack.penalty * self.total_slope(top)
+            return out
+
+        def missing(z):
+            q, xi, _ = parts(z)
+            return self.table.T @ q - self.rows.bound - xi
+
+        upper, lower = self.rows.low == 0, self.rows.high == 0
+        equal = ~upper & ~lower
+        constraints = [
+            {"type": "eq", "fun": lambda z: np.add.reduceat(z[:q_size], self.edges[:-1]) - 1},
+            {"type": "ineq", "fun": lambda z: -missing(z)[upper]},
+            {"type": "ineq", "fun": lambda z: missing(z)[lower]},
+            {"type": "eq", "fun": lambda z: missing(z)[equal]},
+            {"type": "ineq", "fun": lambda z: self.above(parts(z)[1], parts(z)[2])},
+        ]
+        if self.slack.bound is not None:
+            constraints.append({"type": "ineq", "fun": lambda z: self.slack.bound - self.total(parts(z)[2])})
+        if self.slack.none:
+            constraints.append({"type": "eq", "fun": lambda z: parts(z)[1]})
+        tops = {"l1": r, "l2": 1, "linf": 1, "group": g, "squared": 0}[self.slack.norm]
+        start = np.concatenate((np.exp(self.log_p), np.zeros(r), np.full(tops, 0.1)))
+        limits = [(1e-12, 1)] * q_size + [(None, None)] * r + [(0, None)] * tops
+        found = minimize(
+            cost, start, jac=slope, method="SLSQP", bounds=limits,
+            constraints=[c for c in constraints if np.size(c["fun"](start))], options={"maxiter": 500, "ftol": 1e-11},
+        )  # fmt: skip
+        return found.fun, parts(found.x)[0]
+
+    def linear_program(self):
+        """The same at temperature zero."""
+        size, r = len(self.log_p), len(self.rows)
+        group = self.rows.group if self.slack.norm == "group" else np.zeros(r, int)
+        g = int(group.max()) + 1
+        cost = np.concatenate((-self.log_p, np.zeros(2 * r + g)))
+        total = np.zeros(len(cost))
+        if self.slack.norm == "l1":
+            total[size : size + 2 * r] = np.tile(self.scale, 2)
+        else:
+            total[size + 2 * r :] = 1
+        cost += (self.slack.penalty or 0.0) * total
+        free = np.eye(r) * (not self.slack.none)
+        rows = np.concatenate((self.table.T, -free, free, np.zeros((r, g))), axis=1)
+        upper, lower = self.rows.high > 0, self.rows.low < 0
+        tops = np.concatenate(
+            (np.zeros((r, size)), np.diag(self.scale), np.diag(self.scale), -np.eye(g)[group]), axis=1
+        )
+        above = [rows[upper], -rows[lower], tops, total[None]]
+        most = self.slack.bound if self.slack.bound is not None else 1e9
+        limits = [self.rows.bound[upper], -self.rows.bound[lower], np.zeros(r), [most]]
+        ones = np.zeros((len(self.values), len(cost)))
+        for i in range(len(self.values)):
+            ones[i, self.edges[i] : self.edges[i + 1]] = 1
+        answer = linprog(cost, np.concatenate(above), np.concatenate(limits), ones, np.ones(len(ones)), (0, None))
+        assert answer.status == 0
+        return answer.fun
+
+    def total(self, top):
+        return top.sum() if self.slack.norm in ("l1", "group") else top[0] if len(top) else 0.0
+
+    def total_slope(self, top):
+        return np.ones_like(top)
+
+    def above(self, xi, top):
+        size = self.scale * xi
+        match self.slack.norm:
+            case "l1":
+                return np.concatenate((top - size, top + size))
+            case "l2":
+                return np.array([top[0] ** 2 - size @ size])
+            case "linf":
+                return np.concatenate((top[0] - size, top[0] + size))
+            case "group":
+                return np.concatenate((top[self.rows.group] - size, top[self.rows.group] + size))
+        return np.empty(0)
+
+
+def tiny(seed, rules):
+    X, scores = example(seed, lengths=(2, 1))
+    return scores, Rows.compile(rules, X, LABELS)
+
+
+@pytest.mark.parametrize("slack", SLACKS, ids=lambda s: f"{s.norm}-{s.penalty}-{s.bound}")
+@pytest.mark.parametrize(("rules", "temperature"), [(OWN, 0.5), (CORPUS, 2.0), ([*OWN, *CORPUS], 1.0)])
+def test_every_slack_by_a_generic_solver(slack, rules, temperature):
+    scores, rows = tiny(7, rules)
+    found = project(scores, rows, slack, temperature=temperature, **TIGHT)
+    assert found.converged
+    assert found.violation <= 1e-8
+    assert abs(found.gap) <= 1e-7
+    value, q = Listed(scores, rows, slack, temperature).best()
+    np.testing.assert_allclose(found.primal, value, atol=2e-5)
+    np.testing.assert_allclose(found.expected, Listed(scores, rows, slack, temperature).table.T @ q, atol=5e-3)
+    _, expected, unary = by_listing(rows, scores, found.prices, temperature)
+    np.testing.assert_allclose(found.expected, expected, atol=1e-9)
+    np.testing.assert_allclose(found.parts.unary, unary, atol=1e-9)
+    again = project(scores, rows, slack, temperature=temperature, start=found.prices, tolerance=1e-6)
+    assert again.passes <= 1.0 + 1e-9
+    assert again.converged
+
+
+def test_rules_count_as_much_as_they_are_worth():
+    X, scores = example(3)
+    light, heavy = (Rows.compile([(count("A") == 0.2).expected(p)], X, LABELS) for p in (0.1, 100.0))
+    for norm in ("squared", "l1", "l2"):
+        weak, strong = (project(scores, rows, Slack(norm, penalty=1.0), **TIGHT) for rows in (light, heavy))
+        assert np.abs(strong.excess).sum() < 0.2 * np.abs(weak.excess).sum()
+
+
+def test_nothing_to_do():
+    X, scores = example(1)
+    plain = Chain().marginals(scores)
+    for rows in (Rows.compile([], X, LABELS), Rows.compile([count("A") <= 9, share("A") <= 1.0], X, LABELS)):
+        found = project(scores, rows)
+        assert found.converged
+        np.testing.assert_allclose(found.primal, 0, atol=1e-9)
+        np.testing.assert_allclose(found.parts.unary, plain.parts.unary)
+        assert not found.prices.any()
+
+
+def test_rules_that_forbid_are_restrictions():
+    """Their prices are infinite; the divergence is -log of what is left."""
+    X, scores = example(4)
+    rows = Rows.compile([starts_with("A"), runs("B") <= 1], X, LABELS)
+    found = project(scores, rows, tolerance=1e-7)
+    assert np.isposinf(rows.split(found.prices)[1][:, 0]).all()
+    assert np.isfinite(rows.split(found.prices)[1][:, 1]).all()
+    np.testing.assert_array_equal(found.parts.unary[scores.offsets[:-1], 0], 1)
+    alone = project(scores, Rows.compile([starts_with("A")], X, LABELS))
+    left = Chain().marginals(Rows.compile([starts_with("A")], X, LABELS).forbid(scores)).log_partition
+    np.testing.assert_allclose(alone.primal, (Chain().marginals(scores).log_partition - left).sum())
+
+
+def test_restricted_scores_and_their_model():
+    X, scores = example(2)
+    rows = Rows.compile(OWN[:2], X, LABELS)
+    allowed = np.ones(scores.unary.shape, bool)
+    allowed[0, 1] = allowed[3, 0] = False
+    log_z = Chain().marginals(scores).log_partition
+    found = project(scores.restrict(allowed), rows, log_partition=log_z, **TIGHT)
+    assert found.parts.unary[0, 1] == found.parts.unary[3, 0] == 0
+    inside = project(scores.restrict(allowed), rows, **TIGHT)
+    lost = (log_z - Chain().marginals(scores.restrict(allowed)).log_partition).sum()
+    np.testing.assert_allclose(found.primal, inside.primal + lost)
+
+
+def test_infeasible_rules_are_named():
+    X, scores = example(0)
+    cases = [
+        ([count("A") >= 9], r"sequence 0 has no distribution that satisfies \"count\('A'\) >= 9\"; allow slack"),
+        ([count("A") + count("B") >= 1.5, count("B") <= 0.2, once_each("C")], "sequence 0 has no distribution"),
+        ([share("A") >= 0.9, share("B") >= 0.9], r"satisfies \"share\('A'\) >= 0.9\" and \"share\('B'\) >= 0.9\""),
+        ([starts_with("A"), count("A") <= 0], r"starts_with\('A'\)"),
+    ]
+    for rules, message in cases:
+        with pytest.raises(Infeasible, match=message):
+            project(scores, Rows.compile(rules, X, LABELS), max_iterations=2000)
+    with pytest.raises(Infeasible, match="no distribution satisfies"):
+        project(scores, Rows.compile([count("A") >= 9], X, LABELS), Slack("l2", bound=0.5), max_iterations=2000)
+
+
+def test_bad_parameters():
+    X, scores = example(0)
+    rows = Rows.compile(OWN, X, LABELS)
+    for temperature in (0, -1, np.inf, np.nan):
+        with pytest.raises(DataError, match="temperature above 0"):
+            project(scores, rows, temperature=temperature)
+    cases = [
+        (Slack("l3"), "the norm of slack is one of l1, l2"),
+        (Slack("l1", penalty=1, bound=1), "a penalty or a bound, not both"),
+        (Slack("l1", penalty=0), "finite number above 0, got 0"),
+        (Slack("l1", bound=-1), "at least 0, got -1"),
+        (Slack("squared", bound=1), "use norm 'l2'"),
+    ]
+    for slack, message in cases:
+        with pytest.raises(DataError, match=message):
+            project(scores, rows, slack)
+    with pytest.raises(DataError, match="prices can be kept only"):
+        project(scores, rows, Slack("l2", penalty=1), fixed=True)
+
+
+@pytest.mark.parametrize(
+    "slack", [s for s in SLACKS if s.none or s.norm in ("l1", "linf", "group")], ids=lambda s: str(s)
+)
+@pytest.mark.parametrize("rules", [OWN, CORPUS, [*OWN, *CORPUS]])
+def test_temperature_zero_is_a_linear_program(slack, rules):
+    """By HiGHS over every output; projections approach it from below."""
+    scores, rows = tiny(7, rules)
+    found = relax(scores, rows, slack)
+    listed = Listed(scores, rows, slack, 0.0)
+    np.testing.assert_allclose(found.primal, listed.linear_program(), atol=1e-7)
+    np.testing.assert_allclose(found.parts.unary.sum(axis=1), 1)
+    cold = project(scores, rows, slack, temperature=0.05, tolerance=1e-6, max_iterations=5000)
+    assert cold.converged
+    assert found.primal - 0.05 * np.log(27) <= cold.primal <= found.primal + 1e-6  # there are 27 outputs
+    assert found.dual == found.primal
+
+
+def test_programs_of_single_sequences():
+    X, scores = example(3)
+    rows = Rows.compile([count("A") == 0.5, runs("B") <= 0.5], X, LABELS)
+    together = relax(scores, rows)
+    for i in range(len(scores)):
+        one = relax(scores.sequences(i, i + 1), rows.sequence_range(i, i + 1))
+        tokens = slice(scores.offsets[i], scores.offsets[i + 1])
+        np.testing.assert_allclose(together.parts.unary[tokens], one.parts.unary, atol=1e-9)
+    np.testing.assert_allclose(rows.split(together.expected)[1][:, 0], 0.5)
+    assert (rows.split(together.expected)[1][:, 1] <= 0.5 + 1e-9).all()
+    best = relax(scores, Rows.compile([count("A") <= 9], X, LABELS))
+    np.testing.assert_array_equal(best.parts.unary.argmax(axis=1), Chain().argmax(scores).labels)
+    with pytest.raises(NotSupported, match="makes no linear program"):
+        relax(scores, rows, Slack("squared", penalty=1.0))
+    with pytest.raises(Infeasible, match="sequence 0 has no distribution"):
+        relax(scores, Rows.compile([count("A") >= 7], X, LABELS))

@@ -1,0 +1,276 @@
+"""Posterior regularization, unified EM and deterministic annealing: objectives, special cases, conventions."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from sidelight import (
+    CRF,
+    EM,
+    HMM,
+    Codl,
+    DataError,
+    DeterministicAnnealing,
+    Infeasible,
+    NotSupported,
+    PosteriorRegularization,
+    SemiCRF,
+    StructuredPerceptron,
+    UnifiedEM,
+    changes,
+    count,
+    each,
+    generate_references,
+    load,
+    min_length,
+    runs,
+    share,
+    starts_with,
+    token_accuracy,
+    where,
+    word,
+)
+from sidelight.inference.projection import Slack, project
+from sidelight.inference.relaxation import relax
+from sidelight.inference.rows import Rows
+from tests import learner_kit
+from tests.learners.samples import labelled
+from tests.learners.test_ccm import check_composite
+
+X, Y = labelled()
+HALF = [y if i < 12 else None for i, y in enumerate(Y)]
+MIXED = [y if i < 8 else [y[0], *[None] * (len(y) - 1)] if i < 16 else None for i, y in enumerate(Y)]
+LABELS = ["A", "T", "Y"]
+RULES = [
+    runs(each) <= 1,
+    where(word.isdigit()).label("Y"),
+    share("A", where=word.istitle()) == 1,
+    (share("T") == 0.35).expected(3),
+    (changes() >= 1).over_corpus(),
+]
+LOOSE = HMM(rare=0)
+FAST = CRF(tolerance=0.01)
+CASES = [
+    PosteriorRegularization(HMM(), RULES, iterations=3),
+    PosteriorRegularization(FAST, RULES, iterations=2, decode="projected", strength=0.7),
+    PosteriorRegularization(FAST, RULES[:2], iterations=2, norm="l1", penalty=0.5),
+    UnifiedEM(HMM(), RULES, gamma=0.5, penalty=1.0, iterations=2),
+    UnifiedEM(HMM(), [], gamma=-np.inf, iterations=2),
+    DeterministicAnnealing(FAST, RULES, temperatures=2, iterations=2, steps=5),
+    DeterministicAnnealing(HMM(), RULES, temperatures=3, iterations=1, start=1.5, rate=0.5),
+]
+
+
+@pytest.mark.parametrize("learner", CASES, ids=lambda m: str(m)[:60])
+def test_conventions(learner, tmp_path):
+    check_composite(learner, X, Y, tmp_path)
+    fitted = learner.fit(X, HALF)
+    learner_kit.check_against_enumeration(fitted, X)
+    learner_kit.check_kbest(fitted, X)
+    assert token_accuracy(Y, fitted.predict(X)) > 0.75
+    fitted.fit(X, MIXED)
+    fitted.save(tmp_path / "m")
+    again = load(tmp_path / "m")
+    assert again.trace_ == fitted.trace_
+    np.testing.assert_array_equal(again.prices_, fitted.prices_)
+    assert again.units_ == fitted.units_
+    assert again.predict(X) == fitted.predict(X)
+
+
+def never_rises(model, since=1, slack=1e-6):
+    """From the second round on: before it, an HMM knows the words of labelled sequences only."""
+    steps = model.trace_[since:]
+    assert len(steps) > 1
+    for before, after in pairwise(steps):
+        if before.temperature == after.temperature:
+            allowed = abs(before.gap) + abs(after.gap) + slack * (1 + abs(before.objective))
+            assert after.objective <= before.objective + allowed
+
+
+TIGHT = {"tolerance": 1e-6, "iterations": 6}
+
+
+@pytest.mark.parametrize("base", [LOOSE, FAST], ids=["hmm", "crf"])
+@pytest.mark.parametrize("y", [HALF, MIXED], ids=["half", "mixed"])
+@pytest.mark.parametrize("strength", [1.0, 0.4])
+def test_the_objective_of_posterior_regularization_never_rises(base, y, strength):
+    """Propositions 2.1 to 2.3, scaled as in Appendix A."""
+    for slack in ({"penalty": 5.0}, {"norm": "l2", "penalty": 0.5}, {"norm": "linf", "penalty": None, "bound": 0.5}):
+        rules = RULES[:2] if slack.get("bound") else RULES
+        model = PosteriorRegularization(base, rules, strength=strength, **slack, **TIGHT).fit(X, y)
+        never_rises(model)
+        assert model.trace_[-1].objective < model.trace_[1].objective
+        assert all(abs(step.gap) <= 1e-6 * len(X) for step in model.trace_)
+
+
+@pytest.mark.parametrize("gamma", [-np.inf, 0.0, 0.2, 0.7, 1.0, 1.5, 4.0, np.inf])
+@pytest.mark.parametrize("rules", [[], [runs("A") <= 1, where(word.isdigit()).label("Y")]], ids=["free", "rules"])
+def test_the_objective_of_unified_em_never_rises(gamma, rules):
+    """Theorem 2."""
+    model = UnifiedEM(LOOSE, rules, gamma=gamma, **TIGHT).fit(X, HALF)
+    never_rises(model)
+    alone = UnifiedEM(LOOSE, rules, gamma=gamma, classes=LABELS, random_state=3, **TIGHT).fit(X, [None] * len(X))
+    never_rises(alone)
+
+
+def test_hard_em_below_zero_without_rules():
+    some = [UnifiedEM(LOOSE, gamma=g, iterations=4).fit(X, HALF).scores(X).unary for g in (-np.inf, -2.0, 0.0)]
+    np.testing.assert_allclose(some[0], some[1])
+    np.testing.assert_allclose(some[0], some[2])
+
+
+def test_em_is_a_special_case():
+    """No rules and nothing labelled: the same rounds as EM; the objectives are -log p(x) and the prior."""
+    usual = EM(LOOSE, classes=LABELS, iterations=6, random_state=2).fit(X, [None] * len(X))
+    for cls in (PosteriorRegularization, UnifiedEM):
+        model = cls(LOOSE, classes=LABELS, iterations=6, random_state=2).fit(X, [None] * len(X))
+        np.testing.assert_allclose(model.scores(X).unary, usual.scores(X).unary)
+        np.testing.assert_allclose(model.scores(X).pair, usual.scores(X).pair)
+        ours = [-step.objective for step in model.trace_]
+        np.testing.assert_allclose(ours[1:-1], [step.objective for step in usual.trace_[1:]])
+    hard = Codl(LOOSE, balance=0.0, iterations=3).fit(X, HALF)
+    soft = UnifiedEM(LOOSE, gamma=-np.inf, iterations=3).fit(X, HALF)
+    assert hard.classes_ == soft.classes_
+
+
+@pytest.mark.parametrize("base", [LOOSE, FAST], ids=["hmm", "crf"])
+def test_annealing_at_one_is_posterior_regularization(base):
+    annealed = DeterministicAnnealing(base, RULES, start=1.0, rate=1.0, temperatures=2, iterations=2, steps=7)
+    plain = PosteriorRegularization(base, RULES, iterations=4, steps=7, unlabeled_weight=None, decode="projected")
+    annealed.fit(X, HALF)
+    plain.fit(X, HALF)
+    np.testing.assert_allclose(annealed.scores(X).unary, plain.scores(X).unary)
+    assert annealed.trace_ == plain.trace_
+    unified = UnifiedEM(base, RULES, penalty=1.0, iterations=4, steps=7, unlabeled_weight=None).fit(X, HALF)
+    assert unified.trace_ == plain.trace_
+
+
+def test_gamma_zero_is_a_linear_program():
+    rules = [runs("A") <= 0.7, count("T") >= 0.5]
+    inputs, known = [x[:4] for x in X], [y[:4] if i < 4 else None for i, y in enumerate(Y)]
+    model = UnifiedEM(LOOSE, rules, gamma=0.0, penalty=3.0, norm="l1", iterations=1, classes=LABELS)
+    model.fit(inputs, known)
+    pool = inputs[4:]
+    rows = Rows.compile(rules, pool, LABELS)
+    scores = model.base_.scores(pool)
+    slack = Slack("l1", penalty=3.0)
+    np.testing.assert_allclose(model.trace_[-1].primal, relax(scores, rows, slack).primal)
+    cold = project(scores, rows, slack, temperature=0.05, max_iterations=2000)
+    outputs = sum(np.log(3) * len(x) for x in pool)
+    assert model.trace_[-1].primal - 0.05 * outputs <= cold.primal <= model.trace_[-1].primal + 1e-3
+
+
+def test_objective_by_enumeration():
+    """The first round of a CRF: labelled loss, penalty, and the divergence of the projection."""
+    rules = [runs("A") <= 0.5]
+    model = PosteriorRegularization(CRF(tolerance=1e-6), rules, iterations=0, penalty=2.0, unlabeled_weight=0.5)
+    model.fit(X, HALF)
+    assert len(model.trace_) == 1
+    base = model.base_
+    scores = base.scores(X[:12])
+    codes = np.array([LABELS.index(c) for y in Y[:12] for c in y], np.int32)
+    known = base.log_partition(X[:12]).sum() - base._structure.score(scores, codes).sum()
+    found = project(base.scores(X[12:]), Rows.compile(rules, X[12:], LABELS), Slack(penalty=2.0))
+    total = known + base.l2 * float(base.weights_ @ base.weights_) + 0.5 * found.primal
+    np.testing.assert_allclose(model.trace_[0].objective, total, rtol=1e-4)
+
+
+def test_rules_hold_more_and_more():
+    references, gold = generate_references(60, seed=1)
+    known = [labels if i < 4 else None for i, labels in enumerate(gold)]
+    rules = [runs(each) <= 1, starts_with("author", "editor")]
+    model = PosteriorRegularization(HMM(), rules, penalty=10.0, iterations=5).fit(references, known)
+    before, after = model.trace_[0].violation, model.trace_[-1].violation
+    assert after < before
+    rows = Rows.compile(rules, references, model.classes_)
+    left = []
+    for decode in ("model", "projected"):
+        labels = model.set_params(decode=decode).predict(references)
+        codes = np.array([model.classes_.index(c) for y in labels for c in y], np.int32)
+        left.append(np.abs(rows.excess(rows.count(codes))).sum())
+    assert left[1] < left[0]
+
+
+def test_transductive_prediction_uses_the_prices_of_training():
+    model = DeterministicAnnealing(LOOSE, RULES, temperatures=2, iterations=2, tolerance=1e-7).fit(X, HALF)
+    assert len(model.prices_) == len(model.units_) == 3
+    assert model.temperature_ == 2.0 * 0.9
+    rows = Rows.compile(RULES, X[12:], LABELS)
+    last = project(model.base_.scores(X[12:]), rows, Slack(penalty=1.0), temperature=model.temperature_, tolerance=1e-8)
+    np.testing.assert_allclose(model.prices_, last.prices[:3], atol=0.02)
+    unary = np.concatenate(model.predict_marginals(X[12:]))
+    np.testing.assert_allclose(unary, last.parts.unary, atol=1e-3)
+    assert len(model.predict([["nothing", "known"]])[0]) == 2  # no token that a rule about the corpus speaks of
+    alone = DeterministicAnnealing(LOOSE, RULES, temperatures=1).fit(X, Y)
+    assert alone.trace_ == ()
+    assert len(alone.predict(X)) == len(X)
+
+
+def test_partial_labels_are_kept():
+    known = [*Y[:10], *[["A", *[None] * (len(y) - 1)] for y in Y[10:]]]
+    model = PosteriorRegularization(LOOSE, [count("T") >= 0.1], iterations=4).fit(X, known)
+    assert np.mean([labels[0] == "A" for labels in model.predict(X[10:])]) > 0.9
+
+
+def test_what_is_refused():
+    for base in (StructuredPerceptron(), SemiCRF()):
+        with pytest.raises(NotSupported, match="cannot learn from expected parts; use HMM or CRF"):
+            PosteriorRegularization(base, RULES).fit(X, HALF)
+    with pytest.raises(NotSupported, match="CRF of order 2"):
+        PosteriorRegularization(CRF(order=2), RULES).fit(X, HALF)
+    with pytest.raises(NotSupported, match="is not a sum over parts"):
+        PosteriorRegularization(HMM(), [min_length(2)]).fit(X, HALF)
+    with pytest.raises(NotSupported, match="is read as soft"):
+        PosteriorRegularization(HMM(), [starts_with("A").soft(3)]).fit(X, HALF)
+    with pytest.raises(Infeasible, match=r"count\('A'\) >= 10"):
+        PosteriorRegularization(HMM(), [count("A") >= 10], penalty=None).fit(X, HALF)
+    with pytest.raises(DataError, match="the data has none of them"):
+        PosteriorRegularization(HMM(), [share("A", where=word.isin("zebra")) == 1]).fit(X, HALF)
+    with pytest.raises(NotSupported, match="a projection has no explanation"):
+        PosteriorRegularization(HMM(), RULES, decode="projected", iterations=1).fit(X, HALF).explain(X[0], 0)
+    with pytest.raises(DataError, match="no label is known"):
+        PosteriorRegularization(HMM()).fit(X, [None] * len(X))
+    with pytest.raises(DataError, match="nothing to learn in 0 iterations"):
+        PosteriorRegularization(HMM(), classes=LABELS, iterations=0).fit(X, [None] * len(X))
+    cases = [
+        (PosteriorRegularization(HMM(), strength=0), "strength is above 0 and at most 1"),
+        (PosteriorRegularization(HMM(), decode="both"), "decode is 'model' or 'projected'"),
+        (PosteriorRegularization(HMM(), penalty=-1), "penalty of slack is a finite number above 0"),
+        (PosteriorRegularization(HMM(), norm="l7"), "the norm of slack"),
+        (PosteriorRegularization(HMM(), iterations=-1), "iterations must be"),
+        (DeterministicAnnealing(HMM(), start=0), "a temperature is above 0, got 0"),
+        (DeterministicAnnealing(HMM(), start=-2), "a temperature is above 0"),
+        (DeterministicAnnealing(HMM(), rate=1.5), "rate of cooling"),
+        (DeterministicAnnealing(HMM(), temperatures=0), "temperatures must be"),
+        (UnifiedEM(HMM(), gamma=float("nan")), "gamma is a number"),
+        (UnifiedEM(HMM(), gamma=1.0, start=0.5), "start must be above gamma"),
+    ]
+    for learner, message in cases:
+        with pytest.raises(DataError, match=message):
+            learner.fit(X, HALF)
+    with pytest.raises(NotSupported, match="gamma is at least 0 or -inf"):
+        UnifiedEM(HMM(), RULES, gamma=-0.5).fit(X, HALF)
+    with pytest.raises(NotSupported, match="rules are hard"):
+        UnifiedEM(HMM(), RULES, gamma=-np.inf, penalty=1.0).fit(X, HALF)
+    with pytest.raises(NotSupported, match="decode='projected' needs a gamma"):
+        UnifiedEM(HMM(), RULES, gamma=0.0, decode="projected").fit(X, HALF)
+
+
+@pytest.mark.parametrize("base", [LOOSE, FAST], ids=["hmm", "crf"])
+def test_batches(base):
+    """The model is fitted after each batch, and the objective falls from round to round."""
+    rules = [runs(each) <= 1, where(word.isdigit()).label("Y")]
+    model = PosteriorRegularization(base, rules, batches=4, penalty=3.0, **TIGHT).fit(X, MIXED)
+    never_rises(model)
+    assert len(model.trace_) == 7
+    whole = PosteriorRegularization(base, rules, penalty=3.0, tolerance=1e-6, iterations=30).fit(X, MIXED)
+    many = PosteriorRegularization(base, rules, penalty=3.0, tolerance=1e-6, iterations=20, batches=3).fit(X, MIXED)
+    np.testing.assert_allclose(many.trace_[-1].objective, whole.trace_[-1].objective, rtol=5e-3)
+    with pytest.raises(NotSupported, match="is about the corpus and cannot be kept batch by batch"):
+        PosteriorRegularization(base, RULES, batches=2).fit(X, HALF)
+
+
+def test_annealed_unified_em():
+    model = UnifiedEM(LOOSE, RULES[:1], gamma=1.0, start=3.0, rate=0.5, iterations=4).fit(X, HALF)
+    assert [step.temperature for step in model.trace_] == [3.0, 1.5, 1.0, 1.0, 1.0]
