@@ -17,8 +17,8 @@ from sidelight.rules.files import saved_text
 
 @pytest.fixture(scope="module")
 def experiment() -> Experiment:
-    X, y = generate_references(160, seed=3)
-    return Experiment(Task(X[:20], y[:20], X[20:25], y[20:25]), X[25:], (0, 1))
+    X, y = generate_references(65, seed=3)
+    return Experiment(Task(X[:20], y[:20], X[20:25], y[20:25]), X[25:], (0,))
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def report() -> Report:
-    return Report("annealing", "dev", (0, 1), None, Console(width=160, record=True, file=io.StringIO()))
+    return Report("annealing", "dev", (0,), None, Console(width=160, record=True, file=io.StringIO()))
 
 
 def test_rules_are_statements(experiment: Experiment) -> None:

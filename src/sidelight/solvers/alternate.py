@@ -7,7 +7,7 @@ never raises Q.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -92,13 +92,13 @@ def minimize(
                 seed=seed + number,
                 check=check,
             )
-            if last.last.objective <= value:
+            if last.last.objective <= value or value - last.last.dual <= change * value:
                 break
             closeness = _CLOSER * min(closeness, last.last.relative_gap)
         rounds.append(Round(number, value, min(last.last.objective, value)))
         on_round(rounds[-1])
         if last.last.objective > value:
-            converged = value - last.last.dual <= tolerance * value
+            converged = value - last.last.dual <= max(tolerance, change) * value
             break
         w = last.weights
         demands = problem.fix(w, number)
@@ -107,4 +107,5 @@ def minimize(
         if len(rounds) > 1 and rounds[-2].bound - rounds[-1].bound <= change * rounds[-2].bound:
             converged = True
             break
+    last = replace(last, converged=last.last.relative_gap <= tolerance)
     return Alternation(w, value, tuple(rounds), converged, last)
