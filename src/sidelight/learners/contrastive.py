@@ -1,11 +1,9 @@
 """Contrastive estimation: labels of unlabelled sequences, learned against reordered copies (Smith & Eisner 2005)."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from ..errors import DataError
 from ..features.choose import choose_encoder
@@ -16,7 +14,7 @@ from ..neighbours import neighbourhoods, shuffles, transpositions
 from ..progress import progress
 from ..scorers.linear import LinearScorer, observed_attributes
 from ..solvers import lbfgs
-from ..solvers.certificate import Solution, Step
+from ..solvers.certificate import Solution, Step, warn_unconverged
 from ..solvers.losses import Contrast, ContrastiveLoss
 from ..structures.chain import Chain
 from ..supervision import Signal, Targets, learns_from
@@ -112,13 +110,7 @@ class ContrastiveEstimation(LinearLearner):
         self._adopt(prepared)
         self.weights_, self.trace_, self.converged_ = best.weights, best.steps, best.converged
         self.restarts_ = tuple(solution.last.objective for solution in solutions)
-        if not best.converged:
-            warnings.warn(
-                f"ContrastiveEstimation stopped before its tolerance, at {best.last} after {best.last.iteration} "
-                "iterations; raise max_iterations or l2",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        warn_unconverged("ContrastiveEstimation", best, "raise max_iterations or l2")
         return self
 
     def _check(self) -> None:
@@ -172,15 +164,13 @@ class ContrastiveEstimation(LinearLearner):
 
     def _state(self) -> State:
         values, arrays = super()._state()
-        last = self.trace_[-1]
-        step = [last.iteration, last.objective, last.residual]
+        step = self.trace_[-1].as_list()
         return {**values, "converged": self.converged_, "last_step": step, "restarts": list(self.restarts_)}, arrays
 
     def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
         super()._restore(values, arrays)
         self.converged_, self.restarts_ = values["converged"], tuple(values["restarts"])
-        iteration, objective, residual = values["last_step"]
-        self.trace_ = (Step(iteration, objective, float("nan"), residual),)
+        self.trace_ = (Step.from_list(values["last_step"]),)
 
 
 def _layout(encoded: Any, allowed: Flags, labels: int, order: int, boundaries: bool) -> LinearScorer:

@@ -1,16 +1,14 @@
 """Maximum entropy classification: the conditional random field of one decision."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from ..features.encoded import State
 from ..progress import progress
 from ..solvers import lbfgs
-from ..solvers.certificate import Step
+from ..solvers.certificate import Step, warn_unconverged
 from ..solvers.losses import LogLoss
 from ..supervision import Signal, learns_from
 from .base import require_number
@@ -91,23 +89,14 @@ class MaxEnt(DocumentLearner):
             )
         self._adopt(prepared)
         self.weights_, self.trace_, self.converged_ = solution.weights, solution.steps, solution.converged
-        if not solution.converged:
-            warnings.warn(
-                f"MaxEnt stopped before its tolerance, at {solution.last} after {solution.last.iteration} iterations; "
-                "raise max_iterations or l2",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        warn_unconverged("MaxEnt", solution, "raise max_iterations or l2")
         return self
 
     def _state(self) -> State:
         values, arrays = super()._state()
-        last = self.trace_[-1]
-        numbers = [None if np.isnan(v) else v for v in (last.objective, last.dual, last.residual)]
-        return {**values, "converged": self.converged_, "last_step": [last.iteration, *numbers]}, arrays
+        return {**values, "converged": self.converged_, "last_step": self.trace_[-1].as_list()}, arrays
 
     def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
         super()._restore(values, arrays)
         self.converged_ = values["converged"]
-        iteration, *numbers = values["last_step"]
-        self.trace_ = (Step(iteration, *(float("nan") if v is None else v for v in numbers)),)
+        self.trace_ = (Step.from_list(values["last_step"]),)

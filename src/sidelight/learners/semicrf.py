@@ -1,6 +1,5 @@
 """Semi-Markov conditional random fields (Sarawagi & Cohen 2004)."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil
@@ -8,7 +7,6 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from ..errors import DataError
 from ..features.encoded import Encoded, State
@@ -18,7 +16,7 @@ from ..progress import progress
 from ..scorers.linear import LinearScorer
 from ..scorers.segments import SegmentScorer
 from ..solvers import lbfgs
-from ..solvers.certificate import Step
+from ..solvers.certificate import Step, warn_unconverged
 from ..solvers.losses import LogLoss
 from ..structures.segmentation import Segmentation, SegmentParts, Segments, runs
 from ..supervision import Signal, learns_from
@@ -142,13 +140,7 @@ class SemiCRF(StructuredLearner[SegmentParts]):
             )
         self.classes_, self.encoder_, self.scorer_ = classes, encoder, scorer
         self.weights_, self.trace_, self.converged_ = solution.weights, solution.steps, solution.converged
-        if not solution.converged:
-            warnings.warn(
-                f"SemiCRF stopped before its tolerance, at {solution.last} after {solution.last.iteration} iterations; "
-                "raise max_iterations or l2",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        warn_unconverged("SemiCRF", solution, "raise max_iterations or l2")
         return self
 
     def _check_parameters(self) -> None:
@@ -267,13 +259,10 @@ class SemiCRF(StructuredLearner[SegmentParts]):
         return {"fit": self._fit_state()}, {**self.scorer_.arrays(), "weights": self.weights_}
 
     def _fit_state(self) -> dict[str, Any]:
-        last = self.trace_[-1]
-        numbers = [None if np.isnan(v) else v for v in (last.objective, last.dual, last.residual)]
-        return {"converged": self.converged_, "last_step": [last.iteration, *numbers]}
+        return {"converged": self.converged_, "last_step": self.trace_[-1].as_list()}
 
     def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
         self.scorer_ = SegmentScorer.from_arrays(len(self.classes_), arrays)
         self.weights_ = arrays["weights"]
         self.converged_ = values["fit"]["converged"]
-        iteration, *numbers = values["fit"]["last_step"]
-        self.trace_ = (Step(iteration, *(float("nan") if v is None else v for v in numbers)),)
+        self.trace_ = (Step.from_list(values["fit"]["last_step"]),)
