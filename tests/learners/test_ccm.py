@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -338,3 +339,16 @@ def test_completion_keeps_to_the_rules_and_to_what_is_known():
         assert labels[0] == "A"
         assert labels[-1] in ("Y", "T")
     assert model.complete([], []) == []
+
+
+def test_outputs_that_are_not_proved_are_told():
+    rules = [count("A") == 2, count("T") == 1]
+    data = [x for x in X if len(x) > 4]
+    narrow = CCM(HMM(), [(rule).soft(3.0) for rule in rules], method="beam", beam=30).fit(X, Y)
+    assert not narrow.infer(data).exact.all()
+    with pytest.warns(UserWarning, match=r"\d+ of \d+ outputs are not proved to be the best"):
+        narrow.predict(data)
+    sure = CCM(HMM(), [(rule).soft(3.0) for rule in rules]).fit(X, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sure.predict(data)

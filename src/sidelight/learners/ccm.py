@@ -6,6 +6,7 @@ d_k is the degree to which output y violates rule k, and ρ_k its penalty: infin
 counting for a soft one (Eq. 3.10, Algorithm 7).
 """
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, Literal, Self
 
@@ -106,20 +107,22 @@ class RuleLearner(Around):
         """The best label sequence of each input under the rules."""
         if len(X) == 0:
             return []
-        return self._split(self.infer(X).labels[0], self.scores(X))
+        check_is_fitted(self, "penalties_")
+        scores = self.scores(X)
+        return self._split(_told(self._best(scores, self._rules(X), 1)).labels[0], scores)
 
     def complete(self, X: Any, y: Any) -> list[list[str]]:
         """The best label sequence of each input under the rules among those that agree with y."""
         scores = self.scores(X)
         if len(X) == 0:
             return []
-        return self._split(self._best(self._agreeing(scores, y), self._rules(X), 1).labels[0], scores)
+        return self._split(_told(self._best(self._agreeing(scores, y), self._rules(X), 1)).labels[0], scores)
 
     def predict_kbest(self, X: Any, k: int = 5) -> list[list[Scored]]:
         """The k best label sequences under the rules, penalties included in their scores."""
         if len(X) == 0:
             return []
-        scores, found = self.scores(X), self.infer(X, k)
+        scores, found = self.scores(X), _told(self.infer(X, k))
         by_rank = [self._split(np.maximum(row, 0), scores) for row in found.labels]
         return [
             [Scored(by_rank[r][i], float(s)) for r, s in enumerate(row) if s > -np.inf]
@@ -174,6 +177,19 @@ def count_penalties(rules: Sequence[Rule], X: Any, labels: Ints, classes: Sequen
     """Penalties from the violations of given labels."""
     violations = CompiledRules.compile(rules, X, classes).violations(labels)
     return learn_penalties(violations.sum(axis=0), len(labels))
+
+
+def _told(found: Constrained) -> Constrained:
+    """The same, with a warning where outputs are not proved to be the best."""
+    open_ends = int((~found.exact).sum())
+    if open_ends:
+        warnings.warn(
+            f"{open_ends} of {len(found.exact)} outputs are not proved to be the best (beam or time limit); "
+            "`infer` gives a bound for each",
+            UserWarning,
+            stacklevel=3,
+        )
+    return found
 
 
 @learns_from(Signal.FULL, Signal.PARTIAL)
