@@ -1,7 +1,7 @@
 """J-LIS beside the structural SVM: sections 6.4.2, 6.4.3, 6.5.1 and 6.5.3 of M.-W. Chang 2011, Chang et al. 2010.
 
 Some sequences are labelled, others are known to be GOOD, and the same with their tokens shuffled are BAD. `run` makes
-the tables chosen by `--tables`; without it, all but the search for costs.
+the tables chosen by `--tables`; without it, all but the searches for costs.
 """
 
 from collections.abc import Callable
@@ -19,17 +19,20 @@ TABLES: dict[str, Callable[[Setting, Report, Panels], None]] = {
     "figure-6.5a": fields.by_bad_references,
     "figure-6.2": tags.by_labelled_tokens,
     "figure-6.6a": tags.by_shuffles,
-    "costs": tags.search_costs,
+    "citation-costs": fields.choose_costs,
+    "tag-costs": tags.choose_costs,
 }
-_WHEN_NAMED = ("costs",)
+_WHEN_NAMED = ("citation-costs", "tag-costs")
+_OF_REFERENCES = ("table-2", "figure-6.5a", "citation-costs")
 
 
 def files(setting: Setting) -> list[Path]:
     """What the benchmark reads."""
     read = []
-    if any(name in ("table-2", "figure-6.5a") for name in _chosen(setting)):
+    chosen = _chosen(setting)
+    if any(name in _OF_REFERENCES for name in chosen):
         read += [*citation_files(setting.data, setting.split), unlabelled_citations(setting.data)]
-    if any(name.startswith(("figure-6.2", "figure-6.6", "costs")) for name in _chosen(setting)):
+    if any(name not in _OF_REFERENCES for name in chosen):
         read += treebank_files(setting.data, setting.split)
     return read
 

@@ -6,7 +6,7 @@ from ..datasets import read_citations, unlabelled_citations
 from ..drawing import Panel
 from ..report import Report
 from ..setting import Setting
-from .sample import COMPANIONS, SVM, Comparison, Costs, add, draw
+from .sample import COMPANIONS, SVM, Comparison, Costs, add, draw, hold_out, search_costs
 
 SIZES = (100, 400, 1600, 6400)
 TABLE_2 = {SVM: (58.2, 70.5, 82.4, 90.2), COMPANIONS: (64.1, 73.6, 84.3, 90.3)}
@@ -20,6 +20,7 @@ BOTH_WORDS = "current and previous word"
 # 6.4.3 speaks of the current one alone.
 FEATURES = {BOTH_WORDS: ["word", "word[-1]"], "current word": ["word"]}
 OPTIONS = {"all_weights": True}
+HELD_OUT = 100
 
 
 def by_labelled_tokens(setting: Setting, report: Report, panels: dict[str, Panel]) -> None:
@@ -62,6 +63,16 @@ def by_bad_references(setting: Setting, report: Report, panels: dict[str, Panel]
             means.append(add(report, f"{count:,} BAD", values))
             panel.add(COMPANIONS, count, means[-1])
         add(report, "most less fewest", [means[-1] - means[0]], asked=0.0)
+
+
+def choose_costs(setting: Setting, report: Report, panels: dict[str, Panel]) -> None:
+    """The best features and costs for every size, on the end of the training data; it takes long."""
+    task, pool = hold_out(read_citations(setting.data, setting.split), HELD_OUT), references(setting)
+    with report.section(f"Costs: accuracy on the last {HELD_OUT} training references"):
+        for tokens in SIZES:
+            samples = [draw(task, s, tokens=tokens, pool=pool, good=GOOD_REFERENCES) for s in setting.seeds]
+            for name, features in FEATURES.items():
+                search_costs(report, f"{tokens:,} tokens, {name}", Comparison(task, features, OPTIONS), samples)
 
 
 def references(setting: Setting) -> list[object]:

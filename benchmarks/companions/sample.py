@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from ..report import Report
 
 OURS = "sidelight"
 SVM, COMPANIONS = "SSVM", "J-LIS"
+GRID = (0.1, 1.0, 10.0)
 
 
 @dataclass(frozen=True)
@@ -108,3 +110,19 @@ def add(report: Report, what: str, values: Sequence[float], *, asked: float | No
     for system, value in others.items():
         report.add(what, system, value, "%")
     return mean
+
+
+def hold_out(task: Task, count: int) -> Task:
+    """The same training data with its last sequences to be scored on, to choose costs by."""
+    X, y = task.train_X, task.train_y
+    return Task(X[:-count], y[:-count], X[-count:], y[-count:])
+
+
+def search_costs(report: Report, what: str, comparison: Comparison, samples: Sequence[Sample], **options: Any) -> None:
+    """Both learners with every cost of the grid; C of the SVM and C1 of J-LIS go together."""
+    for C in GRID:
+        add(report, f"{what}, {SVM}, C = {C}", [comparison.svm(one, C) for one in samples])
+    for first, second in product(GRID, GRID):
+        costs = Costs(first, first, second)
+        values = [comparison.jlis(one, costs, one.bad(), **options) for one in samples]
+        add(report, f"{what}, {COMPANIONS}, C1 = {first}, C2 = {second}", values)

@@ -1,14 +1,12 @@
 """Parts of speech of UD English: Figures 6.2 and 6.6a of Chang 2011, which are about the Wall Street Journal."""
 
-from itertools import product
-
 from sidelight import bias, word
 
-from ..datasets import Task, read_treebank
+from ..datasets import read_treebank
 from ..drawing import Panel
 from ..report import Report
 from ..setting import Setting
-from .sample import COMPANIONS, SVM, Comparison, Costs, add, draw
+from .sample import COMPANIONS, SVM, Comparison, Costs, add, draw, hold_out, search_costs
 
 # Table 6.1, where every feature goes with every tag.
 FEATURES = [
@@ -25,7 +23,7 @@ FEATURES = [
 OPTIONS = {"all_weights": True, "boundaries": False}
 ROUNDS = {"tolerance": 0.01, "change": 0.005}
 GOOD_SENTENCES, SHORTEST = 1000, 10
-# Labelled tokens -> costs, chosen on the end of the training data at 200, 1,600, 6,400 and 25,600; see `search_costs`.
+# Labelled tokens -> costs, chosen on the end of the training data at 200, 1,600, 6,400 and 25,600; see `choose_costs`.
 COSTS = {
     200: Costs(1.0, 1.0, 0.1),
     400: Costs(1.0, 1.0, 0.1),
@@ -36,7 +34,7 @@ COSTS = {
     12800: Costs(0.1, 0.1, 0.1),
     25600: Costs(0.1, 0.1, 0.1),
 }
-GRID, HELD_OUT = (0.1, 1.0, 10.0), 1500
+HELD_OUT = 1500
 # Numbers given in the text; asked are so many points more than the SVM at the first size, and no more below elsewhere.
 PUBLISHED = {200: {SVM: 66.17, COMPANIONS: 71.52}, 25600: {SVM: 93.51, COMPANIONS: 93.58}}
 GAIN, LOSS = 3.0, -0.2
@@ -85,18 +83,11 @@ def by_shuffles(setting: Setting, report: Report, panels: dict[str, Panel]) -> N
         add(report, "most less fewest", [means[-1] - means[0]], asked=0.0)
 
 
-def search_costs(setting: Setting, report: Report, panels: dict[str, Panel]) -> None:
+def choose_costs(setting: Setting, report: Report, panels: dict[str, Panel]) -> None:
     """The best of a grid for every size, on the end of the training data; it takes long."""
-    task = read_treebank(setting.data, setting.split)
-    X, y = task.train_X, task.train_y
-    task = Task(X[:-HELD_OUT], y[:-HELD_OUT], X[-HELD_OUT:], y[-HELD_OUT:])
+    task = hold_out(read_treebank(setting.data, setting.split), HELD_OUT)
     comparison = Comparison(task, FEATURES, OPTIONS)
     with report.section(f"Costs: accuracy on the last {HELD_OUT:,} training sentences"):
         for tokens in COSTS:
             samples = [draw(task, s, tokens=tokens, good=GOOD_SENTENCES, shortest=SHORTEST) for s in setting.seeds]
-            for C in GRID:
-                add(report, f"{tokens:,} tokens, {SVM}, C = {C}", [comparison.svm(one, C) for one in samples])
-            for first, second in product(GRID, GRID):
-                costs = Costs(first, first, second)
-                values = [comparison.jlis(one, costs, one.bad(), **ROUNDS) for one in samples]
-                add(report, f"{tokens:,} tokens, {COMPANIONS}, C1 = {first}, C2 = {second}", values)
+            search_costs(report, f"{tokens:,} tokens", comparison, samples, **ROUNDS)
