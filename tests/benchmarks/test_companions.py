@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from benchmarks.__main__ import main
-from benchmarks.companions import TABLES, fields, tags
+from benchmarks.companions import TABLES, fields, sample, tags
 from benchmarks.companions.sample import COMPANIONS, SVM, Costs, draw
 from benchmarks.datasets import MissingData, Task
 from sidelight import generate_references, write_columns, write_conllu
@@ -47,7 +47,8 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(tags, "SHUFFLES", (1, 2))
     monkeypatch.setattr(tags, "FEW_LABELLED", 2)
     monkeypatch.setattr(tags, "FEW_GOOD", 4)
-    monkeypatch.setattr(tags, "GRID", (0.1, 1.0))
+    monkeypatch.setattr(sample, "GRID", (0.1, 1.0))
+    monkeypatch.setattr(fields, "HELD_OUT", 3)
     monkeypatch.setattr(tags, "HELD_OUT", 3)
     monkeypatch.setattr("benchmarks.report.Console", lambda **_: Console(width=160, file=io.StringIO()))
     return tmp_path
@@ -108,10 +109,15 @@ def test_tags_by_labelled_tokens_and_by_shuffles(data: Path, monkeypatch: pytest
         "most less fewest",
     ]
     monkeypatch.setattr(tags, "COSTS", {8: Costs(1.0, 1.0, 0.1), 16: Costs(1.0, 1.0, 0.1)})
-    found = {x["what"]: x for x in measured(data, "figure-6.2,costs")}
+    found = {x["what"]: x for x in measured(data, "figure-6.2,tag-costs")}
     less = [x["target"] for what, x in found.items() if "less SSVM" in what]
     assert less == [tags.GAIN, tags.LOSS]
     assert len([what for what in found if "C2 = " in what]) == 2 * 4
+
+
+def test_features_and_costs_of_references_are_sought(data: Path) -> None:
+    found = [x["what"] for x in measured(data, "citation-costs")]
+    assert len([what for what in found if "C2 = " in what]) == len(fields.SIZES) * len(fields.FEATURES) * 4
 
 
 def test_costs_are_sought_only_when_named(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +125,7 @@ def test_costs_are_sought_only_when_named(data: Path, monkeypatch: pytest.Monkey
     for name in TABLES:
         monkeypatch.setitem(TABLES, name, lambda *_, name=name: ran.append(name))
     assert main(["companions", "--data", str(data)]) == 0
-    assert ran == [name for name in TABLES if name != "costs"]
+    assert ran == [name for name in TABLES if not name.endswith("-costs")]
 
 
 def test_curves_are_drawn(data: Path) -> None:
