@@ -96,14 +96,14 @@ def rules(y: Sequence[Any]) -> list[Rule]:
 
 def regularized(y: Sequence[Any], **options: Any) -> PosteriorRegularization:
     """Posterior regularization with both losses as means, as there."""
-    settings = {"unlabeled_weight": None, "iterations": ROUNDS, "steps": 5, "tolerance": 0.01, **options}
+    settings = {"unlabeled_weight": None, "iterations": ROUNDS, "tolerance": 0.01, **options}
     return PosteriorRegularization(crf(2), rules(y), **settings)
 
 
 def annealed(y: Sequence[Any], **options: Any) -> DeterministicAnnealing:
     """Deterministic annealing from T = 2, by 0.9 each time."""
     schedule = {"start": 2.0, "rate": 0.9, "temperatures": TEMPERATURES, "iterations": ROUNDS, **options}
-    return DeterministicAnnealing(crf(2), rules(y), steps=10, tolerance=0.01, **schedule)
+    return DeterministicAnnealing(crf(2), rules(y), tolerance=0.01, **schedule)
 
 
 class Scores(NamedTuple):

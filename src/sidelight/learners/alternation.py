@@ -4,12 +4,15 @@
                          s.t.  A E_q[y] - b <= ξ   on the unlabelled sequences U
 
 q is the projection of the model at temperature T (`inference.projection`), w is fitted to q's expected parts
-(`learners.expected`). With a generative base, p_w is the joint p(x, y); with a discriminative one p(y|x). Neither step
-raises the objective at a given T (Propositions 2.1 to 2.3 of Ganchev et al. 2010, Theorem 2 of Chang 2011).
+(`learners.expected`): a round is a projection and a step of w. With a generative base, p_w is the joint p(x, y); with a
+discriminative one p(y|x). No step raises the objective at a given T (Propositions 2.1 to 2.3 of Ganchev et al. 2010,
+Theorem 2 of Chang 2011).
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, field, replace
+from functools import partial
+from itertools import groupby
 from typing import Any, Literal
 
 import numpy as np
@@ -24,9 +27,10 @@ from ..progress import progress
 from ..rules.automata import about_the_corpus
 from ..rules.language import Rule
 from ..structures.chain import ChainParts
+from ..structures.protocol import Structure
 from ..supervision import Signal, encode_targets, kind_of
 from .base import Explanation, SequenceLearner, require_number
-from .expected import Fitting, begin
+from .expected import Expected, Fitting, begin
 from .mixture import all_labels, check_input, numbers_of
 
 # Scores, temperature, prices to begin with, and the model's log-partitions.
@@ -35,7 +39,7 @@ Projector = Callable[[ChainParts, float, Floats, Floats], Projection]
 
 @dataclass(frozen=True)
 class ProjectionStep:
-    """One round, before the model is updated: the objective, which falls at any one temperature; both sides of the
+    """One round, before its step of the model: the objective, which falls at any one temperature; both sides of the
     projection; the slack of its expectations, added up; and its work in forward-backward passes.
     """
 
@@ -56,6 +60,30 @@ class ProjectionStep:
         return f"objective {self.objective:.6g}, gap {self.gap:.2g}, violation {self.violation:.4g}"
 
 
+@dataclass
+class _Pool:
+    """The unlabelled sequences between E steps, each of which begins with the prices of the last.
+
+    found: the projection; model, log_z: expected parts and the log-partition, added up, of the model itself.
+    """
+
+    structure: Structure[ChainParts]
+    projector: Projector
+    allowed: Flags | None
+    prices: Floats
+    found: Projection = field(init=False)
+    model: ChainParts = field(init=False)
+    log_z: float = field(init=False)
+
+    def project(self, scores: ChainParts, temperature: float) -> Projection:
+        """The E step."""
+        model = self.structure.marginals(scores)
+        restricted = scores if self.allowed is None else scores.restrict(self.allowed)
+        self.found = self.projector(restricted, temperature, self.prices, model.log_partition)
+        self.prices, self.model, self.log_z = self.found.prices, model.parts, float(model.log_partition.sum())
+        return self.found
+
+
 class ProjectingLearner(SequenceLearner):
     """Base of the learners that alternate between projecting and fitting.
 
@@ -69,7 +97,6 @@ class ProjectingLearner(SequenceLearner):
     bound: float | None
     unlabeled_weight: float | None
     iterations: int
-    steps: int
     decode: Literal["model", "projected"]
     tolerance: float
     classes: Sequence[str] | None
@@ -107,7 +134,7 @@ class ProjectingLearner(SequenceLearner):
             weight = len(known) / len(rest) if known and rest else 1.0
         fitting = begin(
             self.base, [X[i] for i in known], [y[i] for i in known], pool, classes,
-            weight=weight * self._strength(), steps=self.steps, seed=self.random_state, n_jobs=self.n_jobs,
+            weight=weight * self._strength(), seed=self.random_state, n_jobs=self.n_jobs,
         )  # fmt: skip
         temperatures = self._temperatures()
         if not pool:
@@ -134,7 +161,6 @@ class ProjectingLearner(SequenceLearner):
     def _check(self) -> None:
         self._slack()
         require_number(self, "iterations", 0, whole=True)
-        require_number(self, "steps", 1, whole=True)
         require_number(self, "tolerance", 0, open_end=True)
         if self.unlabeled_weight is not None:
             require_number(self, "unlabeled_weight", 0)
@@ -165,21 +191,25 @@ class ProjectingLearner(SequenceLearner):
     ) -> tuple[Projection, list[ProjectionStep]]:
         """Project and fit in turn, then project the last model at `last`: that projection, and all steps."""
         trace: list[ProjectionStep] = []
-        prices = np.zeros(len(rows))
+        pool = _Pool(self._structure, projector, allowed, np.zeros(len(rows)))
+
+        def expect(temperature: float, scores: ChainParts) -> Expected:
+            found = pool.project(scores, temperature)
+            cost = found.primal if temperature < np.inf else pool.log_z - scores.dot(found.parts)
+            return Expected(self._targets(fitting, pool.model, found.parts), pool.model, cost)
+
         with progress(type(self).__name__, len(temperatures), self.verbose) as tell:
-            for iteration, temperature in enumerate([*temperatures, last], start=1):
-                scores = fitting.scores()
-                model = self._structure.marginals(scores)
-                restricted = scores if allowed is None else scores.restrict(allowed)
-                found = projector(restricted, temperature, prices, model.log_partition)
-                prices = found.prices
-                step = self._step(iteration, temperature, fitting, found, model.log_partition, weight)
+
+            def record(temperature: float) -> None:
+                step = self._step(len(trace) + 1, temperature, fitting, pool.found, pool.log_z, weight)
                 trace.append(step)
-                tell(min(iteration, len(temperatures)), str(step))
-                if iteration > len(temperatures):
-                    break
-                fitting.update(self._targets(fitting, model.parts, found.parts))
-        return found, trace
+                tell(min(len(trace), len(temperatures)), str(step))
+
+            for temperature, rounds in groupby(temperatures):
+                fitting.alternate(partial(expect, temperature), len(list(rounds)), partial(record, temperature))
+            expect(last, fitting.scores())
+            record(last)
+        return pool.found, trace
 
     def _targets(self, fitting: Fitting, model: ChainParts, projected: ChainParts) -> ChainParts:
         """Expected parts to fit: with α < 1 a generative model keeps a share of its own (Eq. 62)."""
@@ -196,10 +226,10 @@ class ProjectingLearner(SequenceLearner):
         )
 
     def _step(
-        self, iteration: int, temperature: float, fitting: Fitting, found: Projection, log_z: Floats, weight: float
+        self, iteration: int, temperature: float, fitting: Fitting, found: Projection, log_z: float, weight: float
     ) -> ProjectionStep:
         objective = fitting.loss() + weight * self._strength() * found.primal
-        objective -= weight * float(log_z.sum()) if fitting.generative else 0.0
+        objective -= weight * log_z if fitting.generative else 0.0
         violation = float(np.abs(found.excess).sum())
         return ProjectionStep(iteration, temperature, objective, found.primal, found.dual, violation, found.passes)
 

@@ -29,7 +29,7 @@ class DeterministicAnnealing(ProjectingLearner):
     unlabeled_weight : None makes both losses means, as in Eq. 3 and 10 (in units of the labelled ones' sum).
     decode : "projected" predicts by Eq. 30, "model" by Eq. 1. For transductive prediction give the sequences to `fit`,
         with None for their labels.
-    base, rules, norm, bound, steps, tolerance, classes, random_state, verbose, n_jobs : as for
+    base, rules, norm, bound, tolerance, classes, random_state, verbose, n_jobs : as for
         `PosteriorRegularization`.
 
     Attributes
@@ -50,7 +50,6 @@ class DeterministicAnnealing(ProjectingLearner):
         bound: float | None = None,
         unlabeled_weight: float | None = None,
         iterations: int = 10,
-        steps: int = 40,
         decode: Literal["model", "projected"] = "projected",
         tolerance: float = 1e-3,
         classes: Sequence[str] | None = None,
@@ -68,7 +67,6 @@ class DeterministicAnnealing(ProjectingLearner):
         self.bound = bound
         self.unlabeled_weight = unlabeled_weight
         self.iterations = iterations
-        self.steps = steps
         self.decode = decode
         self.tolerance = tolerance
         self.classes = classes

@@ -1,11 +1,13 @@
 """Base learners fitted to labelled sequences and to expected parts of others: the M step of EM and its relatives.
 
-A generative learner counts (Eq. 15 of Ganchev et al. 2010); a discriminative one takes L-BFGS steps on the expected
-log-loss (Eq. 30 there). An unlabelled sequence counts `weight` times.
+A generative learner counts (Eq. 15 of Ganchev et al. 2010), then the parts are expected anew. For a discriminative one,
+the gradient of the expected log-loss (Eq. 30 there) at the best expected parts is that of the objective with these
+parts minimised out (Danskin's theorem), so L-BFGS goes down that objective and expects anew at every point. An
+unlabelled sequence counts `weight` times.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -25,6 +27,18 @@ from .linear import Prepared
 from .mixture import fit_on
 
 
+@dataclass(frozen=True)
+class Expected:
+    """What an E step finds for the pool: parts to fit, those of the model itself, and what both cost together."""
+
+    parts: ChainParts
+    model: ChainParts
+    cost: float
+
+
+EStep = Callable[[ChainParts], Expected]
+
+
 class Fitting(Protocol):
     """A base learner between its updates; `generative`: whether its scores are log p(x, y), not only log p(y|x)."""
 
@@ -37,6 +51,10 @@ class Fitting(Protocol):
 
     def update(self, parts: ChainParts) -> None:
         """Fit to the labelled sequences and the pool's expected parts."""
+        ...
+
+    def alternate(self, expect: EStep, rounds: int, tell: Callable[[], None]) -> None:
+        """So many E and M steps in turn, or fewer if they lead nowhere; `tell` is called between them."""
         ...
 
     def loss(self) -> float:
@@ -98,6 +116,13 @@ class Generative:
         self.learner = clone(self._base).fit_expected(everything, parts, self._classes)
         self._encoded = [self.learner.encode(some) for some in (self._X, self._pool, everything)]
 
+    def alternate(self, expect: EStep, rounds: int, tell: Callable[[], None]) -> None:
+        """E and M steps in turn."""
+        for _ in range(rounds):
+            found = expect(self.scores())
+            tell()
+            self.update(found.parts)
+
     def _known(self) -> ChainParts:
         return indicator(sequence_offsets(self._X), self._labels, len(self._classes), 1)
 
@@ -109,8 +134,12 @@ class Generative:
         return -float(self.learner.log_prior()) - float(self._structure.score(known, self._labels).sum())
 
 
+# L-BFGS steps of an update to given parts.
+_STEPS = 10
+
+
 class Discriminative:
-    """L-BFGS steps on the log-loss of labelled sequences and the expected one of the pool."""
+    """L-BFGS on the log-loss of labelled sequences and the expected one of the pool."""
 
     generative = False
 
@@ -123,7 +152,6 @@ class Discriminative:
         classes: list[str],
         *,
         weight: float,
-        steps: int,
         n_jobs: int,
         **_: Any,
     ) -> None:
@@ -138,7 +166,7 @@ class Discriminative:
         self._prepared: Prepared = self.learner._lay_out(
             self.learner._choose_encoder(everything), everything, targets, list(classes)
         )
-        self._structure, self._weight, self._steps = Chain(n_jobs), weight, steps
+        self._structure, self._weight = Chain(n_jobs), weight
         encoded, scorer = self._prepared.encoded, self._prepared.scorer
         self._pool = encoded.sequences(len(X), len(everything))
         self._known: LogLoss[Any] | None = None
@@ -164,23 +192,51 @@ class Discriminative:
         return found
 
     def update(self, parts: ChainParts) -> None:
-        """So many steps from where the weights are."""
+        """A few steps from where the weights are."""
         pool = ExpectedLoss.of(self._prepared.scorer, self._structure, self._pool, parts)
 
         def loss(w: Floats) -> tuple[float, Floats]:
-            value, gradient = pool(w)
-            value, gradient = self._weight * value, self._weight * gradient
-            if self._known is not None:
-                more, slope = self._known(w)
-                value, gradient = value + more, gradient + slope
-            return value, gradient
+            return self._with_known(w, *pool(w))
 
+        self._descend(loss, _STEPS, lambda step: None, convex=True)
+
+    def alternate(self, expect: EStep, rounds: int, tell: Callable[[], None]) -> None:
+        """So many steps down the objective, with an E step at every point on the way."""
+        told = 0
+
+        def loss(w: Floats) -> tuple[float, Floats]:
+            self.learner.weights_ = w.copy()
+            found = expect(self.scores())
+            expected = self._prepared.scorer.expectation()
+            expected.add(self._pool, found.model - found.parts)
+            if not told:
+                after()
+            return self._with_known(w, found.cost, expected.total())
+
+        def after(_: Any = None) -> None:
+            nonlocal told
+            told += 1
+            if told <= rounds:  # where the last step leads is for the next E step to see
+                tell()
+
+        self._descend(loss, rounds, after, convex=False)
+
+    def _with_known(self, w: Floats, value: float, gradient: Floats) -> tuple[float, Floats]:
+        """Loss and gradient of the pool together with those of the labelled sequences."""
+        value, gradient = self._weight * value, self._weight * gradient
+        if self._known is not None:
+            more, slope = self._known(w)
+            value, gradient = value + more, gradient + slope
+        return value, gradient
+
+    def _descend(self, loss: Any, steps: int, after: Callable[[Any], None], *, convex: bool) -> None:
         one = self.learner
         self._finish(
             lbfgs.minimize(
-                loss, one.weights_, l1=one.l1, l2=one.l2, tolerance=0.1 * one.tolerance, max_iterations=self._steps
+                loss, one.weights_, l1=one.l1, l2=one.l2, tolerance=0.1 * one.tolerance, max_iterations=steps,
+                convex=convex, on_step=after,
             )
-        )
+        )  # fmt: skip
 
     def loss(self) -> float:
         """Log-loss of the labelled sequences, and the penalty of the weights."""

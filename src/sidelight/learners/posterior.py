@@ -37,10 +37,9 @@ class PosteriorRegularization(ProjectingLearner):
     strength : α between 0 and 1.
     unlabeled_weight : what an unlabelled sequence counts beside a labelled one; None: all of them as much as all
         labelled ones.
-    iterations : rounds of projecting and fitting.
+    iterations : rounds, each a projection and a step of the model: EM's M step for an HMM, one of L-BFGS for a CRF.
     batches : in each round the unlabelled sequences come in so many batches, and the model is fitted after each of them
         (incremental EM); for rules about each sequence.
-    steps : L-BFGS steps of a CRF in each round.
     decode : "model" predicts by p, "projected" by its projection onto the rules.
     tolerance : gap of the projection for each sequence, and the largest miss of a bound beyond its slack.
     classes : all labels, where neither y nor the rules name them.
@@ -65,7 +64,6 @@ class PosteriorRegularization(ProjectingLearner):
         unlabeled_weight: float | None = 1.0,
         iterations: int = 10,
         batches: int = 1,
-        steps: int = 10,
         decode: Literal["model", "projected"] = "model",
         tolerance: float = 1e-3,
         classes: Sequence[str] | None = None,
@@ -82,7 +80,6 @@ class PosteriorRegularization(ProjectingLearner):
         self.unlabeled_weight = unlabeled_weight
         self.iterations = iterations
         self.batches = batches
-        self.steps = steps
         self.decode = decode
         self.tolerance = tolerance
         self.classes = classes

@@ -36,7 +36,7 @@ class UnifiedEM(ProjectingLearner):
     gamma : γ.
     start, rate : begin with γ = start and multiply by `rate` in each round until `gamma` is reached (deterministic
         annealing EM); None begins with `gamma`.
-    base, rules, norm, penalty, bound, unlabeled_weight, iterations, steps, decode, tolerance, classes, random_state,
+    base, rules, norm, penalty, bound, unlabeled_weight, iterations, decode, tolerance, classes, random_state,
     verbose, n_jobs : as for `PosteriorRegularization`; no slack if neither penalty nor bound is given.
 
     Attributes
@@ -58,7 +58,6 @@ class UnifiedEM(ProjectingLearner):
         bound: float | None = None,
         unlabeled_weight: float | None = 1.0,
         iterations: int = 10,
-        steps: int = 10,
         decode: Literal["model", "projected"] = "model",
         tolerance: float = 1e-3,
         classes: Sequence[str] | None = None,
@@ -76,7 +75,6 @@ class UnifiedEM(ProjectingLearner):
         self.bound = bound
         self.unlabeled_weight = unlabeled_weight
         self.iterations = iterations
-        self.steps = steps
         self.decode = decode
         self.tolerance = tolerance
         self.classes = classes
@@ -138,7 +136,7 @@ class UnifiedEM(ProjectingLearner):
         return Rows.compile([], pool, classes), step
 
     def _step(
-        self, iteration: int, temperature: float, fitting: Fitting, found: Projection, log_z: Floats, weight: float
+        self, iteration: int, temperature: float, fitting: Fitting, found: Projection, log_z: float, weight: float
     ) -> ProjectionStep:
         step = super()._step(iteration, temperature, fitting, found, log_z, weight)
         return step if temperature < np.inf else replace(step, objective=found.primal)
