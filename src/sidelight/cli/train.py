@@ -69,6 +69,10 @@ def command(
     dev: Annotated[
         str | None, typer.Option(metavar="FILE", help="Evaluate on this file (read like DATA) after training.")
     ] = None,
+    figure: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Draw the objective and the violations, round by round (.png, .pdf, .svg)."),
+    ] = None,
     template: Annotated[
         list[str] | None,
         typer.Option(
@@ -176,7 +180,7 @@ def command(
 
     Wrong options and files that cannot be read or written are found first.
     """
-    from sidelight.cli.output import check_writable, print_json
+    from sidelight.cli.output import check_figure, check_writable, print_json
     from sidelight.cli.templates import read_templates
     from sidelight.report.evaluation import evaluate
     from sidelight.report.summary import summarize_training
@@ -191,6 +195,11 @@ def command(
     knowledge = Knowledge(rules, reading, unlabeled, balance, iterations, penalty, decode, labels, good, bad)
     estimator = knowledge.make_learner(learner, base, options, settings or [], quiet=quiet, jobs=jobs)
     check_writable(model, data, dev, templates, rules, unlabeled, good, bad)
+    if figure:
+        from sidelight.report.course import require_course
+
+        check_figure(figure, data, dev, templates, rules, unlabeled, good, bad)
+        require_course(estimator)
     reader = Reader(format, label_column, columns, comment, partial)
     sequences = reader.read(data, labels=True)
     _suspect_one_sequence(sequences)
@@ -202,6 +211,10 @@ def command(
     with file_of_conflicts(data):
         _try_rules(estimator, sequences)
     estimator.save(model)
+    if figure:
+        from sidelight.report.figures import draw_training
+
+        draw_training(estimator, figure)
     with file_of_conflicts(dev):
         evaluation = None if held_out is None else evaluate(estimator, held_out.X, held_out.y)
     summary = summarize_training(estimator, everything.X, everything.y, seconds, model, evaluation)
