@@ -12,6 +12,7 @@ from .conftest import Run
 FAST = ["-l", "jlis", "-t", "word.lower()", "--set", "max_rounds=2", "--tolerance", 0.1, "-q"]
 
 
+@pytest.mark.filterwarnings("ignore:JLIS still changed")
 def test_bad_ones_made_from_good_ones(run: Run, folder: Path, more: Path, tmp_path: Path) -> None:
     data = ["train", folder / "train.tsv", "-o", tmp_path / "m", *FAST, "--dev", folder / "dev.tsv"]
     said = run(*data, "--good", more, "--bad", "shuffled", "--json").json
