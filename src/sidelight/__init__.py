@@ -70,6 +70,8 @@ _HOME = {
     "read_rules": "rules.files",
     "check": "inference.checking",
     "load": "model_file",
+    "draw_training": "report.figures",
+    "draw_posteriors": "report.figures",
     "generate_references": "data",
     "read_columns": "data",
     "read_conllu": "data",

@@ -20,10 +20,10 @@ rule = "runs(each) <= 1"
 """
 
 
-@pytest.mark.parametrize(("semi", "cls"), [("ge", GeneralizedExpectation), ("er", EntropyRegularization)])
-def test_train_and_use(run: Run, folder: Path, more: Path, tmp_path: Path, semi: str, cls: type) -> None:
+@pytest.mark.parametrize(("name", "cls"), [("ge", GeneralizedExpectation), ("er", EntropyRegularization)])
+def test_train_and_use(run: Run, folder: Path, more: Path, tmp_path: Path, name: str, cls: type) -> None:
     (tmp_path / "rules.toml").write_text(RULES)
-    data = ["train", folder / "train.tsv", "-o", tmp_path / "m", "-q", "--unlabeled", more, "--semi", semi]
+    data = ["train", folder / "train.tsv", "-o", tmp_path / "m", "-q", "--unlabeled", more, "-l", name]
     options = ["--rules", tmp_path / "rules.toml", "--l2", 0.5, "--set", "strength=0.5", "--tolerance", 0.01]
     said = run(*data, *options, "--json").json
     assert (said["unlabeled"], said["model"]["learner"], said["model"]["base"]["learner"]) == (20, cls.__name__, "CRF")
@@ -43,7 +43,7 @@ def test_train_and_use(run: Run, folder: Path, more: Path, tmp_path: Path, semi:
 
 def test_wrong_usage(run: Run, folder: Path, more: Path, tmp_path: Path) -> None:
     data = ["train", folder / "train.tsv", "-o", tmp_path / "m", "-q", "--unlabeled", more]
-    said = run(*data, "--semi", "ge", "-l", "hmm")
+    said = run(*data, "-l", "ge", "--base", "hmm")
     assert (said.code, "needs the gradient of a CRF, and HMM has none" in said.err) == (1, True)
-    said = run(*data, "--semi", "er", "--balance", 0.5)
+    said = run(*data, "-l", "er", "--balance", 0.5)
     assert (said.code, "the learner er has no such option" in said.message) == (2, True)

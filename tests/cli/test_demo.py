@@ -12,12 +12,15 @@ def test_json(run: Run) -> None:
     assert [(a["added"], a["learner"], a["labeled"]) for a in said["additions"]] == [
         (added, learner, count)
         for added, learner in
-        (("nothing", "HMM"), ("rules", "CCM"), ("unlabelled references", "Codl"), ("both", "Codl"))
+        (("nothing", "HMM"), ("rules", "CCM"), ("unlabelled references", "Codl"), ("both", "Codl"),
+         ("both, in expectation", "PosteriorRegularization"), ("both, annealed", "DeterministicAnnealing"))
         for count in (4, 20)
     ]  # fmt: skip
     scores = {(a["added"], a["labeled"]): a for a in said["additions"]}
     assert scores["rules", 20]["f1"] > scores["nothing", 20]["f1"]
-    assert scores["both", 20]["violations"] < scores["nothing", 20]["violations"]
+    for added in ("both", "both, in expectation", "both, annealed"):
+        assert scores[added, 20]["violations"] < scores["nothing", 20]["violations"]
+        assert scores[added, 20]["accuracy"] > scores["nothing", 20]["accuracy"]
     assert sum(v["without"] for v in said["violations"]) == scores["nothing", 20]["violations"]
     assert sum(v["with_rules"] for v in said["violations"]) == scores["rules", 20]["violations"]
 
@@ -32,6 +35,8 @@ def test_page_is_compact_and_readable_without_colours(run: Run) -> None:
         "StructuredPerceptron",
         "100 refs",
         "What rules and 60 unlabelled",
+        "both, in expectation (PR)",
+        "both, annealed (DASO)",
         "once_each()",
         "What speaks",
         "[author]",

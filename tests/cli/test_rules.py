@@ -82,14 +82,16 @@ def test_unlabeled_makes_a_codl(run: Run, folder: Path, rules: Path, more: Path,
     assert not load(tmp_path / "m").rules
 
 
-@pytest.mark.parametrize(("semi", "cls"), [("em", EM), ("self-training", SelfTraining), ("codl", Codl)])
+@pytest.mark.parametrize(("name", "cls"), [("em", EM), ("self-training", SelfTraining), ("codl", Codl)])
 def test_other_ways_to_use_unlabelled_data(
-    run: Run, folder: Path, more: Path, tmp_path: Path, semi: str, cls: type
+    run: Run, folder: Path, more: Path, tmp_path: Path, name: str, cls: type
 ) -> None:
-    options = ["-l", "hmm", "-q", "--unlabeled", more, "--semi", semi, "--iterations", 1]
+    options = ["-l", name, "-q", "--unlabeled", more, "--iterations", 1]
     said = run("train", folder / "train.tsv", "-o", tmp_path / "m", *options)
     assert (said.code, "1 round over the unlabelled sequences" in said.out) == (0, True), said.err
-    assert isinstance(load(tmp_path / "m"), cls)
+    model = load(tmp_path / "m")
+    assert isinstance(model, cls)
+    assert isinstance(model.base, HMM)
     for command in (["evaluate", tmp_path / "m", folder / "dev.tsv"], ["inspect", tmp_path / "m"]):
         assert run(*command).code == 0
     assert run("explain", tmp_path / "m", folder / "new.txt").code == 0
@@ -101,7 +103,7 @@ def test_unlabelled_sequences_may_be_in_the_data(run: Run, folder: Path, tmp_pat
     (tmp_path / "d.jsonl").write_text(data)
     arguments = ["train", tmp_path / "d.jsonl", "-o", tmp_path / "m", "-l", "hmm", "-q"]
     assert "use Codl" in run(*arguments).err
-    assert run(*arguments, "--semi", "codl", "--json").json["unlabeled"] == 1
+    assert run(*arguments[:-3], "-q", "-l", "codl", "--json").json["unlabeled"] == 1
 
 
 def test_the_base_learner_takes_its_options(
@@ -247,13 +249,15 @@ def test_rules_on_segments(run: Run, folder: Path, rules: Path, more: Path, tmp_
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--semi", "em", "--unlabeled", "MORE", "--rules", "RULES"], "em has no use for rules; codl has"),
-        (["--semi", "codl"], "there are no unlabelled sequences to learn from"),
+        (["-l", "em", "--unlabeled", "MORE", "--rules", "RULES"], "em has no use for rules; codl and pr have"),
+        (["-l", "ccm"], "Invalid value for --learner: this needs --rules"),
+        (["-l", "ccm", "--rules", "RULES", "--unlabeled", "MORE"], "ccm learns from labels only; codl from both"),
+        (["-l", "codl"], "there are no unlabelled sequences to learn from"),
         (["--reading", "hard"], "this needs --rules"),
         (["--labels", "x"], "this needs --rules"),
         (["--balance", "0.5"], "this needs --unlabeled"),
         (["--rules", "RULES", "--iterations", "3"], "this needs --unlabeled"),
-        (["--semi", "self-training", "--unlabeled", "MORE", "--balance", "1"], "the learner self-training has no such"),
+        (["-l", "self-training", "--unlabeled", "MORE", "--balance", "1"], "the learner self-training has no such"),
         (["--rules", "RULES", "--set", "colour=1"], "has no colour"),
         (["--rules", "RULES", "--set", "rules=1"], "rules is for --rules"),
         (["--rules", "RULES", "--reading", "firm"], "'firm' is not one of"),
@@ -276,7 +280,7 @@ def test_other_errors(run: Run, folder: Path, rules: Path, more: Path, tmp_path:
     assert (said.code, "nowhere.toml: cannot read" in said.err) == (1, True)
     said = run(*arguments, "--unlabeled", more, "--balance", 2)
     assert (said.code, "balance lies between 0 and 1" in said.err) == (1, True)
-    said = run(*arguments, "--unlabeled", more, "--semi", "em")
+    said = run(*arguments, "--unlabeled", more, "-l", "em", "--base", "crf")
     assert (said.code, "EM needs a generative base learner" in said.err) == (1, True)
     said = run(*arguments, "--rules", rules, "--order", 2)
     assert (said.code, "chains of order 2" in said.err) == (1, True)

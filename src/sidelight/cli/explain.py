@@ -18,6 +18,7 @@ from sidelight.errors import DataError
 NAME = "explain"
 EXAMPLES = (
     "sidelight explain fields.model dev.tsv --labeled --sequence 3 --position 7",
+    "sidelight explain fields.model dev.tsv --labeled --sequence 3 --figure posteriors.png",
     'echo "M. Kay. On parsing. 1991." | sidelight explain fields.model - -f text',
 )
 
@@ -31,6 +32,13 @@ def command(
         typer.Option("--position", "-p", metavar="T", help="Which token, from 0; by default the least certain one."),
     ] = None,
     top: Annotated[int, typer.Option(metavar="N", min=1, help="How much evidence to show.")] = 12,
+    figure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Draw the probabilities of all labels of the sequence, before and after the rules (.png, .pdf, .svg).",
+        ),
+    ] = None,
     labeled: Annotated[
         bool,
         typer.Option(
@@ -50,10 +58,12 @@ def command(
     Of a model with rules, the evidence is that of the model without them, and the rules that this would violate.
     """
     from sidelight.cli.loading import load_model
-    from sidelight.cli.output import print_json
+    from sidelight.cli.output import check_figure, print_json
     from sidelight.report.explanations import what_rules_changed
     from sidelight.report.inner import inner_models
 
+    if figure:
+        check_figure(figure, model, data)
     learner = load_model(model)
     sequences = Reader(format, label_column, columns, comment).read(data, labels=labeled or label_column is not None)
     if not -len(sequences.X) <= sequence < len(sequences.X):
@@ -63,6 +73,10 @@ def command(
     where = _least_certain(learner, tokens, labels) if position is None else position
     explanations = {source: model.explain(tokens, where, top=top) for source, model in inner_models(learner).items()}
     change = what_rules_changed(learner, tokens, labels)
+    if figure:
+        from sidelight.report.figures import draw_posteriors
+
+        draw_posteriors(learner, tokens, figure, gold=gold if isinstance(gold, list) else None)
     if json:
         first, *others = explanations.values()
         said = {"tokens": tokens, "labels": labels, "explanation": first}

@@ -1,15 +1,18 @@
-"""What is known beside labels: rules and unlabelled sequences, and the learner that uses them around another one."""
+"""What is known beside labels: rules, unlabelled, good and bad sequences, and the learner that uses them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import typer
 
-from sidelight.cli.parameters import CLASSES, NOT_BASES, divide_settings, make_learner
+from sidelight.cli.parameters import DEFAULT_BASES, EXPECTING, WRAPPERS, BaseName, divide, make_learner
 from sidelight.cli.reading import Reader, Sequences
 from sidelight.errors import DataError, Infeasible
+
+# Ways to make bad sequences from good ones.
+_MADE = ("shuffled", "transposed")
 
 
 @dataclass(frozen=True)
@@ -19,68 +22,133 @@ class Knowledge:
     rules: str | None = None
     reading: str | None = None
     unlabeled: str | None = None
-    semi: str | None = None
     balance: float | None = None
     iterations: int | None = None
+    penalty: float | None = None
+    decode: str | None = None
     labels: str | None = None
-
-    @property
-    def wrapper(self) -> str | None:
-        """The name of the learner around the base learner; None if the options ask for none."""
-        if self.semi or self.unlabeled:
-            return self.semi or "codl"
-        return "ccm" if self.rules else None
+    good: str | None = None
+    bad: str | None = None
 
     def make_learner(
-        self, base: str, options: dict[str, Any], settings: Sequence[str], *, quiet: bool, jobs: int | None
+        self,
+        name: str,
+        base: str | None,
+        options: dict[str, Any],
+        settings: Sequence[str],
+        *,
+        quiet: bool,
+        jobs: int | None,
     ) -> Any:
-        """The base learner, with whatever learns from rules and unlabelled sequences around it."""
-        wrapper = self.wrapper
-        self._check(base)
+        """The learner that the options ask for, with its base learner inside if it goes around one."""
+        wrapper, inside = self._arrange(name, base)
+        self._check(wrapper, inside)
+        fixed: dict[str, Any] = {"rules": self._read_rules(wrapper)} if self.rules else {}
         if wrapper is None:
-            return make_learner(base, options, settings, quiet=quiet, jobs=jobs)
-        mine, others = divide_settings(wrapper, base, settings)
+            return make_learner(inside, options, settings, quiet=quiet, jobs=jobs, **fixed)
+        names = ("reading", "balance", "iterations", "penalty", "decode")
+        given = {name: getattr(self, name) for name in names}
+        mine, wanted, rest, others = divide(wrapper, inside, options, settings)
         # The rounds report progress; the base learner within a round does not.
-        inner = make_learner(base, options, others, quiet=quiet or wrapper != "ccm", jobs=jobs)
-        fixed: dict[str, Any] = {"base": inner}
-        if self.rules:
-            from sidelight.rules.files import read_rules
+        fixed["base"] = make_learner(inside, rest, others, quiet=quiet or wrapper != "ccm", jobs=jobs)
+        return make_learner(wrapper, given | mine, wanted, quiet=quiet, jobs=jobs, **fixed)
 
-            fixed["rules"] = read_rules(self.rules)
-        given = {"reading": self.reading, "balance": self.balance, "iterations": self.iterations}
-        return make_learner(wrapper, given, mine, quiet=quiet, jobs=jobs, **fixed)
+    def _arrange(self, name: str, base: str | None) -> tuple[str | None, str]:
+        """The learner that goes around another, None if there is none, and the one that it goes around."""
+        if name in WRAPPERS:
+            return name, base or DEFAULT_BASES[name]
+        if base is not None:
+            message = f"the learner {name} does not go around another; {_listed(WRAPPERS)} do (--learner)"
+            raise typer.BadParameter(message, param_hint="--base")
+        if self.unlabeled:
+            return "codl", name
+        return ("ccm" if self.rules and name != "jlis" else None), name
 
-    def _check(self, base: str) -> None:
-        if self.wrapper and base in NOT_BASES:
-            able = ", ".join(name for name in CLASSES if name not in NOT_BASES)
-            message = f"rules and unlabelled data do not go with the learner {base}, but with {able}"
-            raise typer.BadParameter(message, param_hint="--learner")
-        if self.rules and self.wrapper in ("em", "self-training"):
-            raise typer.BadParameter(f"{self.wrapper} has no use for rules; codl has", param_hint="--semi")
+    def _check(self, wrapper: str | None, inside: str) -> None:
+        if wrapper and inside not in list(BaseName):
+            more = "; jlis learns from --good and --bad" if inside == "jlis" else ""
+            message = f"rules and unlabelled data do not go with the learner {inside}, but with {_listed(BaseName)}"
+            raise typer.BadParameter(message + more, param_hint="--learner")
+        if self.rules and wrapper in ("em", "self-training"):
+            raise typer.BadParameter(f"{wrapper} has no use for rules; codl and pr have", param_hint="--rules")
+        if wrapper == "ccm" and self.unlabeled:
+            raise typer.BadParameter("ccm learns from labels only; codl from both", param_hint="--unlabeled")
+        learning = wrapper not in (None, "ccm")
         for flag, value, needs, there in (
+            ("--learner", wrapper if wrapper == "ccm" else None, "--rules", self.rules),
             ("--reading", self.reading, "--rules", self.rules),
             ("--labels", self.labels, "--rules", self.rules),
-            ("--balance", self.balance, "--unlabeled", self.semi or self.unlabeled),
-            ("--iterations", self.iterations, "--unlabeled", self.semi or self.unlabeled),
+            ("--balance", self.balance, "--unlabeled", learning),
+            ("--iterations", self.iterations, "--unlabeled", learning),
+            ("--penalty", self.penalty, "--learner pr, uem or daso", wrapper),
+            ("--decode", self.decode, "--learner pr, uem or daso", wrapper),
+            ("--good", self.good, "--learner jlis", inside == "jlis"),
+            ("--bad", self.bad, "--learner jlis", inside == "jlis"),
         ):
             if value is not None and not there:
                 raise typer.BadParameter(f"this needs {needs}", param_hint=flag)
+        if inside == "jlis" and self.reading == "soft":
+            raise typer.BadParameter("jlis takes every rule as hard", param_hint="--reading")
 
-    def add_unlabeled(self, reader: Reader, sequences: Sequences) -> Sequences:
-        """The data with the unlabelled sequences behind it."""
-        if self.unlabeled is None:
-            if self.semi and all(isinstance(labels, list) and any(labels) for labels in sequences.y):
-                message = "there are no unlabelled sequences to learn from; give --unlabeled"
-                raise typer.BadParameter(message, param_hint="--semi")
-            return sequences
-        more = reader.read_unlabeled(self.unlabeled)
+    def _read_rules(self, wrapper: str | None) -> list[Any]:
+        from sidelight.rules.files import read_rules
+
+        rules = read_rules(str(self.rules))
+        for rule in rules if wrapper in EXPECTING else ():
+            if rule.reading is not None and rule.reading.kind != "expected":
+                raise DataError(
+                    f"{self.rules}: the rule {rule.title!r} is read as {rule.reading.kind}, and {wrapper} reads rules "
+                    'as statements about expectations; leave out its reading and penalty, or say reading = "expected"'
+                )
+        return rules
+
+    def add_sequences(self, name: str, reader: Reader, sequences: Sequences) -> Sequences:
+        """The data with the unlabelled, good and bad sequences behind it."""
+        from sidelight.supervision import BAD, GOOD
+
+        X, y = list(sequences.X), list(sequences.y)
+        good = self._read_more(reader, self.good, sequences) if self.good else []
+        for more, known in (
+            (self._read_more(reader, self.unlabeled, sequences) if self.unlabeled else [], None),
+            (good, GOOD),
+            (self._bad(reader, sequences, good), BAD),
+        ):
+            X, y = X + more, y + [known] * len(more)
+        self._require_more(name, y)
+        return Sequences(X, y, sequences.format)
+
+    def _bad(self, reader: Reader, sequences: Sequences, good: list[Any]) -> list[Any]:
+        """Those of the file, or reordered copies of the good sequences; without these, of the labelled ones."""
+        from sidelight.data import companions
+
+        if self.bad in _MADE:
+            made: list[Any] = getattr(companions, str(self.bad))(good or sequences.X)
+            return made
+        return self._read_more(reader, self.bad, sequences) if self.bad else []
+
+    def _read_more(self, reader: Reader, path: str, sequences: Sequences) -> list[Any]:
+        more = reader.read_unlabeled(path)
         expected, found = _width(sequences.X), _width(more)
         if expected != found:
             raise DataError(
-                f"{self.unlabeled}: tokens have {found}, those of the labelled data {expected}; "
+                f"{path}: tokens have {found}, those of the labelled data {expected}; "
                 "leave out the labels and keep the other columns"
             )
-        return Sequences(sequences.X + more, sequences.y + [None] * len(more), sequences.format)
+        return more
+
+    @staticmethod
+    def _require_more(name: str, y: list[Any]) -> None:
+        """A learner that was asked for by name needs what it is for."""
+        from sidelight.supervision import Signal, kind_of
+
+        kinds = {kind_of(known) for known in y}
+        if name in WRAPPERS and name != "ccm" and kinds <= {Signal.FULL}:
+            message = "there are no unlabelled sequences to learn from; give --unlabeled"
+        elif name == "jlis" and Signal.COMPANION not in kinds:
+            message = "there are no good or bad sequences to learn from; give --good and --bad, or use svm"
+        else:
+            return
+        raise typer.BadParameter(message, param_hint="--learner")
 
     def check_labels(self, learner: Any, sequences: Sequences) -> None:
         """Refuse rules about labels that neither the data nor --labels has: most likely they are misspelt."""
@@ -97,16 +165,26 @@ class Knowledge:
                 f"(it has {', '.join(sorted(known))}); if it is right, say --labels {','.join(unknown)}"
             )
         if self.labels:
-            learner.base.set_params(classes=sorted(known))
+            getattr(learner, "base", learner).set_params(classes=sorted(known))
 
 
 @contextmanager
-def file_of_conflicts(path: str | None) -> Iterator[None]:
-    """Name the file, if there is one, in errors about sequences that cannot satisfy the hard rules."""
+def file_of_conflicts(path: str | None, advice: str = "") -> Iterator[None]:
+    """Name the file, if there is one, in errors about sequences that cannot satisfy the rules, and what to do."""
     try:
         yield
     except Infeasible as error:
-        raise Infeasible(f"{path}: {error}" if path else str(error)) from None
+        raise Infeasible(f"{path}: {error}{advice}" if path else f"{error}{advice}") from None
+
+
+def way_out(learner: str) -> str:
+    """What to do on the command line where rules of a learner contradict each other."""
+    return {"uem": " (--penalty 1)", "jlis": " (jlis takes every rule as hard, so leave one out)"}.get(learner, "")
+
+
+def _listed(names: Iterable[str]) -> str:
+    *some, last = names
+    return f"{', '.join(some)} and {last}"
 
 
 def _width(X: Sequence[Any]) -> str:

@@ -51,3 +51,11 @@ def check_writable(target: str, *sources: str | None) -> None:
             raise _OnlyTrying
     except _OnlyTrying:
         pass
+
+
+def check_figure(path: str, *sources: str | None) -> None:
+    """Raise an error now if a figure could not be drawn later."""
+    from sidelight.report.figures import require_figure
+
+    require_figure(path)
+    check_writable(path, *sources)

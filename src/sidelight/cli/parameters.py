@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from enum import StrEnum
 from typing import Any
 
@@ -9,7 +10,7 @@ import typer
 
 
 class LearnerName(StrEnum):
-    """The learners of the command line."""
+    """The learners of the command line: first those that learn by themselves, then those around another one."""
 
     crf = "crf"
     hmm = "hmm"
@@ -18,12 +19,9 @@ class LearnerName(StrEnum):
     mira = "mira"
     svm = "svm"
     latent_svm = "latent-svm"
+    jlis = "jlis"
     contrastive = "contrastive"
-
-
-class SemiName(StrEnum):
-    """What learns from unlabelled sequences, around a learner."""
-
+    ccm = "ccm"
     codl = "codl"
     em = "em"
     self_training = "self-training"
@@ -34,6 +32,18 @@ class SemiName(StrEnum):
     er = "er"
 
 
+class BaseName(StrEnum):
+    """The learners that others go around: those that learn from full labels."""
+
+    crf = "crf"
+    hmm = "hmm"
+    semicrf = "semicrf"
+    perceptron = "perceptron"
+    mira = "mira"
+    svm = "svm"
+    latent_svm = "latent-svm"
+
+
 CLASSES = {
     "crf": "CRF",
     "hmm": "HMM",
@@ -42,10 +52,9 @@ CLASSES = {
     "mira": "Mira",
     "svm": "StructuralSVM",
     "latent-svm": "LatentStructuralSVM",
+    "jlis": "JLIS",
     "contrastive": "ContrastiveEstimation",
 }
-# Learners that others cannot go around: they do not learn from full labels alone.
-NOT_BASES = ("contrastive",)
 WRAPPERS = {
     "ccm": "CCM",
     "codl": "Codl",
@@ -57,6 +66,11 @@ WRAPPERS = {
     "ge": "GeneralizedExpectation",
     "er": "EntropyRegularization",
 }
+# What goes inside where --base does not say: an HMM makes the most of few labels, but not where all unlabelled
+# sequences weigh only as much as the labelled ones (daso), and ge and er need a CRF.
+DEFAULT_BASES = dict.fromkeys(WRAPPERS, "hmm") | dict.fromkeys(("daso", "ge", "er"), "crf")
+# Learners that read rules as statements about expectations.
+EXPECTING = ("pr", "uem", "daso", "ge", "er")
 
 # Options that are not called as the parameter they set, or that set several.
 _PARAMETERS = {
@@ -66,7 +80,8 @@ _PARAMETERS = {
 }
 _NOT_HERE = {
     "features": "--template", "verbose": "--quiet", "n_jobs": "--jobs", "warm_start": "Python",
-    "begin_features": "Python", "end_features": "Python", "classes": "Python", "base": "--learner", "rules": "--rules",
+    "begin_features": "Python", "end_features": "Python", "classes": "Python", "base": "--base", "rules": "--rules",
+    "dictionary": "Python",
 }  # fmt: skip
 
 
@@ -94,12 +109,15 @@ def make_learner(
     return _learner_class(name)(**fixed, **chosen)
 
 
-def divide_settings(wrapper: str, base: str, settings: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The `--set` options that only the wrapper has, and the others, which the base learner takes or refuses."""
+def divide(
+    wrapper: str, base: str, options: Mapping[str, Any], settings: Sequence[str]
+) -> tuple[dict[str, Any], list[str], dict[str, Any], list[str]]:
+    """The options and `--set` ones that only the wrapper has, and the others, which the base takes or refuses."""
     only = _known_parameters(wrapper).keys() - _known_parameters(base).keys()
-    names = [setting.partition("=")[0].strip().replace("-", "_") for setting in settings]
-    mine = [s for s, name in zip(settings, names, strict=True) if name in only]
-    return mine, [s for s, name in zip(settings, names, strict=True) if name not in only]
+    mine = {name: value for name, value in options.items() if only.issuperset(_PARAMETERS.get(name, (name,)))}
+    wanted = [s for s in settings if s.partition("=")[0].strip().replace("-", "_") in only]
+    rest = {name: value for name, value in options.items() if name not in mine}
+    return mine, wanted, rest, [s for s in settings if s not in wanted]
 
 
 def _learner_class(name: str) -> Any:
@@ -108,9 +126,9 @@ def _learner_class(name: str) -> Any:
     return getattr(sidelight, (CLASSES | WRAPPERS)[name])
 
 
-def _known_parameters(name: str) -> dict[str, Any]:
-    """Parameters of a learner and their defaults."""
-    return {p.name: p.default for p in inspect.signature(_learner_class(name)).parameters.values()}
+def _known_parameters(name: str) -> Mapping[str, inspect.Parameter]:
+    """Parameters of a learner."""
+    return inspect.signature(_learner_class(name)).parameters
 
 
 def _require(name: str, parameter: str, flag: str) -> None:
@@ -126,7 +144,7 @@ def _require(name: str, parameter: str, flag: str) -> None:
     raise typer.BadParameter(f"the learner {name} has no {wanted}; {advice}", param_hint=flag)
 
 
-def _parse_setting(name: str, setting: str, known: Mapping[str, Any]) -> tuple[str, Any]:
+def _parse_setting(name: str, setting: str, known: Mapping[str, inspect.Parameter]) -> tuple[str, Any]:
     parameter, equals, text = setting.partition("=")
     parameter = parameter.strip().replace("-", "_")
     if not equals:
@@ -134,19 +152,29 @@ def _parse_setting(name: str, setting: str, known: Mapping[str, Any]) -> tuple[s
     if parameter in _NOT_HERE:
         raise typer.BadParameter(f"{parameter} is for {_NOT_HERE[parameter]}", param_hint="--set")
     _require(name, parameter, "--set")
-    return parameter, _value(parameter, text.strip(), known[parameter])
+    return parameter, _value(known[parameter], text.strip())
 
 
-def _value(parameter: str, text: str, default: Any) -> Any:
-    """The text as the type of the default; None may become a whole number or a text."""
-    if default is None and text.isdecimal():
-        return int(text)
-    if isinstance(default, str) or default is None:
-        return None if text.lower() == "none" else text
+def _value(parameter: inspect.Parameter, text: str) -> Any:
+    """The text as the type of the default; where that is None, as a number if it is one."""
+    default = parameter.default
+    if text.lower() == "none" and "None" in str(parameter.annotation):
+        return None
+    if isinstance(default, str):
+        return text
+    if default is None:
+        return _number_or_text(text)
     try:
         if isinstance(default, bool):
             return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[text.lower()]
         return type(default)(text)
     except (KeyError, ValueError):
         kind = {bool: "true or false", int: "a whole number", float: "a number"}[type(default)]
-        raise typer.BadParameter(f"{parameter} must be {kind}, got {text!r}", param_hint="--set") from None
+        raise typer.BadParameter(f"{parameter.name} must be {kind}, got {text!r}", param_hint="--set") from None
+
+
+def _number_or_text(text: str) -> int | float | str:
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return text

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from sidelight.cli.knowledge import Knowledge, file_of_conflicts
+from sidelight.cli.knowledge import Knowledge, file_of_conflicts, way_out
 from sidelight.cli.options import ColumnsOption, CommentOption, FormatOption, JobsOption, JsonOption, LabelColumnOption
-from sidelight.cli.parameters import LearnerName, SemiName
+from sidelight.cli.parameters import BaseName, LearnerName
 from sidelight.cli.reading import Reader, Sequences
 
 NAME = "train"
@@ -19,11 +19,20 @@ EXAMPLES = (
     "sidelight train train.txt -o chunks.model --learner perceptron --epochs 20",
     'sidelight train train.txt -o chunks.model -t word -t "word[-1] & pos" --l2 0.1',
     "sidelight train few.tsv -o fields.model --learner hmm --rules rules.toml --unlabeled more.txt",
+    "sidelight train few.tsv -o fields.model --learner pr --rules rules.toml --unlabeled more.txt --figure fit.png",
+    "sidelight train few.tsv -o fields.model --learner jlis --good more.txt --bad shuffled",
     "sidelight train words.tsv -o tags.model --learner contrastive --partial --set restarts=5",
 )
 _LONG = 1000
 _LEARNER = "What the learner does"
 _KNOWLEDGE = "What is known beside labels"
+
+
+class DecodeName(StrEnum):
+    """What predicts."""
+
+    model = "model"
+    projected = "projected"
 
 
 class ReadingName(StrEnum):
@@ -44,9 +53,25 @@ def _knowledge_option(*names: str, help: str, metavar: str | None = None) -> Any
 def command(
     data: Annotated[str, typer.Argument(metavar="DATA", help="Labelled sequences; - is standard input.")],
     model: Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="File to write the model to.")],
-    learner: Annotated[LearnerName, typer.Option("--learner", "-l", help="What learns.")] = LearnerName.crf,
+    learner: Annotated[
+        LearnerName,
+        typer.Option(
+            "--learner",
+            "-l",
+            help="What learns. Those from ccm on go around another one (--base): ccm adds rules, the others learn from "
+            "unlabelled sequences too. Unasked, --rules makes a ccm and --unlabeled a codl around any other.",
+        ),
+    ] = LearnerName.crf,
+    base: Annotated[
+        BaseName | None,
+        typer.Option(help="What the learner goes around (hmm, for daso, ge and er crf).", show_default=False),
+    ] = None,
     dev: Annotated[
         str | None, typer.Option(metavar="FILE", help="Evaluate on this file (read like DATA) after training.")
+    ] = None,
+    figure: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Draw the objective and the violations, round by round (.png, .pdf, .svg)."),
     ] = None,
     template: Annotated[
         list[str] | None,
@@ -70,7 +95,12 @@ def command(
         ),
     ] = False,
     rules: Annotated[
-        str | None, _knowledge_option(metavar="FILE", help="TOML file of rules; predictions will keep to them.")
+        str | None,
+        _knowledge_option(
+            metavar="FILE",
+            help="TOML file of rules: ccm and codl predict under them, to jlis they are hard, and pr, uem, daso, ge "
+            "and er read them as statements about expectations.",
+        ),
     ] = None,
     reading: Annotated[
         ReadingName | None,
@@ -83,18 +113,45 @@ def command(
     unlabeled: Annotated[
         str | None, _knowledge_option(metavar="FILE", help="Sequences without labels to learn from as well.")
     ] = None,
-    semi: Annotated[SemiName | None, _knowledge_option(help="What learns from these (codl).")] = None,
+    good: Annotated[
+        str | None,
+        _knowledge_option(metavar="FILE", help="Sequences without labels that are as they should be (jlis)."),
+    ] = None,
+    bad: Annotated[
+        str | None,
+        _knowledge_option(
+            metavar="FILE", help="Sequences that are not, or shuffled or transposed: made from the good ones (jlis)."
+        ),
+    ] = None,
     balance: Annotated[
         float | None, _knowledge_option(help="Weight of what was learned from labels, 0 to 1 (codl, em; 0.5).")
     ] = None,
-    iterations: Annotated[int | None, _knowledge_option(help="Rounds over the unlabelled sequences (5).")] = None,
+    iterations: Annotated[
+        int | None,
+        _knowledge_option(help="Rounds over the unlabelled sequences (codl, em, self-training; 5, pr, uem, daso; 10)."),
+    ] = None,
+    penalty: Annotated[
+        float | None,
+        _knowledge_option(help="What missing a rule's bound costs (pr, daso; 1, uem; none may be missed)."),
+    ] = None,
+    decode: Annotated[
+        DecodeName | None,
+        _knowledge_option(
+            help="Predict by the model or by its projection onto the rules (pr, uem; model, daso; projected)."
+        ),
+    ] = None,
     l1: Annotated[float | None, _learner_option(help="Penalty on the sizes of weights (crf, semicrf; 0).")] = None,
     l2: Annotated[
         float | None, _learner_option(help="Penalty on their squares (crf; 1, semicrf; 0.03, contrastive; 0.1).")
     ] = None,
-    solver: Annotated[str | None, _learner_option(help="auto, eg or lbfgs (crf; auto).")] = None,
+    solver: Annotated[
+        str | None, _learner_option(help="auto, eg or lbfgs (crf; auto), dcd, bcfw, eg or sgd (svm; dcd).")
+    ] = None,
+    cost: Annotated[
+        float | None, _learner_option("--C", help="What missed margins cost (svm, latent-svm; 0.1, mira; 1).")
+    ] = None,
     tolerance: Annotated[
-        float | None, _learner_option(help="Relative duality gap to stop at (crf, semicrf; 0.001).")
+        float | None, _learner_option(help="Relative duality gap to stop at (crf, semicrf; 0.001, svm, jlis; 0.002).")
     ] = None,
     max_iterations: Annotated[int | None, _learner_option(help="Passes at most (crf, semicrf; 500).")] = None,
     epochs: Annotated[int | None, _learner_option(help="Passes at most (perceptron, mira; 10).")] = None,
@@ -106,17 +163,24 @@ def command(
     smoothing: Annotated[float | None, _learner_option(help="Added to every count (hmm; 0.1).")] = None,
     settings: Annotated[
         list[str] | None,
-        _learner_option("--set", metavar="NAME=VALUE", help="Any other parameter of the learner; may be repeated."),
+        _learner_option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Any other parameter of the learner or of its base, such as gamma=0.5 (uem), temperatures=5 "
+            "(daso), C2=0.1 (jlis); may be repeated.",
+        ),
     ] = None,
     jobs: JobsOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Learn from labelled sequences, and from rules and unlabelled ones, and write a model.
+    """Learn from labelled sequences, and from rules, unlabelled, good and bad ones, and write a model.
+
+    Learners of documents (MaxEnt, DocumentJLIS) are for Python.
 
     Wrong options and files that cannot be read or written are found first.
     """
-    from sidelight.cli.output import check_writable, print_json
+    from sidelight.cli.output import check_figure, check_writable, print_json
     from sidelight.cli.templates import read_templates
     from sidelight.report.evaluation import evaluate
     from sidelight.report.summary import summarize_training
@@ -125,23 +189,32 @@ def command(
         raise typer.BadParameter("a model goes to a file; standard output has the summary", param_hint="--output")
     options = {
         "template": read_templates(template or [], templates), "emission": emission, "smoothing": smoothing,
-        "l1": l1, "l2": l2, "solver": solver, "tolerance": tolerance, "max_iterations": max_iterations,
+        "l1": l1, "l2": l2, "solver": solver, "C": cost, "tolerance": tolerance, "max_iterations": max_iterations,
         "epochs": epochs, "margin": margin, "min_count": min_count, "order": order, "seed": seed,
     }  # fmt: skip
-    knowledge = Knowledge(rules, reading, unlabeled, semi, balance, iterations, labels)
-    estimator = knowledge.make_learner(learner, options, settings or [], quiet=quiet, jobs=jobs)
-    check_writable(model, data, dev, templates, rules, unlabeled)
+    knowledge = Knowledge(rules, reading, unlabeled, balance, iterations, penalty, decode, labels, good, bad)
+    estimator = knowledge.make_learner(learner, base, options, settings or [], quiet=quiet, jobs=jobs)
+    check_writable(model, data, dev, templates, rules, unlabeled, good, bad)
+    if figure:
+        from sidelight.report.course import require_course
+
+        check_figure(figure, data, dev, templates, rules, unlabeled, good, bad)
+        require_course(estimator)
     reader = Reader(format, label_column, columns, comment, partial)
     sequences = reader.read(data, labels=True)
     _suspect_one_sequence(sequences)
     knowledge.check_labels(estimator, sequences)
-    everything = knowledge.add_unlabeled(reader, sequences)
+    everything = knowledge.add_sequences(learner, reader, sequences)
     held_out = None if dev is None else reader.read(dev, labels=True)
-    with file_of_conflicts(unlabeled):
+    with file_of_conflicts(unlabeled, way_out(learner)):
         seconds = _fit(estimator, everything)
     with file_of_conflicts(data):
         _try_rules(estimator, sequences)
     estimator.save(model)
+    if figure:
+        from sidelight.report.figures import draw_training
+
+        draw_training(estimator, figure)
     with file_of_conflicts(dev):
         evaluation = None if held_out is None else evaluate(estimator, held_out.X, held_out.y)
     summary = summarize_training(estimator, everything.X, everything.y, seconds, model, evaluation)
@@ -170,6 +243,7 @@ def _fit(estimator: Any, sequences: Sequences) -> float:
     begin = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says it
+        warnings.showwarning = lambda message, *_, **__: print(f"note: {message}", file=sys.stderr)
         estimator.fit(sequences.X, sequences.y)
     return time.perf_counter() - begin
 

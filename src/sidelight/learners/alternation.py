@@ -245,24 +245,33 @@ class ProjectingLearner(SequenceLearner):
         scores: ChainParts = self.base_.scores(X)
         if self.decode == "model" or not self.rules or len(scores) == 0:
             return scores
+        rows, found = self._project(X, scores)
+        return shifted(scores, rows, found.prices).divide(self.temperature_)
+
+    def project(self, X: Any) -> tuple[Rows, Projection]:
+        """The model's distributions over outputs of X projected onto the rules, as decode="projected" predicts by them,
+        and the rows that the prices and expectations belong to.
+        """
+        check_is_fitted(self, "classes_")
+        return self._project(X, self.base_.scores(X))
+
+    def _project(self, X: Any, scores: ChainParts) -> tuple[Rows, Projection]:
         if isinstance(X, Encoded):
             raise NotSupported("rules read tokens, not encoded input; give the sequences, or set decode='model'")
-        return self._projected_scores(scores, self._rows(X))
-
-    def _rows(self, X: Any) -> Rows:
-        rules = list(self.rules)
-        if len(self.units_):
-            return Rows.compile(rules, X, self.classes_, self.units_)
-        return Rows.compile([r for r in rules if not about_the_corpus(r)], X, self.classes_)
-
-    def _projected_scores(self, scores: ChainParts, rows: Rows) -> ChainParts:
+        rows = self._rows(X)
         start = np.zeros(len(rows))
         start[: rows.joint] = self.prices_
         found = project(
             scores, rows, self._slack(), temperature=self.temperature_, start=start, fixed=True,
             tolerance=self.tolerance, n_jobs=self.n_jobs,
         )  # fmt: skip
-        return shifted(scores, rows, found.prices).divide(self.temperature_)
+        return rows, found
+
+    def _rows(self, X: Any) -> Rows:
+        rules = list(self.rules)
+        if len(self.units_):
+            return Rows.compile(rules, X, self.classes_, self.units_)
+        return Rows.compile([r for r in rules if not about_the_corpus(r)], X, self.classes_)
 
     def encode(self, X: Any) -> Encoded:
         """X as flat arrays for the model."""

@@ -11,6 +11,9 @@ from .demo import Addition, Demo, Result
 from .tables import page, sheet, titled
 from .text import WRONG, label_styles, labelled_text
 
+# Names that leave room for the numbers.
+_SHORT = {"PosteriorRegularization": "PR", "DeterministicAnnealing": "DASO"}
+
 
 def demo_page(demo: Demo) -> Group:
     """Scores, what rules and unlabelled references add, what was learned, and examples."""
@@ -18,9 +21,8 @@ def demo_page(demo: Demo) -> Group:
     examples = [labelled_text(e.tokens, e.predicted, e.gold, styles) for e in demo.examples]
     heading = Text(f"References it had not seen (CRF, {demo.examples_labeled} labelled): ", "bold")
     heading.append(f"[field] words, or [field {WRONG} right field] words", "not bold dim")
-    return page(
-        _scores(demo), _additions(demo), _violations(demo), _weights(demo, styles), Group(heading, *examples)
-    )  # fmt: skip
+    tables = page(_scores(demo), _additions(demo), _violations(demo), _weights(demo, styles))
+    return Group(tables, Group(heading, *examples))
 
 
 def _scores(demo: Demo) -> Group:
@@ -36,7 +38,10 @@ def _duration(seconds: float) -> str:
 
 def _additions(demo: Demo) -> Group:
     title = f"What rules and {demo.unlabeled:,} unlabelled references add to the HMM, and how often it breaks the rules"
-    rows = [(f"{item.added} ({item.learner})", item, f"{item.violations:,.0f}") for item in demo.additions]
+    rows = [
+        (f"{item.added} ({_SHORT.get(item.learner, item.learner)})", item, f"{item.violations:,.0f}")
+        for item in demo.additions
+    ]
     return titled(title, _by_count("added", "broken", rows))
 
 

@@ -40,6 +40,8 @@ def rules_of(learner: Any, X: Sequence[Any] = (), y: Sequence[Any] = ()) -> list
     rules: list[Rule] = list(getattr(learner, "rules", None) or ())
     labelled = rules and any(kind_of(known) is Signal.FULL for known in y)
     found = [_counted(one) for one in check(rules, X, y, examples=0)] if labelled else [None] * len(rules)
+    if hasattr(learner, "bias_"):  # limits of the outputs
+        return [RuleUse(r.title, r.body(), "hard", None, False, v) for r, v in zip(rules, found, strict=True)]
     if not hasattr(learner, "penalties_"):  # statements about expectations
         own = [1.0 if rule.reading is None else rule.reading.penalty or 1.0 for rule in rules]
         return [

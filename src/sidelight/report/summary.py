@@ -41,12 +41,14 @@ class Base:
 class TrainingSummary:
     """A training run. gap: how far at most the objective is above its optimum, relative to it; None if unknown.
 
-    unlabeled: how many of the sequences have no labels; rounds: what happened in each round over these.
+    unlabeled, companions: how many of the sequences have no labels, and are only good or bad; rounds: what happened in
+    each round over these, and at last how the final model stands, where the learner tells.
     """
 
     model: ModelSummary
     sequences: int
     unlabeled: int
+    companions: int
     tokens: int
     seconds: float
     solver: str | None
@@ -103,6 +105,7 @@ def summarize_training(
         summarize_model(learner, path, X, y),
         len(X),
         sum(kind_of(known) is Signal.NOTHING for known in y),
+        sum(kind_of(known) is Signal.COMPANION for known in y),
         sum(map(len, X)),
         seconds,
         getattr(single, "solver_", None),
@@ -119,4 +122,5 @@ def _rounds(learner: Any) -> list[dict[str, Any]]:
     """What the learner says of each round over unlabelled data."""
     if hasattr(learner, "kept_"):
         return [{"iteration": k, "kept": kept} for k, kept in enumerate(learner.kept_, start=1)]
-    return [vars(step) for step in learner.trace_] if hasattr(learner, "driven_") else []
+    told = hasattr(learner, "driven_") or hasattr(learner, "prices_")
+    return [vars(step) for step in learner.trace_] if told else []

@@ -60,6 +60,7 @@ def training_table(summary: TrainingSummary) -> Table:
     """What `train` says at the end, but for rules."""
     model = summary.model
     unlabeled = f", {summary.unlabeled:,} of them unlabelled" if summary.unlabeled else ""
+    unlabeled += f", {summary.companions:,} of them good or bad" if summary.companions else ""
     rows: list[tuple[str, RenderableType]] = [
         ("data", f"{counted(summary.sequences, 'sequence')}{unlabeled}, {counted(summary.tokens, 'token')}"),
         ("labels", _labels(model.labels)),
@@ -75,7 +76,8 @@ def training_table(summary: TrainingSummary) -> Table:
 def _course(summary: TrainingSummary) -> str:
     parts = [f"{summary.seconds:.1f} s"]
     if summary.rounds:
-        parts.append(f"{counted(len(summary.rounds), 'round')} over the unlabelled sequences")
+        final = "temperature" in summary.rounds[-1]  # the last says how the final model stands
+        parts.append(f"{counted(len(summary.rounds) - final, 'round')} over the unlabelled sequences")
         parts += _last_round(summary.rounds[-1])
     if summary.passes is not None:
         passes = f"{summary.passes} {'iterations' if summary.solver == 'lbfgs' else 'passes'}"
@@ -92,7 +94,8 @@ def _course(summary: TrainingSummary) -> str:
 
 def _last_round(last: Mapping[str, Any]) -> list[str]:
     said = {"changed": "labels changed in the last", "violations": "violations there", "kept": "sequences kept"}
-    return [f"{last[name]:,.10g} {text}" for name, text in said.items() if name in last]
+    slack = [f"rules missed by {last['violation']:,.4g} in all"] if last.get("violation") else []
+    return [f"{last[name]:,.10g} {text}" for name, text in said.items() if name in last] + slack
 
 
 def _model(model: ModelSummary) -> Text:

@@ -1,0 +1,66 @@
+"""Good and bad sequences on the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sidelight import BAD, GOOD, JLIS, load, read_columns, shuffled
+
+from .conftest import Run
+
+FAST = ["-l", "jlis", "-t", "word.lower()", "--set", "max_rounds=2", "--tolerance", 0.1, "-q"]
+
+
+@pytest.mark.filterwarnings("ignore:JLIS still changed")
+def test_bad_ones_made_from_good_ones(run: Run, folder: Path, more: Path, tmp_path: Path) -> None:
+    data = ["train", folder / "train.tsv", "-o", tmp_path / "m", *FAST, "--dev", folder / "dev.tsv"]
+    said = run(*data, "--good", more, "--bad", "shuffled", "--json").json
+    assert (said["sequences"], said["companions"], said["unlabeled"]) == (80, 40, 0)
+    X, y = read_columns(folder / "train.tsv", separator="\t")
+    good, _ = read_columns(more, label=None)
+    same = JLIS(["word.lower()"], max_rounds=2, tolerance=0.1)
+    same.fit(X + good + shuffled(good), y + [GOOD] * 20 + [BAD] * 20)
+    assert load(tmp_path / "m").objective_ == pytest.approx(same.objective_)
+    assert "40 of them good or bad" in run(*data, "--good", more, "--bad", "transposed").out
+    assert run("evaluate", tmp_path / "m", folder / "dev.tsv").code == 0
+
+
+def test_bad_ones_of_a_file_and_none_that_are_good(run: Run, folder: Path, tmp_path: Path) -> None:
+    X, _ = read_columns(folder / "train.tsv", separator="\t")
+    (tmp_path / "bad.jsonl").write_text("".join(json.dumps({"tokens": x}) + "\n" for x in shuffled(X[:5])))
+    data = ["train", folder / "train.tsv", "-o", tmp_path / "m", *FAST, "--json"]
+    assert run(*data, "--bad", tmp_path / "bad.jsonl").json["companions"] == 5
+    assert run(*data, "--bad", "shuffled").json["companions"] == 40
+
+
+def test_rules_are_hard(run: Run, folder: Path, more: Path, tmp_path: Path) -> None:
+    (tmp_path / "r.toml").write_text("[[rule]]\nrule = \"starts_with('author', 'editor')\"\n")
+    data = ["train", folder / "train.tsv", "-o", tmp_path / "m", *FAST, "--bad", "shuffled"]
+    said = run(*data, "--rules", tmp_path / "r.toml", "--json")
+    assert [rule["reading"] for rule in said.json["model"]["rules"]] == ["hard"]
+    assert {labels[0] for labels in load(tmp_path / "m").predict(read_columns(more, label=None)[0])} <= {
+        "author",
+        "editor",
+    }
+    (tmp_path / "r.toml").write_text(
+        "[[rule]]\nrule = \"starts_with('author')\"\n[[rule]]\nrule = \"starts_with('title')\"\n"
+    )
+    said = run(*data, "--rules", tmp_path / "r.toml")
+    assert (said.code, said.err.startswith("note: 40 of 40 labelled sequences contradict the rules")) == (1, True)
+    assert "jlis takes every rule as hard, so leave one out" in said.err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["-l", "jlis"], "there are no good or bad sequences to learn from; give --good and --bad, or use svm"),
+        (["-l", "svm", "--bad", "shuffled"], "Invalid value for --bad: this needs --learner jlis"),
+        (["-l", "jlis", "--unlabeled", "MORE"], "jlis learns from --good and --bad"),
+        (["-l", "jlis", "--set", "dictionary=x"], "dictionary is for Python"),
+    ],
+)
+def test_wrong_usage(run: Run, folder: Path, more: Path, tmp_path: Path, options: list[str], message: str) -> None:
+    given = [more if option == "MORE" else option for option in options]
+    said = run("train", folder / "train.tsv", "-o", tmp_path / "m", *given)
+    assert (said.code, message in said.message) == (2, True)

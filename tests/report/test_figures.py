@@ -1,0 +1,121 @@
+"""Figures are written as a whole, whatever the words are, and say what is missing."""
+
+import os
+import sys
+from itertools import pairwise
+
+import pytest
+
+from sidelight import (
+    CRF,
+    HMM,
+    DataError,
+    NotSupported,
+    PosteriorRegularization,
+    changes_only_after,
+    draw_posteriors,
+    draw_training,
+    generate_references,
+    punctuation,
+    starts_with,
+    where,
+    word,
+)
+from sidelight.report import figures
+from sidelight.report.course import course_of
+from sidelight.report.posteriors import posteriors_of
+
+X, y = generate_references(40, seed=2)
+HALF = [labels if i < 15 else None for i, labels in enumerate(y)]
+RULES = [
+    starts_with("author", "editor"),
+    changes_only_after(punctuation),
+    where(word.lower().isin("pp", "pages")).label("pages"),
+]
+ODD = ["$x", "^", "$", "\\frac", "", "東京", "a" * 60, "%", "_{", "."]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return PosteriorRegularization(HMM(), RULES, iterations=3, decode="projected", penalty=10.0).fit(X, HALF)
+
+
+@pytest.mark.parametrize(("ending", "start"), [(".png", b"\x89PNG"), (".pdf", b"%PDF"), (".SVG", b"<?xml")])
+def test_kinds_of_files(model, tmp_path, ending, start):
+    pytest.importorskip("matplotlib")
+    draw_training(model, tmp_path / f"fit{ending}")
+    draw_posteriors(model, X[0], tmp_path / f"posteriors{ending}", gold=y[0])
+    for name in ("fit", "posteriors"):
+        assert (tmp_path / f"{name}{ending}").read_bytes().startswith(start)
+    assert len(os.listdir(tmp_path)) == 2
+
+
+@pytest.mark.filterwarnings("error")
+def test_any_words(model, tmp_path):
+    pytest.importorskip("matplotlib")
+    draw_posteriors(model, ODD, tmp_path / "odd.png")
+    draw_posteriors(model, ["one"], tmp_path / "short.png")
+    draw_posteriors(model, X[0] * 60, tmp_path / "long.png")
+    odd = CRF(["word"], classes=["$a", "b_$", "c"]).fit([["x", "y"]], [["$a", "b_$"]])
+    draw_posteriors(odd, ["x"], tmp_path / "labels.png", gold=[None])
+
+
+def test_what_the_pictures_say(model):
+    pytest.importorskip("matplotlib")
+    course = course_of(model)
+    figure = figures._course_figure(course, "title")
+    assert [axes.get_title(loc="left") for axes in figure.axes] == [curve.title for curve in course.curves]
+    assert figure.axes[1].lines[0].get_ydata().tolist() == [step.violation for step in model.trace_]
+    found = posteriors_of(model, X[20])
+    figure = figures._posterior_figure(found, y[20])
+    first, second = figure.axes[:2]
+    assert [text.get_text() for text in first.get_yticklabels()] == X[20]
+    assert [text.get_text() for text in second.get_xticklabels()] == model.classes_
+    for axes, table in zip((first, second), found.tables, strict=True):
+        assert (axes.images[0].get_array() == table.chance).all()
+        dots = axes.collections[0].get_offsets()[:, 0].astype(int)
+        assert [model.classes_[k] for k in dots] == table.labels
+        assert len(axes.patches) == len(y[20])
+    (text,) = [text.get_text() for axes in figure.axes for text in axes.texts]
+    assert all(e.rule in text for e in found.effects if abs(e.price) >= 0.01)
+
+
+def test_nothing_overlaps(model):
+    """Words and labels stay inside the figure, and the rows of words do not touch."""
+    pytest.importorskip("matplotlib")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    x = max(X, key=len)[:40]
+    figure = figures._posterior_figure(posteriors_of(model, x), None)
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    width, height = canvas.get_width_height()
+    words = [text.get_window_extent() for text in figure.axes[0].get_yticklabels()]
+    assert all(box.x0 >= 0 for box in words)
+    assert all(upper.y0 >= lower.y0 + 0.9 * lower.height for upper, lower in pairwise(words))
+    labels = [text for axes in figure.axes[:2] for text in axes.get_xticklabels()]
+    (rules,) = [text for axes in figure.axes for text in axes.texts]
+    for box in (text.get_window_extent() for text in (*labels, rules)):
+        assert 0 <= box.y0 <= box.y1 <= height
+        assert box.x1 <= width
+    assert rules.get_window_extent().y1 <= min(text.get_window_extent().y0 for text in labels)
+
+
+def test_wrong_paths(model, tmp_path):
+    pytest.importorskip("matplotlib")
+    with pytest.raises(DataError, match=r"expected the name of a figure, ending in \.png, \.pdf, \.svg"):
+        draw_training(model, tmp_path / "fit.jpg")
+    with pytest.raises(DataError, match="its folder does not exist"):
+        draw_training(model, tmp_path / "no" / "fit.png")
+    (tmp_path / "old.png").write_bytes(b"old")
+    with pytest.raises(NotSupported, match="by counting"):
+        draw_training(HMM().fit(X, y), tmp_path / "old.png")
+    assert (tmp_path / "old.png").read_bytes() == b"old"
+
+
+def test_without_matplotlib(model, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setattr(figures, "find_spec", lambda name: None)
+    with pytest.raises(NotSupported, match=r"pip install 'sidelight\[figures\]'"):
+        draw_training(model, tmp_path / "fit.png")
+    assert os.listdir(tmp_path) == []
