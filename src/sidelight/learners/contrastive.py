@@ -56,7 +56,7 @@ class ContrastiveEstimation(LinearLearner):
     Attributes
     ----------
     classes_ : labels; weights_ : weights; converged_ : whether the kept fit reached the tolerance; trace_ : its
-    L-BFGS steps, with the negated objective; restarts_ : the negated objective that each fit ended with.
+    L-BFGS steps, with the negated objective; run_objectives_ : the negated objective that each fit ended with.
 
     To predict under the same knowledge, use `complete(X, y)`.
     """
@@ -109,7 +109,7 @@ class ContrastiveEstimation(LinearLearner):
         best = min(solutions, key=lambda solution: solution.last.objective)
         self._adopt(prepared)
         self.weights_, self.trace_, self.converged_ = best.weights, best.steps, best.converged
-        self.restarts_ = tuple(solution.last.objective for solution in solutions)
+        self.run_objectives_ = tuple(solution.last.objective for solution in solutions)
         warn_unconverged("ContrastiveEstimation", best, "raise max_iterations or l2")
         return self
 
@@ -164,12 +164,12 @@ class ContrastiveEstimation(LinearLearner):
 
     def _state(self) -> State:
         values, arrays = super()._state()
-        step = self.trace_[-1].as_list()
-        return {**values, "converged": self.converged_, "last_step": step, "restarts": list(self.restarts_)}, arrays
+        values |= {"converged": self.converged_, "last_step": self.trace_[-1].as_list()}
+        return {**values, "run_objectives": list(self.run_objectives_)}, arrays
 
     def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
         super()._restore(values, arrays)
-        self.converged_, self.restarts_ = values["converged"], tuple(values["restarts"])
+        self.converged_, self.run_objectives_ = values["converged"], tuple(values["run_objectives"])
         self.trace_ = (Step.from_list(values["last_step"]),)
 
 
