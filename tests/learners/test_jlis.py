@@ -101,29 +101,6 @@ def test_sizes():
     by_function = JLIS(size=len).fit(data, y)
     np.testing.assert_array_equal(by_length.weights_, by_function.weights_)
     assert JLIS(size=None).fit(data, y).objective_ != by_length.objective_
-    with pytest.raises(DataError, match=r"the size of input 0 is 0; sizes must be positive"):
-        JLIS(size=lambda x: 0).fit(data, y)
-    with pytest.raises(DataError, match="size must be 'length', None or a function of x, got 3"):
-        JLIS(size=3).fit(data, y)
-
-
-@pytest.mark.parametrize(
-    ("y", "message"),
-    [
-        ([BAD] * 3, "BAD ones only say what is wrong, so no structure can be learned"),
-        ([GOOD] * 3, "y has GOOD inputs only: .* add labelled or BAD inputs"),
-        ([GOOD, BAD, GOOD], r"without labelled inputs the labels are not known; name them in classes"),
-    ],
-)
-def test_what_cannot_be_learned_is_said(y, message):
-    with pytest.raises(DataError, match=message):
-        JLIS().fit(X[:3], y)
-
-
-@pytest.mark.parametrize("name", ["C1", "C2"])
-def test_costs_must_be_positive(name):
-    with pytest.raises(DataError, match=f"{name} must be a finite number above 0, got 0"):
-        JLIS(**{name: 0}).fit(*mixed(3))
 
 
 def test_small_costs_are_learned_from_too():

@@ -6,6 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..errors import DataError, Infeasible
+from ..features.documents import document_count
 from ..features.encoded import Encoded, State
 from ..kernels.compiling import Floats
 from ..solvers import cutting_plane
@@ -76,20 +77,27 @@ class CompanionLearner(AlternatingLearner):
         if BAD not in known:
             raise DataError(
                 "y has GOOD inputs only: the constant feature alone can suit them, so no structure can be learned; add "
-                "labelled or BAD inputs, such as shuffled(X)"
+                "labelled or BAD inputs"
             )
         if not labels_known:
             raise DataError("without labelled inputs the labels are not known; name them in classes=[...]")
 
     def _sizes(self, X: Any) -> Floats:
         if self.size is None:
-            return np.ones(X.shape[0] if hasattr(X, "shape") else len(X))
-        measure = len if self.size == "length" else self.size
-        out = np.array([float(measure(x)) for x in X])
+            return np.ones(document_count(X))
+        out = np.array([self._size_of(i, x) for i, x in enumerate(X)])
         bad = np.flatnonzero(~(out > 0) | ~np.isfinite(out))
         if len(bad):
             raise DataError(f"the size of input {bad[0]} is {out[bad[0]]:g}; sizes must be positive, finite numbers")
         return out
+
+    def _size_of(self, index: int, x: Any) -> float:
+        try:
+            return float(len(x) if self.size == "length" else self.size(x))  # type: ignore[misc]
+        except (TypeError, ValueError) as error:
+            raise DataError(
+                f"size gives no number for input {index}: {error}; it is a function of one input"
+            ) from error
 
     def _some(self, X: Any, prepared: Any, which: list[int]) -> Batch:
         """Some of the inputs."""

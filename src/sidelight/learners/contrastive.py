@@ -8,7 +8,7 @@ import numpy as np
 from ..errors import DataError
 from ..features.choose import choose_encoder
 from ..features.choose import kind_of as input_kind
-from ..features.encoded import State
+from ..features.encoded import State, sequence_lengths
 from ..kernels.compiling import Flags, Floats, Longs
 from ..neighbours import neighbourhoods, shuffles, transpositions
 from ..progress import progress
@@ -19,7 +19,7 @@ from ..solvers.losses import Contrast, ContrastiveLoss
 from ..structures.chain import Chain
 from ..supervision import Signal, Targets, learns_from
 from .base import require_number
-from .linear import LinearLearner, Prepared, _length
+from .linear import LinearLearner, Prepared
 
 # Standard deviation of the attribute weights that a fit begins with.
 _SPREAD = 0.1
@@ -139,7 +139,7 @@ class ContrastiveEstimation(LinearLearner):
         """Encode the sequences and their neighbours, and lay out the weights."""
         features = ["word"] if self.features is None and input_kind(X) == "columns" else self.features
         encoder = choose_encoder(X, features, self.min_count, self.n_jobs)
-        lengths = [_length(i, x) for i, x in enumerate(X)]
+        lengths = sequence_lengths(X)
         if 0 in lengths:
             raise DataError(f"sequence {lengths.index(0)} is empty; leave empty sequences out")
         classes, targets = self._read_targets(lengths, y, self.classes)
