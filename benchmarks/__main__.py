@@ -5,16 +5,23 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 
-from . import annealing, citations, companions, expectation
+from . import annealing, citations, companions, expectation, tagging
 from .datasets import MissingData, require_files
 from .report import Report
 from .setting import TOKENS, Setting
 
 # Modules with `files(setting)` and `run(setting, report)`.
 BENCHMARKS = ("startup", "citations", "annealing", "expectation", "chunking", "letters", "companions", "tagging")
-TABLES = (*citations.TABLES, *annealing.TABLES, *expectation.TABLES, *companions.TABLES)
+TABLES = {
+    "citations": tuple(citations.TABLES),
+    "annealing": tuple(annealing.TABLES),
+    "expectation": tuple(expectation.TABLES),
+    "companions": tuple(companions.TABLES),
+    "tagging": tuple(tagging.TABLES),
+}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -28,8 +35,7 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("--peers", action="store_true", help="chunking: run sklearn-crfsuite as well")
     out.add_argument("--lbfgs", action="store_true", help="chunking: run sidelight's L-BFGS solver as well")
     out.add_argument("--solvers", action="store_true", help="chunking: run all solvers of structural SVMs")
-    several = {"citations": citations, "annealing": annealing, "expectation": expectation, "companions": companions}
-    named = "; ".join(f"{name}: {', '.join(module.TABLES)}" for name, module in several.items())
+    named = "; ".join(f"{name}: {', '.join(tables_of)}" for name, tables_of in TABLES.items())
     out.add_argument("--tables", type=tables, default=(), metavar="T,T", help=named)
     out.add_argument("--tokens", type=int, default=TOKENS, metavar="N", help=f"tagging: default {TOKENS}")
     drawn = "citations, companions: draw the curves that were measured; with several NAMEs each adds its own to FILE's"
@@ -40,9 +46,10 @@ def parser() -> argparse.ArgumentParser:
 def tables(text: str) -> tuple[str, ...]:
     """Names of tables between commas."""
     names = tuple(text.split(","))
-    unknown = [name for name in names if name not in TABLES]
+    known = list(chain.from_iterable(TABLES.values()))
+    unknown = [name for name in names if name not in known]
     if unknown:
-        raise argparse.ArgumentTypeError(f"there is no {', '.join(unknown)}; there are {', '.join(TABLES)}")
+        raise argparse.ArgumentTypeError(f"there is no {', '.join(unknown)}; there are {', '.join(known)}")
     return names
 
 

@@ -253,7 +253,7 @@ def measure_svm(task: Task, setting: Setting, report: Report) -> None:
         last, name = model.trace_[-1], f"SSVM, hinge loss, by {solver}"
         report.add(f"{name}: F1", "sidelight", f1(task, model.predict(task.eval_X)), "%")
         report.add(f"{name}: features and training", "sidelight", spent, "s")
-        report.add(f"{name}: objective", "sidelight", last.objective, "nats")
+        report.add(f"{name}: objective", "sidelight", last.objective, "loss")
         if not isnan(last.gap):
             report.add(f"{name}: duality gap", "sidelight", 100 * last.relative_gap, "%")
 

@@ -101,23 +101,28 @@ def test_require_names_a_learner_that_can(learner):
     assert Signal.PARTIAL in CRF.signals
 
 
-def test_every_advice_is_true():
-    """Whoever a message sends the user to can use that signal."""
+@pytest.mark.parametrize("signal", Signal)
+@pytest.mark.parametrize(("name", "inputs"), [("Nobody", "sequence"), ("MaxEnt", "document")])
+def test_every_advice_is_true(signal, name, inputs):
+    """Whoever a message sends the user to can use that signal, of inputs like the user's."""
     import sidelight
+    from sidelight.learners.documents import DocumentLearner
 
     class Nobody:
         signals = frozenset()
 
+    Nobody.__name__ = name
     learners = sidelight.learners_by_name()
-    for signal in Signal:
-        with pytest.raises(NotSupported, match="Nobody cannot learn from") as caught:
-            require(Nobody(), [signal])
-        advice = str(caught.value).split("; ")[-1]
-        able = [name for name, cls in learners.items() if signal in cls.signals]
-        if able:
-            assert sorted(advice.removeprefix("use ").split(" or ")) == sorted(able)
-        else:
-            assert advice == "leave them out"
+    with pytest.raises(NotSupported, match=rf"{name} cannot learn from .* \({inputs} 0\); ") as caught:
+        require(Nobody(), [signal])
+    advice = str(caught.value).split("; ", 1)[1]
+    able = [
+        name
+        for name, cls in learners.items()
+        if signal in cls.signals and issubclass(cls, DocumentLearner) == (inputs == "document")
+    ]
+    assert advice == (f"use {' or '.join(able)}" if able else f"no learner of {inputs}s can; leave them out")
+    assert ("sequence" in str(caught.value)) == (inputs == "sequence")
 
 
 def test_companions_print_as_they_are_written():

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .errors import DataError
+from .features.encoded import sequence_lengths
 from .kernels.compiling import Flags, Longs
 
 
@@ -48,8 +49,7 @@ def neighbourhoods(X: Sequence[Any], allowed: Flags, orders: Callable[[int], Lon
     their tokens, and where each neighbourhood begins.
     """
     out, places, groups, base = [], [], [0], 0
-    for i, x in enumerate(X):
-        n = int(x.shape[0]) if hasattr(x, "shape") else len(x)
+    for i, (x, n) in enumerate(zip(X, sequence_lengths(X), strict=True)):
         rows = allowed[base : base + n]
         names = [(_name(i, x[t : t + 1] if hasattr(x, "shape") else x[t]), rows[t].tobytes()) for t in range(n)]
         chosen = different_orders(orders(n), names)

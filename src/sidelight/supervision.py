@@ -36,7 +36,7 @@ class Signal(Enum):
 
     FULL = "full labels"
     PARTIAL = "partial labels"
-    NOTHING = "unlabelled sequences (None)"
+    NOTHING = "unlabelled {}s (None)"
     COMPANION = "GOOD / BAD"
 
 
@@ -54,6 +54,8 @@ USERS: dict[Signal, tuple[str, ...]] = {
     Signal.NOTHING: ("Codl", "EM", "SelfTraining", *_EXPECTING, "ContrastiveEstimation"),
     Signal.COMPANION: ("JLIS", "DocumentJLIS"),
 }  # fmt: skip
+# Those of one label per document; the others label sequences.
+OF_DOCUMENTS = ("MaxEnt", "DocumentJLIS")
 
 
 def learns_from(*signals: Signal) -> Any:
@@ -68,11 +70,13 @@ def learns_from(*signals: Signal) -> Any:
 
 def require(learner: Any, kinds: Iterable[Signal]) -> None:
     """Raise `NotSupported`, naming learners that would work, if y holds a kind the learner cannot use."""
+    name = type(learner).__name__
+    inputs = "document" if name in OF_DOCUMENTS else "sequence"
     for index, kind in enumerate(kinds):
         if kind not in learner.signals:
-            others = USERS[kind]
-            advice = f"use {' or '.join(others)}" if others else "no learner of this version can; leave them out"
-            raise NotSupported(f"{type(learner).__name__} cannot learn from {kind.value} (sequence {index}); {advice}")
+            others = [other for other in USERS[kind] if (other in OF_DOCUMENTS) == (name in OF_DOCUMENTS)]
+            advice = f"use {' or '.join(others)}" if others else f"no learner of {inputs}s can; leave them out"
+            raise NotSupported(f"{name} cannot learn from {kind.value.format(inputs)} ({inputs} {index}); {advice}")
 
 
 def kind_of(known: Any) -> Signal:

@@ -10,7 +10,7 @@ from rich.console import Console
 from benchmarks.__main__ import BENCHMARKS, main
 from benchmarks.chunk_features import TEMPLATES, attributes
 from benchmarks.report import Report
-from benchmarks.tagging import SYSTEMS
+from benchmarks.tagging import EMS, SYSTEMS
 from benchmarks.weight_exchange import attribute_numbers
 from sidelight.features.templates import TemplateEncoder
 
@@ -134,6 +134,12 @@ def test_tagging_scores_ambiguous_words_of_every_system(tmp_path: Path, monkeypa
     lines = lines_of(out)
     means = {(x["section"], x["what"]): x["value"] for x in lines if x["system"] == "mean"}
     assert len(means) == 2 * (len(SYSTEMS) + 3)
+    few = tmp_path / "few.jsonl"
+    options = ["--tokens", "20", "--seeds", "0", "--tables", "contrastive-xpos", "--json", str(few)]
+    assert main(["tagging", "--data", str(tmp_path), *options]) == 0
+    sections, systems = ({x[key] for x in lines_of(few)} for key in ("section", "what"))
+    assert sections == {"Accuracy at ambiguous words, Penn tags"}
+    assert systems & set(SYSTEMS) == {*EMS, "CE, transpose"}
     assert {x["value"] for x in lines if x["what"] == "CE, transpose" and x["unit"] == "%"} <= {100.0, 74.7}
     assert main(["tagging", "--data", str(tmp_path), "--tokens", "100"]) == 1
 

@@ -1,17 +1,18 @@
-"""The section of the README and the page about rules say nothing that does not run."""
+"""Sections of the README and the page about rules say nothing that does not run."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-from sidelight import check, generate_references, parse_rule, read_rules, write_columns
+from sidelight import BAD, GOOD, check, generate_references, parse_rule, read_rules, write_columns
 from sidelight.rules import files
 
 from .conftest import Run
 
 ROOT = Path(__file__).parents[2]
 SECTION = (ROOT / "README.md").read_text().split("### Rules and unlabelled data")[1].split("\n### ")[0]
+DOCUMENTS = (ROOT / "README.md").read_text().split("### Documents")[1].split("\n### ")[0]
 PAGE = (ROOT / "docs" / "rules.md").read_text()
 
 
@@ -26,6 +27,16 @@ def test_python_example() -> None:
     found: list[float] = []
     exec(re.sub(r"^(.*score\(\*test\)).*$", r"found.append(\1)", code, flags=re.MULTILINE), {"found": found})
     assert [round(score, 2) for score in found] == promised
+
+
+def test_documents_example() -> None:
+    for code in blocks(DOCUMENTS, "python"):
+        names: dict[str, object] = {"GOOD": GOOD, "BAD": BAD}
+        exec(code, names)
+        promised = re.findall(r"^(model\.\w+\(.*\))  # (\[.*?\])(?:$|:)", code, re.MULTILINE)
+        assert promised
+        for call, answer in promised:
+            assert eval(call, names) == eval(answer, names), call
 
 
 def test_rule_file_and_commands(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,7 +112,7 @@ def test_contrastive_estimation(run: Run, tmp_path: Path) -> None:
     assert said.json["model"]["learner"] == "ContrastiveEstimation"
     assert said.json["converged"] is True
     model = load(tmp_path / "m")
-    assert (model.l2, len(model.restarts_), model.classes_) == (0.5, 2, ["D", "J", "N", "P", "V"])
+    assert (model.l2, len(model.run_objectives_), model.classes_) == (0.5, 2, ["D", "J", "N", "P", "V"])
     assert run("predict", tmp_path / "m", "-", "-f", "text", stdin="the dog is good\n").code == 0
     refused = run("train", tmp_path / "p.tsv", "-o", tmp_path / "m", *options, "--unlabeled", tmp_path / "p.tsv")
     assert "do not go with the learner contrastive" in refused.message

@@ -57,6 +57,13 @@ def test_mismatched_pairs_are_never_right():
         mismatched([["a", "b"]])
 
 
+@pytest.mark.parametrize("make", [shuffled, transposed])
+@pytest.mark.parametrize("x", ["ab", 3, None])
+def test_what_is_no_sequence_is_named(make, x):
+    with pytest.raises(DataError, match=f"sequence 1: expected a list of tokens or an array, got {x!r}"):
+        make([["a", "b"], x])
+
+
 @pytest.mark.parametrize("make", [shuffled, transposed, mismatched])
 def test_k_must_be_a_number_of_copies(make):
     with pytest.raises(DataError, match="k is a whole number of at least 1, got 0"):

@@ -43,7 +43,7 @@ CASES = [
     (LatentStructuralSVM(C=1.0), "words"),
     (LatentStructuralSVM(loss="hinge", restarts=2), "arrays"),
     (JLIS(), "words"),
-    (JLIS(order=2, loss="hinge", bias=0.0), "columns"),
+    (JLIS(order=2, loss="hinge", constant=0.0), "columns"),
     (Mira(), "words"),
     (Mira(order=2, k=3, C=0.1, random_state=3), "columns"),
     (Mira(k=1, epochs=3), "dicts"),

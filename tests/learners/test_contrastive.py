@@ -111,10 +111,10 @@ def test_the_objective_falls_and_the_best_restart_is_kept():
     model = ContrastiveEstimation(restarts=4, random_state=1, l2=0.01, tolerance=1e-5).fit(X, KNOWN)
     objective = [step.objective for step in model.trace_]
     assert all(after <= before + 1e-9 for before, after in pairwise(objective))
-    assert len(model.restarts_) == 4
-    assert model.trace_[-1].objective == min(model.restarts_)
+    assert len(model.run_objectives_) == 4
+    assert model.trace_[-1].objective == min(model.run_objectives_)
     alone = ContrastiveEstimation(restarts=1, random_state=1, l2=0.01, tolerance=1e-5).fit(X, KNOWN)
-    assert alone.restarts_ == model.restarts_[:1]
+    assert alone.run_objectives_ == model.run_objectives_[:1]
 
 
 def test_nothing_known_but_the_labels():
@@ -128,7 +128,7 @@ def test_files(tmp_path):
     model = ContrastiveEstimation(restarts=2).fit(X, KNOWN)
     model.save(tmp_path / "m")
     again = load(tmp_path / "m")
-    assert again.restarts_ == model.restarts_
+    assert again.run_objectives_ == model.run_objectives_
     assert again.converged_ == model.converged_
     assert again.complete(X, KNOWN) == model.complete(X, KNOWN)
 

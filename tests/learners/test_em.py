@@ -147,23 +147,26 @@ def test_partial_labels_beside_full_ones():
     mixed = [y if i < 6 else known[i] if i % 2 else None for i, y in enumerate(Y)]
     model = EM(HMM(), iterations=3).fit(X, mixed)
     assert model.base_ is not None
-    assert model.restarts_ == ()
+    assert model.run_objectives_ == ()
     assert token_accuracy(Y, model.complete(X, known)) > 0.75
 
 
 def test_the_most_likely_restart_is_kept(tmp_path):
     base = HMM(rare=0, emission_smoothing=0.01)
     several = EM(base, classes=LABELS, iterations=10, restarts=4).fit(X, [None] * 30)
-    assert len(set(several.restarts_)) == 4
+    assert len(set(several.run_objectives_)) == 4
     final = several.driven_.log_partition(X).sum() + several.driven_.log_prior()
-    np.testing.assert_allclose(max(several.restarts_), final)
+    np.testing.assert_allclose(max(several.run_objectives_), final)
     alone = EM(base, classes=LABELS, iterations=10).fit(X, [None] * 30)
     np.testing.assert_allclose(
-        several.restarts_[0], alone.driven_.log_partition(X).sum() + alone.driven_.log_prior(), rtol=1e-12
+        several.run_objectives_[0], alone.driven_.log_partition(X).sum() + alone.driven_.log_prior(), rtol=1e-12
     )
-    assert EM(base, classes=LABELS, iterations=10, restarts=4).fit(X, [None] * 30).restarts_ == several.restarts_
+    assert (
+        EM(base, classes=LABELS, iterations=10, restarts=4).fit(X, [None] * 30).run_objectives_
+        == several.run_objectives_
+    )
     several.save(tmp_path / "m")
-    assert load(tmp_path / "m").restarts_ == several.restarts_
+    assert load(tmp_path / "m").run_objectives_ == several.run_objectives_
     with pytest.raises(DataError, match="restarts must be a whole number of at least 1"):
         EM(base, classes=LABELS, restarts=0).fit(X, [None] * 30)
 

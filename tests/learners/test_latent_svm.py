@@ -51,8 +51,8 @@ def test_partial_labels_help():
 
 def test_restarts():
     learner = LatentStructuralSVM(C=1.0, restarts=3).fit(X, hide(0.9))
-    assert learner.objective_ == min(learner.restarts_)
-    assert len(learner.restarts_) == 3
+    assert learner.objective_ == min(learner.run_objectives_)
+    assert len(learner.run_objectives_) == 3
 
 
 @pytest.mark.parametrize(("name", "value"), [("C", 0.0), ("change", 0.0), ("max_rounds", 0), ("restarts", 0.5)])

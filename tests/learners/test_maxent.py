@@ -157,9 +157,15 @@ def test_bad_input():
             MaxEnt().fit(documents, y)
     with pytest.raises(DataError, match="trained on 10 columns, these documents have 3"):
         MaxEnt().fit(as_matrix(X), Y).predict(np.zeros((2, 3)))
-    with pytest.raises(NotSupported, match=r"MaxEnt cannot learn from GOOD / BAD \(sequence 1\)"):
+    with pytest.raises(NotSupported, match=r"MaxEnt cannot learn from GOOD / BAD \(document 1\); use DocumentJLIS$"):
         MaxEnt().fit(X, [Y[0], GOOD, *Y[2:]])
-    with pytest.raises(NotSupported, match="MaxEnt cannot learn from unlabelled"):
+    with pytest.raises(
+        NotSupported, match=r"MaxEnt cannot learn from unlabelled documents \(None\) \(document 0\); no learner of"
+    ):
         MaxEnt().fit(X, [None, BAD, *Y[2:]])
+    with pytest.raises(DataError, match="document 1: label 'Q' is not known; known are A, T, Y"):
+        MaxEnt(classes=list("ATY")).fit(X[:2], ["A", {"T", "Q"}])
+    with pytest.raises(DataError, match="document 0: label 'Q' is not known; known are A, T, Y"):
+        MaxEnt().fit(X, Y).complete(X[:1], ["Q"])
     with pytest.raises(DataError, match="l2 must be a finite number"):
         MaxEnt(l2=-1).fit(X, Y)

@@ -1,54 +1,11 @@
 import numpy as np
 import pytest
 
-from sidelight import Mira, StructuredPerceptron, load
-from sidelight.errors import DataError, NotSupported
+from sidelight import Mira, StructuredPerceptron
+from sidelight.errors import DataError
 from tests.learners.samples import labelled
 
 X, Y = labelled()
-
-
-def test_one_batch_of_partial_fit_is_one_epoch():
-    one, other = Mira(epochs=1).fit(X, Y), Mira(epochs=7).partial_fit(X, Y)
-    np.testing.assert_array_equal(one.weights_, other.weights_)
-    assert one.mistakes_ == other.mistakes_
-    assert len(one.mistakes_) == 1
-
-
-def test_partial_fit_goes_on():
-    learner = Mira(features=["word"])
-    for _ in range(6):
-        learner.partial_fit(X[:15], Y[:15])
-    before = learner.weights_.copy()
-    learner.partial_fit(X[15:], Y[15:])
-    assert len(learner.mistakes_) == 7
-    assert not np.array_equal(before, learner.weights_)
-
-
-def test_a_model_from_a_file_predicts_but_does_not_go_on(tmp_path):
-    fitted = Mira().fit(X, Y)
-    fitted.save(tmp_path / "m")
-    read = load(tmp_path / "m")
-    assert read.mistakes_ == fitted.mistakes_
-    with pytest.raises(NotSupported, match="a Mira read from a file cannot be trained on"):
-        read.partial_fit(X, Y)
-    np.testing.assert_array_equal(read.fit(X, Y).weights_, fitted.weights_)
-
-
-def test_stops_when_all_margins_are_met():
-    data = [["a", "b"], ["b"], ["a"], ["b", "b", "a"]]
-    learner = Mira(epochs=1000).fit(data, [[w.upper() for w in x] for x in data])
-    assert learner.mistakes_[-1] == 0
-    assert len(learner.mistakes_) < 100
-    assert learner.predict([["b", "a"]]) == [["B", "A"]]
-
-
-def test_second_order_learns_a_pattern_of_three():
-    data = [["x"] * n for n in (6, 7, 8, 9, 11)]
-    y = [list("AAB" * 4)[: len(x)] for x in data]
-    options = {"features": ["bias"], "epochs": 50}
-    assert Mira(order=2, **options).fit(data, y).score(data, y) == 1.0
-    assert Mira(order=1, **options).fit(data, y).score(data, y) < 1.0
 
 
 def test_steps_are_as_long_as_they_must_be():

@@ -9,7 +9,7 @@ from scipy.optimize import LinearConstraint, minimize
 from sidelight.errors import DataError, SidelightError
 from sidelight.scorers.protocol import Rows
 from sidelight.solvers import cutting_plane
-from sidelight.solvers.demands import Accepted, Batch, Labelled, Rejected
+from sidelight.solvers.demands import Accepted, Batch, Labelled, Rejected, by_structure
 from sidelight.solvers.working_sets import WorkingSets
 from sidelight.structures.chain import Chain
 from sidelight.structures.protocol import Best
@@ -20,12 +20,7 @@ LENGTHS = (1, 3, 2, 4, 1, 3)
 
 def batch_of(loss, argmax=None):
     structure = Chain(1)
-    return Batch(
-        loss.scorer,
-        structure,
-        loss.encoded,
-        argmax or (lambda scores, first, last, seed=None: structure.argmax(scores, seed=seed)),
-    )
+    return Batch(loss.scorer, structure, loss.encoded, argmax or by_structure(structure))
 
 
 def features(loss, i, labels):
@@ -152,7 +147,7 @@ def test_cleaning_keeps_the_objective():
     assert sets.count <= rows
 
 
-def companions(loss, C, bias):
+def companions(loss, C, constant):
     """Inputs 0, 1 labelled; 2, 3 rejected; 4, 5 accepted with some outputs; and all their rows."""
     batch = batch_of(loss)
     sizes = np.array([1.0, 2.0, 4.0, 0.5, 3.0, 1.5])
@@ -160,8 +155,8 @@ def companions(loss, C, bias):
     chosen = [outputs_of(loss, i)[-1] for i in (4, 5)]
     demands = [
         Labelled(parts[0], np.concatenate([gold(loss, i) for i in (0, 1)]), C),
-        Rejected(parts[1], 2 * C, sizes[2:4], bias),
-        Accepted(parts[2], np.concatenate(chosen), 2 * C, sizes[4:], bias),
+        Rejected(parts[1], 2 * C, sizes[2:4], constant),
+        Accepted(parts[2], 2 * C, sizes[4:], constant, np.concatenate(chosen)),
     ]
     vectors, margins, groups = [], [], []
     for i in (0, 1):
@@ -171,11 +166,11 @@ def companions(loss, C, bias):
             groups.append(i)
     for i in (2, 3):
         for y in outputs_of(loss, i):
-            vectors.append(-np.append(features(loss, i, y) / sizes[i], bias))
+            vectors.append(-np.append(features(loss, i, y) / sizes[i], constant))
             margins.append(1.0)
             groups.append(i)
     for i, y in zip((4, 5), chosen, strict=True):
-        vectors.append(np.append(features(loss, i, y) / sizes[i], bias))
+        vectors.append(np.append(features(loss, i, y) / sizes[i], constant))
         margins.append(1.0)
         groups.append(i)
     return demands, np.array(vectors), np.array(margins), np.array(groups)
@@ -186,10 +181,10 @@ def batch_of_range(batch, first, last):
 
 
 @pytest.mark.parametrize("squared", [True, False])
-@pytest.mark.parametrize("bias", [0.0, 1.0, 0.3])
-def test_companions_of_equation_6_8(squared, bias):
+@pytest.mark.parametrize("constant", [0.0, 1.0, 0.3])
+def test_companions_of_equation_6_8(squared, constant):
     loss, _ = make(7, lengths=LENGTHS, labels=2, all_weights=True)
-    demands, vectors, margins, groups = companions(loss, 0.5, bias)
+    demands, vectors, margins, groups = companions(loss, 0.5, constant)
     cost = np.array([0.5, 0.5, 1.0, 1.0, 1.0, 1.0])
     found, _ = solve(demands, loss.scorer.size + 1, cost, squared)
     least = optimum(vectors, margins, groups, cost, squared)

@@ -67,7 +67,7 @@ def test_a_seed_fixes_the_result():
 
 
 def test_order_two_is_refused():
-    with pytest.raises(NotSupported, match="order 1; use the subgradient solver"):
+    with pytest.raises(NotSupported, match="order 1; use cutting planes"):
         run(make(0, order=2), 1.0, 1e-2)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError
+from ..features.encoded import sequence_lengths
 from ..neighbours import reorder
 
 
@@ -18,10 +19,10 @@ def shuffled(X: Sequence[Any], k: int = 1, *, seed: int = 0) -> list[Any]:
 
     Sequences that have no other order (of one token, or of equal ones) are left out.
     """
-    if not isinstance(k, int) or k < 1:
-        raise DataError(f"k is a whole number of at least 1, got {k!r}")
+    _require_copies(k)
     rng = np.random.default_rng(seed)
-    return [reorder(x, _other_order(x, rng)) for x in X if not _all_equal(x) for _ in range(k)]
+    sequences = zip(X, sequence_lengths(X), strict=True)
+    return [reorder(x, _other_order(x, n, rng)) for x, n in sequences if not _all_equal(x, n) for _ in range(k)]
 
 
 def transposed(X: Sequence[Any], k: int = 1, *, seed: int = 0) -> list[Any]:
@@ -29,14 +30,13 @@ def transposed(X: Sequence[Any], k: int = 1, *, seed: int = 0) -> list[Any]:
 
     Only places where the tokens differ count; a sequence without one is left out.
     """
-    if not isinstance(k, int) or k < 1:
-        raise DataError(f"k is a whole number of at least 1, got {k!r}")
+    _require_copies(k)
     rng = np.random.default_rng(seed)
     out = []
-    for x in X:
-        places = [t for t in range(_length(x) - 1) if not _equal(x[t], x[t + 1])]
+    for x, n in zip(X, sequence_lengths(X), strict=True):
+        places = [t for t in range(n - 1) if not _equal(x[t], x[t + 1])]
         for t in rng.permutation(places)[:k].tolist():
-            order = np.arange(_length(x))
+            order = np.arange(n)
             order[[t, t + 1]] = t + 1, t
             out.append(reorder(x, order))
     return out
@@ -44,8 +44,7 @@ def transposed(X: Sequence[Any], k: int = 1, *, seed: int = 0) -> list[Any]:
 
 def mismatched(pairs: Sequence[tuple[Any, Any]], k: int = 1, *, seed: int = 0) -> list[tuple[Any, Any]]:
     """For every pair k pairs of its first part with second parts of other pairs that differ from its own."""
-    if not isinstance(k, int) or k < 1:
-        raise DataError(f"k is a whole number of at least 1, got {k!r}")
+    _require_copies(k)
     if any(not isinstance(pair, tuple) or len(pair) != 2 for pair in pairs):
         raise DataError("pairs is a list of tuples of two")
     rng = np.random.default_rng(seed)
@@ -58,8 +57,9 @@ def mismatched(pairs: Sequence[tuple[Any, Any]], k: int = 1, *, seed: int = 0) -
     return out
 
 
-def _length(x: Any) -> int:
-    return int(x.shape[0]) if hasattr(x, "shape") else len(x)
+def _require_copies(k: Any) -> None:
+    if not isinstance(k, int) or k < 1:
+        raise DataError(f"k is a whole number of at least 1, got {k!r}")
 
 
 def _equal(a: Any, b: Any) -> bool:
@@ -68,13 +68,13 @@ def _equal(a: Any, b: Any) -> bool:
     return bool(np.array_equal(a, b)) if hasattr(a, "shape") else bool(a == b)
 
 
-def _all_equal(x: Any) -> bool:
-    return all(_equal(x[0], x[t]) for t in range(1, _length(x)))
+def _all_equal(x: Any, n: int) -> bool:
+    return all(_equal(x[0], x[t]) for t in range(1, n))
 
 
-def _other_order(x: Any, rng: np.random.Generator) -> Any:
+def _other_order(x: Any, n: int, rng: np.random.Generator) -> Any:
     """A random order that gives another sequence."""
     while True:
-        order = rng.permutation(_length(x))
+        order = rng.permutation(n)
         if any(not _equal(x[t], x[s]) for t, s in enumerate(order.tolist())):
             return order

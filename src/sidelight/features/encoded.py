@@ -1,13 +1,28 @@
 """Encoded inputs: the attributes of every token of a batch, flat."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
+from ..errors import DataError
 from ..kernels.compiling import Floats, Ints, Longs
 
 State = tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]
+
+
+def sequence_lengths(X: Sequence[Any]) -> list[int]:
+    """How many tokens each sequence has: a list of tokens, or an array with a row for each."""
+    return [_length(i, x) for i, x in enumerate(X)]
+
+
+def _length(index: int, x: Any) -> int:
+    if hasattr(x, "shape"):
+        return int(x.shape[0])
+    if isinstance(x, str) or not hasattr(x, "__len__"):
+        raise DataError(f"sequence {index}: expected a list of tokens or an array, got {x!r}")
+    return len(x)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 from ..errors import DataError
 from ..features.choose import choose_encoder
 from ..features.choose import kind_of as input_kind
-from ..features.encoded import State
+from ..features.encoded import State, sequence_lengths
 from ..kernels.compiling import Flags, Floats, Longs
 from ..neighbours import neighbourhoods, shuffles, transpositions
 from ..progress import progress
@@ -19,7 +19,7 @@ from ..solvers.losses import Contrast, ContrastiveLoss
 from ..structures.chain import Chain
 from ..supervision import Signal, Targets, learns_from
 from .base import require_number
-from .linear import LinearLearner, Prepared, _length
+from .linear import LinearLearner, Prepared
 
 # Standard deviation of the attribute weights that a fit begins with.
 _SPREAD = 0.1
@@ -56,7 +56,7 @@ class ContrastiveEstimation(LinearLearner):
     Attributes
     ----------
     classes_ : labels; weights_ : weights; converged_ : whether the kept fit reached the tolerance; trace_ : its
-    L-BFGS steps, with the negated objective; restarts_ : the negated objective that each fit ended with.
+    L-BFGS steps, with the negated objective; run_objectives_ : the negated objective that each fit ended with.
 
     To predict under the same knowledge, use `complete(X, y)`.
     """
@@ -109,7 +109,7 @@ class ContrastiveEstimation(LinearLearner):
         best = min(solutions, key=lambda solution: solution.last.objective)
         self._adopt(prepared)
         self.weights_, self.trace_, self.converged_ = best.weights, best.steps, best.converged
-        self.restarts_ = tuple(solution.last.objective for solution in solutions)
+        self.run_objectives_ = tuple(solution.last.objective for solution in solutions)
         warn_unconverged("ContrastiveEstimation", best, "raise max_iterations or l2")
         return self
 
@@ -139,7 +139,7 @@ class ContrastiveEstimation(LinearLearner):
         """Encode the sequences and their neighbours, and lay out the weights."""
         features = ["word"] if self.features is None and input_kind(X) == "columns" else self.features
         encoder = choose_encoder(X, features, self.min_count, self.n_jobs)
-        lengths = [_length(i, x) for i, x in enumerate(X)]
+        lengths = sequence_lengths(X)
         if 0 in lengths:
             raise DataError(f"sequence {lengths.index(0)} is empty; leave empty sequences out")
         classes, targets = self._read_targets(lengths, y, self.classes)
@@ -164,12 +164,12 @@ class ContrastiveEstimation(LinearLearner):
 
     def _state(self) -> State:
         values, arrays = super()._state()
-        step = self.trace_[-1].as_list()
-        return {**values, "converged": self.converged_, "last_step": step, "restarts": list(self.restarts_)}, arrays
+        values |= {"converged": self.converged_, "last_step": self.trace_[-1].as_list()}
+        return {**values, "run_objectives": list(self.run_objectives_)}, arrays
 
     def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
         super()._restore(values, arrays)
-        self.converged_, self.restarts_ = values["converged"], tuple(values["restarts"])
+        self.converged_, self.run_objectives_ = values["converged"], tuple(values["run_objectives"])
         self.trace_ = (Step.from_list(values["last_step"]),)
 
 

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError, NotSupported
-from ..features.encoded import Encoded, State
+from ..features.encoded import Encoded, State, sequence_lengths
 from ..inference.distances import DistanceName, check_distance
 from ..inference.rows import Rows
 from ..kernels.compiling import Floats
@@ -107,7 +107,7 @@ class CriterionLearner(SequenceLearner):
         if not known and not (self.rules and weights.distance):
             raise DataError("neither labels nor rules say anything; give some labelled sequences, or rules")
         model: CRF = clone(self.base).set_params(classes=list(classes), n_jobs=self.n_jobs)
-        lengths = [len(x) if not hasattr(x, "shape") else x.shape[0] for x in some]
+        lengths = sequence_lengths(some)
         targets = encode_targets(told, lengths, classes)
         prepared = model._lay_out(model._choose_encoder(some), some, targets, list(classes))
         model._adopt(prepared)

@@ -19,8 +19,8 @@ class DocumentJLIS(CompanionLearner, DocumentLearner):
 
     Parameters
     ----------
-    C1, C2, bias, loss, tolerance, change, epsilon, max_rounds, max_iterations, random_ties, restarts, check_inference,
-        random_state, verbose : as for `JLIS`.
+    C1, C2, constant, loss, tolerance, change, epsilon, max_rounds, max_iterations, random_ties, restarts,
+        check_inference, random_state, verbose : as for `JLIS`.
     size : as for `JLIS`, but 1 where nothing else is said.
     min_count, all_weights, classes, n_jobs : as for `MaxEnt`.
 
@@ -35,7 +35,7 @@ class DocumentJLIS(CompanionLearner, DocumentLearner):
         C1: float = 1.0,
         C2: float = 1.0,
         size: Size = None,
-        bias: float = 1.0,
+        constant: float = 1.0,
         loss: Loss = "squared_hinge",
         tolerance: float = 0.002,
         change: float = 1e-4,
@@ -55,7 +55,7 @@ class DocumentJLIS(CompanionLearner, DocumentLearner):
         self.C1 = C1
         self.C2 = C2
         self.size = size
-        self.bias = bias
+        self.constant = constant
         self.loss = loss
         self.tolerance = tolerance
         self.change = change

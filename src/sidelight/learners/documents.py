@@ -55,6 +55,7 @@ class DocumentLearner(StructuredLearner[ChoiceParts]):
         classes = label_set(known) if self.classes is None else list(self.classes)
         if len(set(classes)) != len(classes):
             raise DataError(f"classes must be different labels, got {classes!r}")
+        _require_known(known, classes)
         targets = encode_targets(known, [1] * len(known), classes)
         encoded = encoder.fit_transform(X)
         scorer = ChoiceScorer.observed(encoded, targets, len(classes), bias=bias, all_weights=bool(self.all_weights))
@@ -75,8 +76,10 @@ class DocumentLearner(StructuredLearner[ChoiceParts]):
     def complete(self, X: Any, y: Any) -> list[str]:  # type: ignore[override]
         """The best label of each document among those that agree with y."""
         scores = self.scores(X)
-        known = self._agreeing(scores, as_sequences(y, len(scores)))
-        return [labels[0] for labels in self._split(self._structure.argmax(known).labels, scores)]
+        known = as_sequences(y, len(scores))
+        _require_known(known, self.classes_)
+        best = self._structure.argmax(self._agreeing(scores, known))
+        return [labels[0] for labels in self._split(best.labels, scores)]
 
     def predict_proba(self, X: Any) -> Floats:
         """The probability of every label for every document: (documents, labels), columns as `classes_`."""
@@ -115,3 +118,13 @@ class DocumentLearner(StructuredLearner[ChoiceParts]):
         tables = {name: arrays[name] for name in _TABLES}
         self.scorer_ = ChoiceScorer(LinearScorer(len(self.classes_), 1, **tables))
         self.weights_ = arrays["weights"]
+
+
+def _require_known(known: Sequence[Any], classes: Sequence[str]) -> None:
+    """Raise `DataError` for a label that is none of the classes; known: as `as_sequences` writes it."""
+    for i, one in enumerate(known):
+        if isinstance(one, list):
+            labels = {one[0]} if isinstance(one[0], str) else one[0]
+            unknown = sorted(labels - set(classes))
+            if unknown:
+                raise DataError(f"document {i}: label {unknown[0]!r} is not known; known are {', '.join(classes)}")

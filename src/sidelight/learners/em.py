@@ -73,7 +73,7 @@ class EM(Mixture):
     Attributes
     ----------
     base_, driven_ : the models from labelled and from other data; trace_ : an `EMStep` for each round of the run that
-    was kept; restarts_ : the objective that the final model of each run has, if there was a choice.
+    was kept; run_objectives_ : the objective that the final model of each run has, if there was a choice.
 
     To predict under the same partial labels, use `complete(X, y)`.
     """
@@ -113,7 +113,7 @@ class EM(Mixture):
         runs = [self._run(first, base, weight, pool, classes) for first in self._beginnings(base, pool, len(classes))]
         best = max(runs, key=lambda run: run.objective, default=_Run(None, (), 0.0))
         self.base_, self.driven_, self.classes_, self.trace_ = base, best.driven, classes, best.trace
-        self.restarts_ = tuple(run.objective for run in runs) if len(runs) > 1 else ()
+        self.run_objectives_ = tuple(run.objective for run in runs) if len(runs) > 1 else ()
         self.weight_ = weight
         return self
 
@@ -165,11 +165,11 @@ class EM(Mixture):
 
     def _state(self) -> State:
         trace = [[s.iteration, s.objective] for s in self.trace_]
-        return {"weight": self.weight_, "trace": trace, "restarts": list(self.restarts_)}, {}
+        return {"weight": self.weight_, "trace": trace, "run_objectives": list(self.run_objectives_)}, {}
 
     def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
         self.weight_, self.trace_ = values["weight"], tuple(EMStep(*step) for step in values["trace"])
-        self.restarts_ = tuple(values["restarts"])
+        self.run_objectives_ = tuple(values["run_objectives"])
 
     def explain(self, x: Any, position: int, *, top: int = 10) -> Explanation:
         """Not offered for a mixture of two models."""

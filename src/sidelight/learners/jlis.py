@@ -33,8 +33,8 @@ class JLIS(CompanionLearner, LinearLearner):
         minimise  ‖w‖² / 2 + C1 Σ_labelled ℓ(max_y [Δ(y, y_i) + w·F(x_i, y)] - w·F(x_i, y_i))
                            + C2 Σ_GOOD ℓ(1 - max_y w·F_B(x_i, y)) + C2 Σ_BAD ℓ(1 + max_y w·F_B(x_i, y))
 
-    with F_B(x, y) = (F(x, y) / κ(x), bias): some output of a GOOD input scores above zero, and every output of a BAD
-    one below (Eq. 6.3 of Chang 2011; Chang et al. 2010). Each element of y is a list of labels, GOOD or BAD. The
+    with F_B(x, y) = (F(x, y) / κ(x), constant): some output of a GOOD input scores above zero, and every output of a
+    BAD one below (Eq. 6.3 of Chang 2011; Chang et al. 2010). Each element of y is a list of labels, GOOD or BAD. The
     problem is not convex because of the GOOD inputs; the objective never rises from round to round (Theorem 3).
 
     Parameters
@@ -43,7 +43,7 @@ class JLIS(CompanionLearner, LinearLearner):
         labelled inputs `classes` or the dictionary must name the labels.
     C1, C2 : what missed margins of labelled and of GOOD / BAD inputs cost.
     size : κ, by which the features of GOOD and BAD inputs are divided: "length", a function of x, or None for 1.
-    bias : value of the constant feature of GOOD and BAD inputs; 0 leaves it out.
+    constant : value of the constant feature of GOOD and BAD inputs; 0 leaves it out.
     rules : what outputs are possible: every rule is hard, in training, `predict` and `decision_function`. Rules that do
         not fold into the scores, such as `once_each()`, make every search of training slow.
     dictionary : a `TagDictionary`, used in the same places; token by token it says which labels are possible.
@@ -57,8 +57,8 @@ class JLIS(CompanionLearner, LinearLearner):
 
     Attributes
     ----------
-    classes_; weights_; bias_ : weight of the constant feature; objective_; rounds_ : a `Round` each, with the objective
-    before it; restarts_ : the objective of each run; converged_; trace_ : steps of the last convex problem.
+    classes_; weights_; constant_weight_ : that of the constant feature; objective_; rounds_ : a `Round` each, with the
+    objective before it; run_objectives_ : that of each run; converged_; trace_ : steps of the last convex problem.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class JLIS(CompanionLearner, LinearLearner):
         C1: float = 1.0,
         C2: float = 1.0,
         size: Size = "length",
-        bias: float = 1.0,
+        constant: float = 1.0,
         rules: Sequence[Rule] | None = None,
         dictionary: TagDictionary | None = None,
         loss: Loss = "squared_hinge",
@@ -93,7 +93,7 @@ class JLIS(CompanionLearner, LinearLearner):
         self.C1 = C1
         self.C2 = C2
         self.size = size
-        self.bias = bias
+        self.constant = constant
         self.rules = rules
         self.dictionary = dictionary
         self.loss = loss
@@ -227,7 +227,7 @@ class JLIS(CompanionLearner, LinearLearner):
         """max_y w·F_B(x, y) of each input, over the outputs that are possible: above zero, it looks GOOD."""
         scores = self.scores(X)
         sizes = np.diff(scores.offsets) if self.size == "length" else self._sizes(X)
-        return self._best(X, scores).scores / sizes + self.bias * self.bias_
+        return self._best(X, scores).scores / sizes + self.constant * self.constant_weight_
 
     def predict_kbest(self, X: Any, k: int = 5) -> list[list[Scored]]:
         """For each input its k best label sequences that are possible, with their scores."""

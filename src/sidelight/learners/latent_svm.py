@@ -1,40 +1,17 @@
 """The structural support vector machine with labels that are known in part."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
-from ..kernels.compiling import Flags, Floats
-from ..solvers.alternate import Alternation
-from ..solvers.demands import Batch, Demand, Labelled
-from ..solvers.working_sets import WorkingSets
+from ..kernels.compiling import Floats
+from ..solvers.alternate import Alternation, Problem
+from ..solvers.demands import Labelled
 from ..supervision import Signal, learns_from
 from .base import require_number
 from .linear import LinearLearner, Prepared
 from .margins import AlternatingLearner, Loss
-
-
-@dataclass(frozen=True)
-class _Completions:
-    """The problem of the latent structural SVM: the labels that are not known are chosen under the weights."""
-
-    batch: Batch
-    allowed: Flags
-    cost: float
-    squared: bool
-    seed: int
-
-    def fix(self, w: Floats, number: int) -> Sequence[Demand]:
-        """With the best outputs under w that agree with what is known; ties are broken at random."""
-        scores = self.batch.scores(w, self.batch.encoded).restrict(self.allowed)
-        best = self.batch.argmax(scores, 0, len(self.batch), self.seed + number)
-        return [Labelled(self.batch, best.labels, self.cost, self.allowed)]
-
-    def sets(self, demands: Sequence[Demand], w: Floats) -> WorkingSets:
-        """Empty ones: rows of other completions do not hold."""
-        return WorkingSets(len(w), np.full(len(self.batch), float(self.cost)), squared=self.squared)
 
 
 @learns_from(Signal.FULL, Signal.PARTIAL)
@@ -54,7 +31,7 @@ class LatentStructuralSVM(AlternatingLearner, LinearLearner):
 
     Attributes
     ----------
-    classes_; weights_; objective_; rounds_ : a `Round` each, with the objective before it; restarts_ : the objective of
+    classes_; weights_; objective_; rounds_ : a `Round` each, with the objective before it; run_objectives_ : that of
     each run; converged_; trace_ : steps of the last convex problem.
     """
 
@@ -111,9 +88,13 @@ class LatentStructuralSVM(AlternatingLearner, LinearLearner):
         return self
 
     def _run(self, prepared: Prepared, seed: int) -> Alternation:
-        targets = prepared.targets
-        allowed = targets.allowed
-        if allowed is None:
-            allowed = targets.labels[:, None] == np.arange(len(prepared.classes))
-        problem = _Completions(self._batch(prepared), allowed, self.C, self.loss == "squared_hinge", seed)
+        batch, allowed = self._batch(prepared), prepared.targets.choices(len(prepared.classes))
+
+        def complete(w: Floats, number: int) -> Labelled:
+            """With the best outputs that agree with what is known; ties are broken at random."""
+            scores = batch.scores(w, batch.encoded).restrict(allowed)
+            best = batch.argmax(scores, 0, len(batch), seed + number)
+            return Labelled(batch, best.labels, self.C, allowed)
+
+        problem = Problem((), (complete,), self.loss == "squared_hinge")
         return self._alternate(problem, np.zeros(prepared.scorer.size), seed)

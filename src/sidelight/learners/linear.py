@@ -7,7 +7,7 @@ import numpy as np
 
 from ..errors import DataError
 from ..features.choose import choose_encoder
-from ..features.encoded import Encoded, Encoder, State
+from ..features.encoded import Encoded, Encoder, State, sequence_lengths
 from ..kernels.compiling import Floats
 from ..scorers.linear import LinearScorer
 from ..structures.chain import ChainParts
@@ -40,9 +40,7 @@ class LinearLearner(SequenceLearner):
     def _prepare(self, X: Any, y: Any, classes: Any = None) -> Prepared:
         """Check the parameters, encode X and y, and lay out the weights."""
         encoder = self._choose_encoder(X)
-        found, targets = self._read_targets(
-            [_length(i, x) for i, x in enumerate(X)], y, self.classes if classes is None else classes
-        )
+        found, targets = self._read_targets(sequence_lengths(X), y, self.classes if classes is None else classes)
         return self._lay_out(encoder, X, targets, found)
 
     def _choose_encoder(self, X: Any) -> Encoder:
@@ -107,11 +105,3 @@ def strongest_weights(scorer: LinearScorer, w: Floats, count: int, label: int | 
     strongest = strongest[size[strongest] >= 0]
     owners = np.searchsorted(scorer.pointer, strongest, side="right") - 1
     return [(int(a), int(scorer.label[k]), float(flat[k])) for a, k in zip(owners, strongest, strict=True)]
-
-
-def _length(index: int, x: Any) -> int:
-    if hasattr(x, "shape"):
-        return int(x.shape[0])
-    if isinstance(x, str) or not hasattr(x, "__len__"):
-        raise DataError(f"sequence {index}: expected a list of tokens or an array, got {x!r}")
-    return len(x)

@@ -13,7 +13,7 @@ from ..progress import progress
 from ..solvers import alternate
 from ..solvers.alternate import Alternation, Round
 from ..solvers.certificate import Step, warn_unconverged
-from ..solvers.demands import Batch
+from ..solvers.demands import Batch, by_structure
 from .base import StructuredLearner, require_number
 
 Loss = Literal["squared_hinge", "hinge"]
@@ -40,12 +40,7 @@ class MarginLearner(StructuredLearner[Any]):
 
     def _batch(self, prepared: Any) -> Batch:
         structure = self._structure
-        return Batch(
-            prepared.scorer,
-            structure,
-            prepared.encoded,
-            lambda scores, first, last, seed=None: structure.argmax(scores, seed=seed),
-        )
+        return Batch(prepared.scorer, structure, prepared.encoded, by_structure(structure))
 
     def _state(self) -> State:
         values, arrays = super()._state()
@@ -65,7 +60,7 @@ class AlternatingLearner(MarginLearner):
     restarts: int
     objective_: float
     rounds_: tuple[Round, ...]
-    restarts_: tuple[float, ...]
+    run_objectives_: tuple[float, ...]
 
     def _check_rounds(self) -> None:
         require_number(self, "change", 0, open_end=True)
@@ -100,7 +95,7 @@ class AlternatingLearner(MarginLearner):
         self._take(best.weights)
         self.objective_, self.rounds_ = best.objective, best.rounds
         self.converged_ = best.converged and best.last.converged
-        self.restarts_ = tuple(run.objective for run in runs)
+        self.run_objectives_ = tuple(run.objective for run in runs)
         self.trace_ = best.last.steps
         warn_unconverged(type(self).__name__, best.last, "raise max_iterations, or lower the costs", level=4)
         if not best.converged:
@@ -114,9 +109,10 @@ class AlternatingLearner(MarginLearner):
     def _state(self) -> State:
         values, arrays = super()._state()
         rounds = [[one.number, one.objective, one.bound] for one in self.rounds_]
-        return {**values, "objective": self.objective_, "rounds": rounds, "restarts": list(self.restarts_)}, arrays
+        values |= {"objective": self.objective_, "rounds": rounds}
+        return {**values, "run_objectives": list(self.run_objectives_)}, arrays
 
     def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
         super()._restore(values, arrays)
-        self.objective_, self.restarts_ = values["objective"], tuple(values["restarts"])
+        self.objective_, self.run_objectives_ = values["objective"], tuple(values["run_objectives"])
         self.rounds_ = tuple(Round(*one) for one in values["rounds"])

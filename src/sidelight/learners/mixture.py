@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError, Infeasible
 from ..features.choose import kind_of as input_kind
+from ..features.encoded import sequence_lengths
 from ..features.templates import sequence_offsets
 from ..kernels.compiling import Floats, Longs
 from ..rules.automata import labels_named
@@ -28,7 +29,7 @@ def fit_on(base: Any, X: Any, y: Any, classes: Sequence[str]) -> Any:
 def check_input(learner: Any, X: Any, y: Any) -> None:
     """Errors about X and y that name sequences by their place in X, before some of them go to other learners."""
     input_kind(X)
-    lengths = [x.shape[0] if hasattr(x, "shape") else len(x) for x in X]
+    lengths = sequence_lengths(X)
     if 0 in lengths:
         raise DataError(f"sequence {lengths.index(0)} is empty; leave empty sequences out")
     check_lengths(lengths, y)

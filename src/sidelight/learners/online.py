@@ -4,13 +4,13 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from ..errors import NotSupported
-from ..features.encoded import Encoded, State
+from ..features.encoded import Encoded, State, sequence_lengths
 from ..kernels.compiling import Ints
 from ..progress import progress
 from ..scorers.linear import LinearScorer
 from ..solvers.perceptron import PerceptronState
 from ..supervision import Targets
-from .linear import LinearLearner, _length
+from .linear import LinearLearner
 
 
 class OnlineLearner(LinearLearner):
@@ -54,7 +54,7 @@ class OnlineLearner(LinearLearner):
         """
         self._check()
         if hasattr(self, "_passes_"):
-            _, targets = self._read_targets([_length(i, x) for i, x in enumerate(X)], y, self.classes_)
+            _, targets = self._read_targets(sequence_lengths(X), y, self.classes_)
             state = self._passes_.copy()
             self._run(self.scorer_, self.encoder_.transform(X), targets, state, 1)
             return self._keep(state)

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..errors import DataError
-from ..features.encoded import Encoded, State
+from ..features.encoded import Encoded, State, sequence_lengths
 from ..features.segments import SegmentEncoder
 from ..kernels.compiling import Floats, Ints, Longs
 from ..progress import progress
@@ -21,7 +21,6 @@ from ..solvers.losses import LogLoss
 from ..structures.segmentation import Segmentation, SegmentParts, Segments, runs
 from ..supervision import Signal, learns_from
 from .base import StructuredLearner, require_number
-from .linear import _length
 
 # Without `max_length`, segments may be so much longer than the longest one of the training data.
 _ROOM = 1.5
@@ -111,7 +110,7 @@ class SemiCRF(StructuredLearner[SegmentParts]):
         encoder = SegmentEncoder.choose(
             X, self.features, self.begin_features, self.end_features, self.min_count, self.n_jobs
         )
-        classes, targets = self._read_targets([_length(i, x) for i, x in enumerate(X)], y, self.classes)
+        classes, targets = self._read_targets(sequence_lengths(X), y, self.classes)
         encoded = encoder.fit_transform(X)
         outputs = runs(encoded.offsets, targets.labels)
         scorer = SegmentScorer.observed(

@@ -109,6 +109,8 @@ class StructuralSVM(MarginLearner, LinearLearner):
             raise DataError(f"solver must be 'dcd', 'bcfw', 'eg' or 'sgd', got {self.solver!r}")
         if self.solver in ("bcfw", "eg") and self.loss != "hinge":
             raise NotSupported(f"solver {self.solver!r} needs loss='hinge'; use solver='dcd' for the squared hinge")
+        if self.solver == "eg" and self.order == 2:
+            raise NotSupported("solver 'eg' needs order=1; use solver='dcd' for order=2")
         if self.warm_start and self.solver in ("eg", "sgd"):
             raise NotSupported(f"solver {self.solver!r} has no warm start; use solver='dcd'")
 
@@ -116,6 +118,8 @@ class StructuralSVM(MarginLearner, LinearLearner):
         cost, size = np.full(len(prepared.encoded), float(self.C)), prepared.scorer.size
         squared, frank_wolfe = self.loss == "squared_hinge", self.solver == "bcfw"
         known: WorkingSets | None = getattr(self, "_sets_", None)
+        if self.solver == "eg" and self.order == 2:
+            raise NotSupported("solver 'eg' needs order=1; use solver='dcd' for order=2")
         if self.warm_start and known is not None:
             if _fingerprint(prepared) != self._data_:
                 raise DataError("a warm start needs the data of the last fit: the same X, y and features")

@@ -8,14 +8,13 @@ never raises Q.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 
 from ..kernels.compiling import Floats
 from . import cutting_plane
 from .certificate import Solution
-from .demands import Demand
+from .demands import Chosen, Demand
 from .working_sets import WorkingSets
 
 # A convex problem whose solution is above where it began is solved again, so much more closely, this many times.
@@ -42,16 +41,34 @@ class Alternation:
     last: Solution
 
 
-class Problem(Protocol):
-    """A problem with unknown outputs."""
+@dataclass(frozen=True)
+class Problem:
+    """A problem with unknown outputs.
 
-    def fix(self, w: Floats, number: int) -> Sequence[Demand]:
-        """The demands with the best outputs under w put in."""
-        ...
+    known: the demands without any; choose: for each of the others a function that gives it, with the best outputs under
+    weights put in (the number of the round is for random ties); squared: which loss.
+    """
 
-    def sets(self, demands: Sequence[Demand], w: Floats) -> WorkingSets:
-        """Working sets to begin with."""
-        ...
+    known: tuple[Demand, ...]
+    choose: tuple[Callable[[Floats, int], Chosen], ...]
+    squared: bool
+
+    def chosen(self, w: Floats, number: int) -> list[Chosen]:
+        """The demands about unknown outputs, with the best ones under w put in."""
+        return [choose(w, number) for choose in self.choose]
+
+    def empty_sets(self, demands: Sequence[Demand], weights: int) -> WorkingSets:
+        """Working sets without rows."""
+        cost = np.concatenate([np.full(len(demand), float(demand.cost)) for demand in demands])
+        return WorkingSets(weights, cost, squared=self.squared)
+
+    def move(self, sets: WorkingSets, before: Sequence[Chosen], after: Sequence[Chosen]) -> None:
+        """Make rows of the demands before those of the demands after; dual variables stay, so the start is warm."""
+        first = sum(map(len, self.known))
+        for old, new in zip(before, after, strict=True):
+            which, vectors = new.shift(old)
+            sets.shift(first + which, vectors)
+            first += len(new)
 
 
 def objective(demands: Sequence[Demand], sets: WorkingSets, w: Floats) -> float:
@@ -77,8 +94,9 @@ def minimize(
     problems. Q never rises: a solution that would raise it is sought more closely, or not taken.
     """
     w, rounds = start, []
-    demands = problem.fix(w, 0)
-    sets = problem.sets(demands, w)
+    chosen = problem.chosen(w, 0)
+    demands = [*problem.known, *chosen]
+    sets = problem.empty_sets(demands, len(start))
     value, converged = objective(demands, sets, w), False
     for number in range(1, max_rounds + 1):
         closeness = tolerance
@@ -101,8 +119,9 @@ def minimize(
             converged = value - last.last.dual <= max(tolerance, change) * value
             break
         w = last.weights
-        demands = problem.fix(w, number)
-        sets = problem.sets(demands, w)
+        before, chosen = chosen, problem.chosen(w, number)
+        problem.move(sets, before, chosen)
+        demands = [*problem.known, *chosen]
         value = objective(demands, sets, w)
         if len(rounds) > 1 and rounds[-2].bound - rounds[-1].bound <= change * rounds[-2].bound:
             converged = True

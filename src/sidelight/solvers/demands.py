@@ -1,7 +1,7 @@
 """What large-margin learners ask of inputs: that one output wins, that none is good, or that one is good enough.
 
 Every demand knows which output violates it most under some weights, by how much, and how outputs become the rows of
-`working_sets`. With F the features, κ(x) the size of an input and b a constant feature, the violations are
+`working_sets`. With F the features, κ(x) the size of an input and b the value of a constant feature, the violations are
 
     Labelled    max_y [Δ(y) + w·F(x, y)] - w·F(x, y_i)          the given output wins by a margin (Eq. 6.2, Chang 2011)
     Rejected    1 + max_y w·(F(x, y) / κ(x), b)                 no output is good               (Eq. 6.4, z = -1)
@@ -9,7 +9,7 @@ Every demand knows which output violates it most under some weights, by how much
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -46,6 +46,19 @@ class Demand(Protocol):
         ...
 
 
+class Chosen(Demand, Protocol):
+    """A demand about outputs that were chosen, and may be chosen again."""
+
+    def shift(self, before: Self) -> tuple[Longs, Rows]:
+        """Inputs whose chosen outputs were others in `before`, and what the new ones add to every row of these."""
+        ...
+
+
+def by_structure(structure: Structure[Any]) -> Argmax:
+    """The search of the structure itself."""
+    return lambda scores, first, last, seed=None: structure.argmax(scores, seed=seed)
+
+
 @dataclass(frozen=True)
 class Batch:
     """Encoded inputs, and how the best outputs of some of them are found."""
@@ -66,6 +79,14 @@ class Batch:
     def scores(self, w: Floats, encoded: Encoded) -> Any:
         """Scores of the parts; weights beyond the scorer's are not its own."""
         return self.scorer.prepare(w[: self.scorer.size]).scores(encoded, self.structure.n_jobs)
+
+    def best(self, w: Floats, seed: int | None = None) -> Best:
+        """The best outputs of all inputs; with a seed, ties are broken at random."""
+        return self.argmax(self.scores(w, self.encoded), 0, len(self), seed)
+
+    def changed(self, outputs: Ints, before: Ints) -> Longs:
+        """The inputs whose outputs differ."""
+        return np.flatnonzero(np.logical_or.reduceat(outputs != before, self.encoded.offsets[:-1]))
 
 
 @dataclass(frozen=True)
@@ -100,60 +121,69 @@ class Labelled:
         loss = np.add.reduceat(wrong.astype(float), encoded.offsets[:-1])
         return self.batch.scorer.rows(encoded, which, target, outputs), loss[which]
 
+    def shift(self, before: "Labelled") -> tuple[Longs, Rows]:
+        """F(x, y_i) - F(x, y_i before); the loss is the same, since what is allowed is."""
+        which = self.batch.changed(self.target, before.target)
+        return which, self.batch.scorer.rows(self.batch.encoded, which, self.target, before.target)
+
 
 @dataclass(frozen=True)
-class Rejected:
-    """Inputs without a good output. size: (sequences,) κ; bias: b, whose weight is the last one, or 0 for none."""
+class _Companions:
+    """Inputs of which only a yes or no is known.
+
+    size: (sequences,) κ; constant: b, whose weight is the last one, or 0 for none.
+    """
 
     batch: Batch
     cost: float
     size: Floats
-    bias: float
+    constant: float
 
     def __len__(self) -> int:
         return len(self.batch)
+
+    def _signed_rows(self, sign: float, first: int, last: int, which: Longs, outputs: Ints) -> tuple[Rows, Floats]:
+        """sign * (F(x, y) / κ, b) and 1."""
+        encoded, _ = self.batch.part(first, last)
+        rows = self.batch.scorer.rows(encoded, which, outputs, None).scaled(sign / self.size[first + which])
+        if self.constant:
+            rows = rows.extended(self.batch.scorer.size, np.full(len(which), sign * self.constant))
+        return rows, np.ones(len(which))
+
+
+@dataclass(frozen=True)
+class Rejected(_Companions):
+    """Inputs without a good output."""
 
     def worst(self, w: Floats, first: int, last: int) -> tuple[Ints, Floats]:
         """The best output."""
         encoded, _ = self.batch.part(first, last)
         best = self.batch.argmax(self.batch.scores(w, encoded), first, last)
-        return best.labels, 1.0 + best.scores / self.size[first:last] + self.bias * w[-1]
+        return best.labels, 1.0 + best.scores / self.size[first:last] + self.constant * w[-1]
 
     def rows(self, first: int, last: int, which: Longs, outputs: Ints) -> tuple[Rows, Floats]:
         """-(F(x, y) / κ, b) and 1."""
-        return companion_rows(self.batch, first, last, which, outputs, -1.0 / self.size, -self.bias)
+        return self._signed_rows(-1.0, first, last, which, outputs)
 
 
 @dataclass(frozen=True)
-class Accepted:
-    """Inputs of which a given output is good; fields as for `Rejected`, outputs: (tokens,)."""
+class Accepted(_Companions):
+    """Inputs of which a chosen output is good; outputs: (tokens,)."""
 
-    batch: Batch
     outputs: Ints
-    cost: float
-    size: Floats
-    bias: float
-
-    def __len__(self) -> int:
-        return len(self.batch)
 
     def worst(self, w: Floats, first: int, last: int) -> tuple[Ints, Floats]:
-        """The given output, whatever the weights."""
+        """The chosen output, whatever the weights."""
         encoded, at = self.batch.part(first, last)
         value = self.batch.structure.score(self.batch.scores(w, encoded), self.outputs[at])
-        return self.outputs[at], 1.0 - value / self.size[first:last] - self.bias * w[-1]
+        return self.outputs[at], 1.0 - value / self.size[first:last] - self.constant * w[-1]
 
     def rows(self, first: int, last: int, which: Longs, outputs: Ints) -> tuple[Rows, Floats]:
         """(F(x, h) / κ, b) and 1."""
-        return companion_rows(self.batch, first, last, which, outputs, 1.0 / self.size, self.bias)
+        return self._signed_rows(1.0, first, last, which, outputs)
 
-
-def companion_rows(
-    batch: Batch, first: int, last: int, which: Longs, outputs: Ints, factor: Floats, constant: float
-) -> tuple[Rows, Floats]:
-    """factor * F(x, y), and the constant as one more entry; the margins are 1."""
-    encoded, _ = batch.part(first, last)
-    rows = batch.scorer.rows(encoded, which, outputs, None).scaled(factor[first + which])
-    if constant:
-        rows = rows.extended(batch.scorer.size, np.full(len(which), constant))
-    return rows, np.ones(len(which))
+    def shift(self, before: "Accepted") -> tuple[Longs, Rows]:
+        """(F(x, h) - F(x, h before)) / κ."""
+        which = self.batch.changed(self.outputs, before.outputs)
+        rows = self.batch.scorer.rows(self.batch.encoded, which, self.outputs, before.outputs)
+        return which, rows.scaled(1.0 / self.size[which])

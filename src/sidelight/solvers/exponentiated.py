@@ -81,7 +81,7 @@ def minimize_hinge(
 ) -> Solution:
     """A structural SVM with hinge loss and chains of order one: passes as for `minimize`, and the same certificate."""
     if scorer.order != 1:
-        raise NotSupported("exponentiated gradient needs chains of order 1; use the subgradient solver for order 2")
+        raise NotSupported("exponentiated gradient needs chains of order 1; use cutting planes for order 2")
     loss = HingeLoss(scorer, Chain(n_jobs), encoded, gold)
     dual = _Dual.at_gold(scorer, encoded, gold, scale=C, l2=0.5, hinge=True)
 

@@ -9,13 +9,12 @@ them one after the other; C = inf is Algorithm 3 as printed. The average of w ov
 """
 
 from collections.abc import Callable
-
-import numpy as np
+from typing import Any
 
 from ..features.encoded import Encoded
-from ..kernels.compiling import Ints
+from ..kernels.compiling import Ints, Longs
 from ..scorers.linear import LinearScorer
-from .perceptron import PerceptronState
+from .perceptron import PerceptronState, make_passes
 
 
 def run(
@@ -33,17 +32,8 @@ def run(
     """Make passes over the sequences in random order, changing `state`; stops after a pass that met all margins."""
     from ..kernels import mira
 
-    parts = scorer.scores(encoded.sequences(0, 0), state.weights)
-    arcs, start, end = parts.arcs(), parts.start, parts.end
-    rng = np.random.default_rng(seed)
-    for number in range(1, passes + 1):
-        wrong, moves = mira.mira_pass(
-            rng.permutation(len(encoded)), encoded.offsets, encoded.indptr, encoded.indices, encoded.values,
-            scorer.pointer, scorer.label, scorer.places, gold, k, C, state.weights, state.late, arcs, start, end,
-            state.clock,
-        )  # fmt: skip
-        state.clock += len(encoded)
-        state.mistakes.append(wrong)
-        on_pass(number, wrong)
-        if moves == 0:
-            break
+    def visit(order: Longs, data: Any, weights: Any) -> tuple[int, int]:
+        wrong, moves = mira.mira_pass(*(order, *data, k, C, *weights))
+        return wrong, moves
+
+    make_passes(scorer, encoded, gold, state, visit, passes=passes, seed=seed, on_pass=on_pass)

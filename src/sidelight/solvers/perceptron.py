@@ -8,11 +8,12 @@ Fernandes and Brefeld 2011.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from ..features.encoded import Encoded
-from ..kernels.compiling import Floats, Ints
+from ..kernels.compiling import Floats, Ints, Longs
 from ..scorers.linear import LinearScorer
 
 
@@ -39,6 +40,38 @@ class PerceptronState:
         return self.weights - self.late / self.clock
 
 
+# Visits sequences in an order, given data and weights: wrong tokens, and a number that is 0 if no weight moved.
+Visits = Callable[[Longs, Any, Any], tuple[int, int]]
+
+
+def make_passes(
+    scorer: LinearScorer,
+    encoded: Encoded,
+    gold: Ints,
+    state: PerceptronState,
+    visit: Visits,
+    *,
+    passes: int,
+    seed: int,
+    on_pass: Callable[[int, int], None],
+) -> None:
+    """Passes over the sequences in random order, changing `state`; stops after one in which no weight moved."""
+    parts = scorer.scores(encoded.sequences(0, 0), state.weights)
+    data = (
+        encoded.offsets, encoded.indptr, encoded.indices, encoded.values, scorer.pointer, scorer.label, scorer.places,
+        gold,
+    )  # fmt: skip
+    weights = (state.weights, state.late, parts.arcs(), parts.start, parts.end)
+    rng = np.random.default_rng(seed)
+    for number in range(1, passes + 1):
+        wrong, moves = visit(rng.permutation(len(encoded)), data, (*weights, state.clock))
+        state.clock += len(encoded)
+        state.mistakes.append(wrong)
+        on_pass(number, wrong)
+        if moves == 0:
+            break
+
+
 def run(
     scorer: LinearScorer,
     encoded: Encoded,
@@ -59,17 +92,8 @@ def run(
     """
     from ..kernels import perceptron
 
-    parts = scorer.scores(encoded.sequences(0, 0), state.weights)
-    arcs, start, end = parts.arcs(), parts.start, parts.end
-    rng = np.random.default_rng(seed)
-    for number in range(1, passes + 1):
-        wrong = perceptron.perceptron_pass(
-            rng.permutation(len(encoded)), encoded.offsets, encoded.indptr, encoded.indices, encoded.values,
-            scorer.pointer, scorer.label, scorer.places, gold, margin, growth, squared, state.weights, state.late,
-            arcs, start, end, state.clock,
-        )  # fmt: skip
-        state.clock += len(encoded)
-        state.mistakes.append(wrong)
-        on_pass(number, wrong)
-        if wrong == 0:
-            break
+    def visit(order: Longs, data: Any, weights: Any) -> tuple[int, int]:
+        wrong = perceptron.perceptron_pass(*(order, *data, margin, growth, squared, *weights))
+        return wrong, wrong
+
+    make_passes(scorer, encoded, gold, state, visit, passes=passes, seed=seed, on_pass=on_pass)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError
-from ..kernels.compiling import Floats, Ints, Longs, Singles
+from ..kernels.compiling import Flags, Floats, Ints, Longs, Singles
 from ..scorers.protocol import Rows
 
 # Rows at zero are dropped after so many clean-ups in a row.
@@ -79,15 +79,46 @@ class WorkingSets:
             setattr(self, name, array)
         self.count += more
 
-    def exchange(self, group: Ints, margin: Floats, rows: Rows) -> None:
-        """Give groups of one row another one, which keeps the dual variable of the old."""
-        old = np.isin(self._group[: self.count], group)
-        kept = np.zeros(len(self.total))
-        np.add.at(kept, self._group[: self.count][old], self._alpha[: self.count][old])
-        self._keep(~old)
-        self.add(group, margin, rows)
-        self._alpha[self.count - len(group) : self.count] = kept[group]
+    def shift(self, group: Longs, vectors: Rows) -> None:
+        """Add a vector to every row of each of these groups, and drop those rows of theirs that are not in use.
+
+        Dual variables stay, all of them scaled down alike where that raises the dual objective.
+        """
+        if not len(group):
+            return
+        number = np.full(len(self.total), -1)
+        number[group] = np.arange(len(group))
+        self._keep((self._alpha[: self.count] > 0.0) | (number[self._group[: self.count]] < 0))
+        vector = number[self._group[: self.count]]
+        moving, alpha = vector >= 0, self._alpha[: self.count][vector >= 0]
+        rows = self._moved(moving, vector[moving], vectors)
+        groups, margin = self._group[: self.count][moving], self._margin[: self.count][moving]
+        self._keep(~moving)
+        self.add(groups, margin, rows)
+        self._alpha[self.count - len(alpha) : self.count] = alpha
         self.refresh()
+        self._shrink()
+
+    def _moved(self, moving: Flags, vector: Longs, vectors: Rows) -> Rows:
+        """Some of the rows, each with one of the vectors added."""
+        from scipy.sparse import csr_array
+
+        filled, size = self._pointer[self.count], len(self.weights)
+        old = csr_array(
+            (self._value[:filled], self._index[:filled], self._pointer[: self.count + 1]), (self.count, size)
+        )
+        more = csr_array((vectors.values, vectors.indices, vectors.pointer), (len(vectors.pointer) - 1, size))
+        new = old[moving] + more[vector]
+        return Rows(new.indptr.astype(np.int64), new.indices.astype(np.int32), new.data)
+
+    def _shrink(self) -> None:
+        """Scale the dual variables by the share of them, at most 1, that is best."""
+        rise = _dot(self._alpha[: self.count], self._margin[: self.count])
+        fall = rise - self.dual()
+        share = min(max(rise / (2 * fall), 0.0), 1.0) if fall > 0.0 else 1.0
+        if share < 1.0:
+            self._alpha[: self.count] *= share
+            self.refresh()
 
     def refresh(self) -> None:
         """Sum up weights and totals anew, so that rounding does not pile up."""

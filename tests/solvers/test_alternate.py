@@ -1,0 +1,140 @@
+"""Rounds with unknown outputs, against quadratic programs over all outputs that are listed."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from sidelight.solvers import alternate
+from sidelight.solvers.alternate import Problem
+from sidelight.solvers.demands import Accepted, Labelled, Rejected
+from sidelight.structures.chain import Chain
+from tests.solvers.test_cutting_plane import LENGTHS, batch_of, batch_of_range, features, optimum, outputs_of
+from tests.solvers.test_losses import make
+
+C = 0.5
+OPTIONS = {"change": 1e-6, "max_rounds": 30, "tolerance": 1e-5, "epsilon": 0.0, "max_iterations": 2000, "seed": 3}
+
+
+class Latent:
+    """Sequences whose labels are known at some tokens only, by listing all outputs (Eq. 2.18 of Chang 2011)."""
+
+    def __init__(self, seed, squared, labels=2):
+        self.loss, _ = make(seed, lengths=LENGTHS, labels=labels)
+        self.squared = squared
+        self.cost = np.full(len(LENGTHS), C)
+        known = np.random.default_rng(seed).random(self.loss.encoded.tokens) < 0.5
+        self.allowed = (self.loss.targets.labels[:, None] == np.arange(labels)) | ~known[:, None]
+        self.outputs = [outputs_of(self.loss, i) for i in range(len(LENGTHS))]
+        self.vectors = [
+            np.array([features(self.loss, i, y) for y in outputs]) for i, outputs in enumerate(self.outputs)
+        ]
+        self.losses = [np.array([self._wrong(i, y) for y in outputs]) for i, outputs in enumerate(self.outputs)]
+        self.chosen = []
+
+    def _wrong(self, i, y):
+        allowed = self.allowed[self.loss.encoded.offsets[i] : self.loss.encoded.offsets[i + 1]]
+        return float((~allowed[np.arange(len(y)), y]).sum())
+
+    def problem(self):
+        batch = batch_of(self.loss)
+
+        def complete(w, number):
+            scores = batch.scores(w, batch.encoded).restrict(self.allowed)
+            self.chosen.append(batch.argmax(scores, 0, len(batch), number).labels)
+            return Labelled(batch, self.chosen[-1], C, self.allowed)
+
+        return Problem((), (complete,), self.squared)
+
+    def value(self, w):
+        """Q(w)."""
+        missed = [
+            (loss + rows @ w).max() - (rows @ w)[loss == 0].max()
+            for rows, loss in zip(self.vectors, self.losses, strict=True)
+        ]
+        return w @ w / 2 + C * (np.square(missed) if self.squared else np.array(missed)).sum()
+
+    def least(self, chosen):
+        """The least A(·) with these outputs put in."""
+        offsets, rows, margins, groups = self.loss.encoded.offsets, [], [], []
+        for i, outputs in enumerate(self.outputs):
+            mine = chosen[offsets[i] : offsets[i + 1]]
+            number = next(n for n, y in enumerate(outputs) if (y == mine).all())
+            rows.append(self.vectors[i][number] - self.vectors[i])
+            margins.append(self.losses[i])
+            groups += [i] * len(outputs)
+        return optimum(np.concatenate(rows), np.concatenate(margins), np.array(groups), self.cost, self.squared)
+
+
+@pytest.mark.parametrize("squared", [True, False])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_every_round_solves_its_convex_problem(seed, squared):
+    """Though it goes on from the rows of the round before, whose outputs were others."""
+    latent = Latent(seed, squared)
+    found = alternate.minimize(latent.problem(), np.zeros(latent.loss.scorer.size), **OPTIONS)
+    for one, chosen in zip(found.rounds, latent.chosen, strict=False):
+        least = latent.least(chosen)
+        assert least * (1 - 1e-4) <= one.bound <= max(least * (1 + 1e-4), min(one.objective, least * 1.01))
+    assert len({tuple(chosen) for chosen in latent.chosen}) > 1
+
+
+@pytest.mark.parametrize("squared", [True, False])
+@pytest.mark.parametrize("tolerance", [1e-5, 0.3])
+def test_the_objective_never_rises(squared, tolerance):
+    for seed in range(4):
+        latent = Latent(seed, squared, labels=3)
+        found = alternate.minimize(
+            latent.problem(), np.zeros(latent.loss.scorer.size), **{**OPTIONS, "tolerance": tolerance}
+        )
+        values = [one.objective for one in found.rounds] + [found.objective]
+        np.testing.assert_allclose(found.objective, latent.value(found.weights), rtol=1e-6)
+        np.testing.assert_allclose(values[0], latent.value(np.zeros(latent.loss.scorer.size)), rtol=1e-9)
+        assert (np.diff(values) <= 1e-9 * np.abs(values[1:])).all()
+        for one, after in zip(found.rounds, values[1:], strict=True):
+            assert after <= one.bound * (1 + 1e-9) <= one.objective * (1 + 2e-9)
+
+
+@pytest.mark.parametrize("squared", [True, False])
+def test_accepted_inputs_end_at_a_fixed_point(squared):
+    """Companions: the last outputs are the best ones, and the weights those of their convex problem."""
+    loss, _ = make(7, lengths=LENGTHS, labels=2, all_weights=True)
+    sizes, constant = np.array([1.0, 2.0, 4.0, 0.5, 3.0, 1.5]), 0.7
+    batch = batch_of(loss)
+    bad, good = batch_of_range(batch, 0, 3), batch_of_range(batch, 3, 6)
+
+    def accept(w, number):
+        return Accepted(good, 2 * C, sizes[3:], constant, good.best(w, number).labels)
+
+    problem = Problem((Rejected(bad, C, sizes[:3], constant),), (accept,), squared)
+    found = alternate.minimize(problem, np.zeros(loss.scorer.size + 1), **OPTIONS)
+    chosen = Chain(1).argmax(good.scores(found.weights, good.encoded)).labels
+    vectors, groups = [], []
+    for i in range(6):
+        mine = outputs_of(loss, i)
+        if i >= 3:
+            mine = [chosen[good.encoded.offsets[i - 3] : good.encoded.offsets[i - 2]]]
+        sign = 1.0 if i >= 3 else -1.0
+        vectors += [sign * np.append(features(loss, i, y) / sizes[i], constant) for y in mine]
+        groups += [i] * len(mine)
+    cost = np.array([C] * 3 + [2 * C] * 3)
+    least = optimum(np.array(vectors), np.ones(len(vectors)), np.array(groups), cost, squared)
+    assert found.converged
+    np.testing.assert_allclose(found.objective, least, rtol=1e-3)
+
+
+def test_a_good_start_is_never_lost():
+    """Begun from the weights of the best of many completions, it ends no higher than these."""
+    latent = Latent(1, True)
+    tokens = [np.flatnonzero(row).tolist() for row in latent.allowed]
+    free = [t for t, labels in enumerate(tokens) if len(labels) > 1][:6]
+    fixed = np.array([labels[0] for labels in tokens], np.int32)
+    values = {}
+    for labels in product(range(2), repeat=len(free)):
+        chosen = fixed.copy()
+        chosen[free] = labels
+        values[tuple(chosen)] = latent.least(chosen)
+    lowest = np.array(min(values, key=values.get), np.int32)
+    demand = Labelled(batch_of(latent.loss), lowest, C, latent.allowed)
+    start = alternate.minimize(Problem((demand,), (), True), np.zeros(latent.loss.scorer.size), **OPTIONS).weights
+    found = alternate.minimize(latent.problem(), start, **OPTIONS)
+    assert found.objective <= values[tuple(lowest)] * (1 + 1e-4)

@@ -1,0 +1,72 @@
+"""Working sets by themselves: rows that move, and duals that stay duals."""
+
+import numpy as np
+import pytest
+
+from sidelight.scorers.protocol import Rows
+from sidelight.solvers.working_sets import WorkingSets
+
+GROUPS = np.array([0, 0, 1, 2, 2, 2], np.int32)
+
+
+def as_rows(dense):
+    """A dense matrix as sparse rows, without its zeros."""
+    kept = [np.flatnonzero(row) for row in dense]
+    pointer = np.concatenate(([0], np.cumsum(list(map(len, kept)))))
+    values = np.concatenate([row[at] for row, at in zip(dense, kept, strict=True)])
+    return Rows(pointer, np.concatenate(kept).astype(np.int32), values.astype(np.float32))
+
+
+def filled(seed, squared, passes=50):
+    """Random rows, solved; small whole numbers, so that single precision is exact."""
+    rng = np.random.default_rng(seed)
+    vectors, margins = rng.integers(-2, 3, size=(6, 4)).astype(float), rng.integers(1, 4, size=6).astype(float)
+    sets = WorkingSets(4, np.array([0.5, 2.0, 1.0]), squared=squared)
+    sets.add(GROUPS, margins, as_rows(vectors))
+    sets.descend(passes, rng)
+    return sets, vectors, margins
+
+
+@pytest.mark.parametrize("squared", [True, False])
+@pytest.mark.parametrize("moved", [[1], [0, 2], [2, 0, 1]])
+def test_rows_move_by_the_vector_of_their_group(squared, moved):
+    """Solved again, the sets have the optimum of the moved rows that were in use."""
+    for seed in range(5):
+        sets, vectors, margins = filled(seed, squared)
+        used = (sets._alpha[:6] > 0) | ~np.isin(GROUPS, moved)
+        shifts = np.random.default_rng(seed + 100).integers(-2, 3, size=(len(moved), 4)).astype(float)
+        sets.shift(np.array(moved), as_rows(shifts))
+        expected = vectors.copy()
+        for group, vector in zip(moved, shifts, strict=True):
+            expected[group == GROUPS] += vector
+        fresh = WorkingSets(4, sets.cost, squared=squared)
+        fresh.add(GROUPS[used], margins[used], as_rows(expected[used]))
+        w = np.random.default_rng(seed).normal(size=4)
+        sets.weights[:], fresh.weights[:] = w, w
+        np.testing.assert_allclose(sets.worst(0, 3), fresh.worst(0, 3), atol=1e-6)
+        for each in (sets, fresh):
+            each.refresh()
+            each.descend(300, np.random.default_rng(0))
+        np.testing.assert_allclose(sets.dual(), fresh.dual(), rtol=1e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize("squared", [True, False])
+def test_a_move_starts_no_worse_than_from_nothing(squared):
+    """The dual variables are scaled by the best share: at least the value zero, that of no rows at all."""
+    for seed in range(20):
+        sets, _, _ = filled(seed, squared)
+        sets.shift(np.arange(3), as_rows(np.full((3, 4), 9.0)))
+        value, alpha = sets.dual(), sets._alpha[: sets.count].copy()
+        assert value >= -1e-9
+        assert squared or (sets.total <= sets.cost + 1e-9).all()
+        for share in (0.0, 0.5, 0.99):
+            sets._alpha[: sets.count] = share * alpha
+            sets.refresh()
+            assert sets.dual() <= value + 1e-9
+
+
+def test_without_groups_nothing_moves():
+    sets, _, _ = filled(0, True)
+    before, rows = sets.dual(), sets.count
+    sets.shift(np.empty(0, np.int64), Rows(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32)))
+    assert (sets.dual(), sets.count) == (before, rows)
