@@ -13,7 +13,17 @@ from .report import Report
 from .setting import TOKENS, Setting
 
 # Modules with `files(setting)` and `run(setting, report)`.
-BENCHMARKS = ("startup", "citations", "annealing", "expectation", "chunking", "letters", "companions", "tagging")
+BENCHMARKS = (
+    "startup",
+    "citations",
+    "annealing",
+    "expectation",
+    "chunking",
+    "letters",
+    "companions",
+    "tagging",
+    "gamma",
+)
 TABLES = (*citations.TABLES, *annealing.TABLES, *expectation.TABLES, *companions.TABLES)
 
 
@@ -31,8 +41,8 @@ def parser() -> argparse.ArgumentParser:
     several = {"citations": citations, "annealing": annealing, "expectation": expectation, "companions": companions}
     named = "; ".join(f"{name}: {', '.join(module.TABLES)}" for name, module in several.items())
     out.add_argument("--tables", type=tables, default=(), metavar="T,T", help=named)
-    out.add_argument("--tokens", type=int, default=TOKENS, metavar="N", help=f"tagging: default {TOKENS}")
-    drawn = "citations, companions: draw the curves that were measured; with several NAMEs each adds its own to FILE's"
+    out.add_argument("--tokens", type=int, default=TOKENS, metavar="N", help=f"tagging, gamma: default {TOKENS}")
+    drawn = "citations, companions, gamma: draw the measured curves; with several NAMEs each adds its own to FILE's"
     out.add_argument("--figure", type=Path, metavar="FILE", help=drawn)
     return out
 

@@ -30,7 +30,7 @@ PUBLISHED = {
     "J-LIS, fixed ties": 62.89,
 }
 TAGS = {"xpos": "Penn tags", "upos": "universal tags"}
-_LIKELIHOOD = 1e-6
+LIKELIHOOD = 1e-6
 _BAD = 4
 
 
@@ -115,7 +115,7 @@ def companions(*, random_ties: bool) -> System:
 
 
 SYSTEMS = {
-    "EM, maximum likelihood": em(_LIKELIHOOD, 100),
+    "EM, maximum likelihood": em(LIKELIHOOD, 100),
     "EM, smoothed by 0.1": em(0.1, 50),
     "CE, transpose": contrastive(),
     "J-LIS, random ties": companions(random_ties=True),

@@ -94,20 +94,25 @@ class ProjectingLearner(SequenceLearner):
         slack.check()
         return slack
 
-    def fit(self, X: Any, y: Any) -> Any:
-        """Learn from labelled sequences and, where y is partial or None, from rules and unlabelled ones."""
+    def fit(self, X: Any, y: Any, *, initial: Any = None) -> Any:
+        """Learn from labelled sequences and, where y is partial or None, from rules and unlabelled ones.
+
+        initial : a fitted model that the first projection is of, for a generative base; it has the labels to learn.
+        None: the base fitted to the labelled sequences, or chance where there are none.
+        """
         self._check()
         check_input(self, X, y)
         known = [i for i, one in enumerate(y) if kind_of(one) is Signal.FULL]
         rest = [i for i, one in enumerate(y) if kind_of(one) is not Signal.FULL]
-        classes = all_labels(self, y)
+        classes = _labels_with(initial, all_labels(self, y))
         pool = [X[i] for i in rest]
         weight = self.unlabeled_weight
         if weight is None:
             weight = len(known) / len(rest) if known and rest else 1.0
         fitting = begin(
             self.base, [X[i] for i in known], [y[i] for i in known], pool, classes,
-            weight=weight * self._strength(), steps=self.steps, seed=self.random_state, n_jobs=self.n_jobs,
+            initial=initial, weight=weight * self._strength(), steps=self.steps, seed=self.random_state,
+            n_jobs=self.n_jobs,
         )  # fmt: skip
         temperatures = self._temperatures()
         if not pool:
@@ -262,3 +267,14 @@ class ProjectingLearner(SequenceLearner):
     def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
         self.units_, self.temperature_, self.prices_ = values["units"], values["temperature"], arrays["prices"]
         self.trace_ = tuple(ProjectionStep(*step) for step in values["trace"])
+
+
+def _labels_with(initial: Any, classes: list[str]) -> list[str]:
+    """All labels where learning begins with a model: those of the model, which must know the others."""
+    if initial is None:
+        return classes
+    check_is_fitted(initial, "classes_")
+    lacking = sorted(set(classes) - set(initial.classes_))
+    if lacking:
+        raise DataError(f"the initial model lacks the labels {', '.join(lacking)}; fit it with `classes` set to all")
+    return list(initial.classes_)
