@@ -27,7 +27,7 @@ from ..structures.chain import ChainParts
 from ..supervision import Signal, encode_targets, kind_of
 from .base import Explanation, SequenceLearner, require_number
 from .expected import Fitting, begin
-from .mixture import all_labels, check_input, numbers_of
+from .mixture import all_labels, check_input, listed_rules, numbers_of
 
 # Scores, temperature, prices to begin with, and the model's log-partitions.
 Projector = Callable[[ChainParts, float, Floats, Floats], Projection]
@@ -116,6 +116,7 @@ class ProjectingLearner(SequenceLearner):
         )  # fmt: skip
         temperatures = self._temperatures()
         if not pool:
+            self._projector(X, classes)  # for the errors of rules that have nothing to do here
             return self._take(fitting, classes, np.empty(0), [], temperatures[-1], ())
         targets = encode_targets([y[i] for i in rest], [len(x) for x in pool], classes)
         partial = any(kind is Signal.PARTIAL for kind in targets.kinds)
@@ -137,6 +138,7 @@ class ProjectingLearner(SequenceLearner):
         return self
 
     def _check(self) -> None:
+        listed_rules(self)
         self._slack()
         require_number(self, "iterations", 0, whole=True)
         require_number(self, "steps", 1, whole=True)

@@ -13,6 +13,7 @@ from ..features.choose import kind_of as input_kind
 from ..features.templates import sequence_offsets
 from ..kernels.compiling import Floats, Longs
 from ..rules.automata import labels_named
+from ..rules.language import Rule
 from ..supervision import Signal, check_lengths, kind_of, label_set, require
 from .base import StructuredLearner, require_number
 
@@ -47,6 +48,21 @@ def split_known(learner: Any, X: Any, y: Any) -> tuple[list[int], list[int]]:
 def told_labels(base: Any, y: Any) -> list[str]:
     """Labels of y, and those that the base learner was told of."""
     return sorted({*label_set(y), *(getattr(base, "classes", None) or ())})
+
+
+def listed_rules(learner: Any) -> list[Rule]:
+    """A learner's rules; an error if they are no list of rules."""
+    rules = learner.rules
+    if isinstance(rules, Rule | str) or not isinstance(rules or [], Sequence):
+        raise DataError(
+            f"rules is a list of rules; write {type(learner).__name__}(base, [rule]), or read_rules(path) for a file, "
+            f"got {rules!r}"
+        )
+    for rule in rules or ():
+        if not isinstance(rule, Rule):
+            hint = "; parse_rule(...) reads one from text" if isinstance(rule, str) else ""
+            raise DataError(f"expected a rule, got {rule!r}{hint}")
+    return list(rules or ())
 
 
 def all_labels(learner: Any, y: Any) -> list[str]:
