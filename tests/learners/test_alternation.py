@@ -280,7 +280,7 @@ def test_what_is_refused():
         (PosteriorRegularization(HMM(), penalty=-1), "penalty of slack is a finite number above 0"),
         (PosteriorRegularization(HMM(), norm="l7"), "the norm of slack"),
         (PosteriorRegularization(HMM(), iterations=-1), "iterations must be"),
-        (DeterministicAnnealing(HMM(), start=0), "a temperature is above 0, got 0"),
+        (DeterministicAnnealing(HMM(), start=0), "a temperature is above 0 and finite, got 0"),
         (DeterministicAnnealing(HMM(), start=-2), "a temperature is above 0"),
         (DeterministicAnnealing(HMM(), rate=1.5), "rate of cooling"),
         (DeterministicAnnealing(HMM(), temperatures=0), "temperatures must be"),

@@ -27,7 +27,7 @@ from ..structures.chain import ChainParts
 from ..supervision import Signal, encode_targets, kind_of
 from .base import Explanation, SequenceLearner, require_number
 from .expected import Fitting, begin
-from .mixture import all_labels, check_input, listed_rules, numbers_of
+from .mixture import all_labels, check_input, listed_rules, named_labels, numbers_of
 
 # Scores, temperature, prices to begin with, and the model's log-partitions.
 Projector = Callable[[ChainParts, float, Floats, Floats], Projection]
@@ -104,7 +104,7 @@ class ProjectingLearner(SequenceLearner):
         check_input(self, X, y)
         known = [i for i, one in enumerate(y) if kind_of(one) is Signal.FULL]
         rest = [i for i, one in enumerate(y) if kind_of(one) is not Signal.FULL]
-        classes = _labels_with(initial, all_labels(self, y))
+        classes = all_labels(self, y) if initial is None else _labels_of(initial, named_labels(self, y))
         pool = [X[i] for i in rest]
         weight = self.unlabeled_weight
         if weight is None:
@@ -271,12 +271,10 @@ class ProjectingLearner(SequenceLearner):
         self.trace_ = tuple(ProjectionStep(*step) for step in values["trace"])
 
 
-def _labels_with(initial: Any, classes: list[str]) -> list[str]:
-    """All labels where learning begins with a model: those of the model, which must know the others."""
-    if initial is None:
-        return classes
+def _labels_of(initial: Any, named: list[str]) -> list[str]:
+    """All labels where learning begins with a model: those of the model, which must know all that are named."""
     check_is_fitted(initial, "classes_")
-    lacking = sorted(set(classes) - set(initial.classes_))
+    lacking = sorted(set(named) - set(initial.classes_))
     if lacking:
         raise DataError(f"the initial model lacks the labels {', '.join(lacking)}; fit it with `classes` set to all")
     return list(initial.classes_)

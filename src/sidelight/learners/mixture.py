@@ -65,11 +65,16 @@ def listed_rules(learner: Any) -> list[Rule]:
     return list(rules or ())
 
 
-def all_labels(learner: Any, y: Any) -> list[str]:
+def named_labels(learner: Any, y: Any) -> list[str]:
     """A learner's `classes`, or else the labels that y, its rules and its base learner name."""
     if learner.classes is not None:
         return list(learner.classes)
-    labels = sorted({*told_labels(learner.base, y), *labels_named(list(learner.rules or ()))})
+    return sorted({*told_labels(learner.base, y), *labels_named(list(learner.rules or ()))})
+
+
+def all_labels(learner: Any, y: Any) -> list[str]:
+    """Those that are named; an error if there are none."""
+    labels = named_labels(learner, y)
     if not labels:
         raise DataError("no label is known: give labelled sequences, or `classes`, or rules that name the labels")
     return labels
