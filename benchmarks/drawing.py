@@ -42,5 +42,5 @@ def draw(panels: dict[str, Panel], file: Path) -> None:
             axes.set_xscale("log", base=2)
             axes.set_xticks(ticks, [f"{x:,}" for x in ticks])
         axes.grid(alpha=0.3)
-        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=len(panel.curves), frameon=False)
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=min(len(panel.curves), 3), frameon=False)
     shown.savefig(file, dpi=150)
