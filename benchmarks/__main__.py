@@ -14,7 +14,17 @@ from .report import Report
 from .setting import TOKENS, Setting
 
 # Modules with `files(setting)` and `run(setting, report)`.
-BENCHMARKS = ("startup", "citations", "annealing", "expectation", "chunking", "letters", "companions", "tagging")
+BENCHMARKS = (
+    "startup",
+    "citations",
+    "annealing",
+    "expectation",
+    "chunking",
+    "letters",
+    "companions",
+    "tagging",
+    "gamma",
+)
 TABLES = {
     "citations": tuple(citations.TABLES),
     "annealing": tuple(annealing.TABLES),
@@ -37,8 +47,8 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("--solvers", action="store_true", help="chunking: run all solvers of structural SVMs")
     named = "; ".join(f"{name}: {', '.join(tables_of)}" for name, tables_of in TABLES.items())
     out.add_argument("--tables", type=tables, default=(), metavar="T,T", help=named)
-    out.add_argument("--tokens", type=int, default=TOKENS, metavar="N", help=f"tagging: default {TOKENS}")
-    drawn = "citations, companions: draw the curves that were measured; with several NAMEs each adds its own to FILE's"
+    out.add_argument("--tokens", type=int, default=TOKENS, metavar="N", help=f"tagging, gamma: default {TOKENS}")
+    drawn = "citations, companions, gamma: draw the measured curves; with several NAMEs each adds its own to FILE's"
     out.add_argument("--figure", type=Path, metavar="FILE", help=drawn)
     return out
 

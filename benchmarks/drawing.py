@@ -9,15 +9,16 @@ from .datasets import MissingData
 
 @dataclass
 class Panel:
-    """Token accuracy of systems along what `x` names."""
+    """What `y` names, of systems along what `x` names."""
 
     x: str
     logarithmic: bool = False
+    y: str = "token accuracy, %"
     curves: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
 
-    def add(self, system: str, x: float, accuracy: float) -> None:
+    def add(self, system: str, x: float, y: float) -> None:
         """One more point."""
-        self.curves.setdefault(system, []).append((x, accuracy))
+        self.curves.setdefault(system, []).append((x, y))
 
 
 def require_drawing(file: Path | None) -> None:
@@ -35,11 +36,11 @@ def draw(panels: dict[str, Panel], file: Path) -> None:
         axes = shown.add_subplot(1, len(panels), number)
         for system, points in panel.curves.items():
             axes.plot(*zip(*points, strict=True), marker="o", label=system)
-        axes.set(title=title, xlabel=panel.x, ylabel="token accuracy, %")
+        axes.set(title=title, xlabel=panel.x, ylabel=panel.y)
         if panel.logarithmic:
             ticks = sorted({x for points in panel.curves.values() for x, _ in points})
             axes.set_xscale("log", base=2)
             axes.set_xticks(ticks, [f"{x:,}" for x in ticks])
         axes.grid(alpha=0.3)
-        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=len(panel.curves), frameon=False)
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=min(len(panel.curves), 3), frameon=False)
     shown.savefig(file, dpi=150)

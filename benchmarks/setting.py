@@ -6,7 +6,8 @@ from pathlib import Path
 
 from .datasets import Split
 
-# How much text tagging learns from; section 6.5.4 of Chang 2011 has 96,000 tokens, which take four times as long.
+# How much text tagging and gamma learn from; section 4.4 of Chang 2011 has 24,115 tokens. Section 6.5.4 has 96,000,
+# which take four times as long.
 TOKENS = 24_000
 
 
@@ -15,8 +16,8 @@ class Setting:
     """data: folder of data sets; seeds: of subsets and learners; peers, lbfgs, solvers: whether to run the
     slow extras.
 
-    tables: which tables of the benchmarks that have several, all if none is named; figure: where citations and
-    companions draw their curves; tokens: how much text tagging learns from.
+    tables: which tables of the benchmarks that have several, all if none is named; figure: where citations,
+    companions and gamma draw their curves; tokens: how much text tagging and gamma learn from.
     """
 
     data: Path

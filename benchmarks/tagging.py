@@ -32,7 +32,7 @@ PUBLISHED = {
 TAGS = {"xpos": "Penn tags", "upos": "universal tags"}
 # Mean accuracy and that of the best objective, by system.
 Found = dict[str, tuple[float, float]]
-_LIKELIHOOD = 1e-6
+LIKELIHOOD = 1e-6
 _BAD = 4
 
 
@@ -117,7 +117,7 @@ def companions(*, random_ties: bool) -> System:
 
 
 SYSTEMS = {
-    "EM, maximum likelihood": em(_LIKELIHOOD, 100),
+    "EM, maximum likelihood": em(LIKELIHOOD, 100),
     "EM, smoothed by 0.1": em(0.1, 50),
     "CE, transpose": contrastive(),
     "J-LIS, random ties": companions(random_ties=True),

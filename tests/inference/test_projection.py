@@ -19,7 +19,7 @@ from sidelight import (
     transitions,
 )
 from sidelight.inference.norms import Norm
-from sidelight.inference.projection import Slack, project
+from sidelight.inference.projection import Slack, project, shifted
 from sidelight.inference.relaxation import relax
 from sidelight.inference.rows import Rows
 from tests.inference.test_rows import LABELS, by_listing, counts, example, outputs_of
@@ -187,6 +187,34 @@ def test_every_slack_by_a_generic_solver(slack, rules, temperature):
     again = project(scores, rows, slack, temperature=temperature, start=found.prices, tolerance=1e-6)
     assert again.passes <= 1.0 + 1e-9
     assert again.converged
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0])
+def test_the_projection_factors_as_the_model_does(temperature):
+    """Proposition 2.2: every output has its probability in the chain of the shifted scores."""
+    scores, rows = tiny(7, [*OWN, *CORPUS])
+    slack = Slack("squared", penalty=3.0)
+    found = project(scores, rows, slack, temperature=temperature, **TIGHT)
+    chain = shifted(scores, rows, found.prices).divide(temperature)
+    log_z = Chain().marginals(chain).log_partition
+    ours = [
+        np.exp(Chain().score(chain.sequences(i, i + 1), y)[0] - log_z[i])
+        for i in range(len(scores))
+        for y in outputs_of(scores, i)
+    ]
+    np.testing.assert_allclose(ours, Listed(scores, rows, slack, temperature).best()[1], atol=2e-3)
+
+
+def test_the_gap_closes_around_the_best():
+    """Proposition 2.1: the dual from below and the primal from above, as near as the tolerance asks."""
+    scores, rows = tiny(7, [*OWN, *CORPUS])
+    slack = Slack("squared", penalty=3.0)
+    best, _ = Listed(scores, rows, slack, 1.0).best()
+    for tolerance in (1e-1, 1e-3, 1e-6):
+        found = project(scores, rows, slack, tolerance=tolerance, max_iterations=3000)
+        assert found.converged
+        assert found.dual - 1e-5 <= best <= found.primal + 1e-5
+        assert found.gap <= tolerance * len(scores)
 
 
 def test_rules_count_as_much_as_they_are_worth():

@@ -196,6 +196,16 @@ def test_what_is_refused(learner):
         learner(BASE, [share("A", where=word.isin("zebra")) == 1]).fit(X, HALF)
 
 
+@pytest.mark.parametrize("learner", [GeneralizedExpectation, EntropyRegularization])
+def test_distances_are_checked_whatever_is_labelled(learner):
+    for y in (HALF, Y):
+        for rules in ([], RULES):
+            with pytest.raises(DataError, match="the distance is one of squared, kl, got 'l1'"):
+                learner(BASE, rules, distance="l1").fit(X, y)
+        with pytest.raises(NotSupported, match="can be below zero"):
+            learner(BASE, [count("A") - count("T") == 0], distance="kl").fit(X, y)
+
+
 def test_too_few_steps_are_told():
     with pytest.warns(UserWarning, match="GeneralizedExpectation stopped before its tolerance, at objective"):
         model = GeneralizedExpectation(CRF(max_iterations=1, tolerance=1e-9), RULES).fit(X, HALF)

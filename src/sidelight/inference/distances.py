@@ -21,10 +21,15 @@ DistanceName = Literal["squared", "kl"]
 _LEAST = 1e-12
 
 
-def check_distance(name: DistanceName, rows: Rows) -> None:
-    """Raise unless the distance makes sense for these rows."""
+def require_distance(name: DistanceName) -> None:
+    """Raise unless there is such a distance."""
     if name not in get_args(DistanceName):
         raise DataError(f"the distance is one of {', '.join(get_args(DistanceName))}, got {name!r}")
+
+
+def check_distance(name: DistanceName, rows: Rows) -> None:
+    """Raise unless the distance makes sense for these rows."""
+    require_distance(name)
     for s in (*rows.about_corpus, *rows.about_each):
         # The table of a share is less its target everywhere, and what it is taken from is a count of tokens.
         counts = s.target != s.bound or min(s.table.amount.min(initial=0.0), s.table.at_end.min(initial=0.0)) >= 0

@@ -30,10 +30,8 @@ def relax(
     n_jobs: int = -1,
 ) -> Projection:
     """The best marginals under the rows; slack without limit, or linear: l1, linf or group."""
-    slack.check()
+    require_linear(slack)
     rows.require(scores)
-    if not slack.none and slack.norm not in ("l1", "linf", "group"):
-        raise NotSupported(f"slack in the norm {slack.norm} makes no linear program; use l1, linf or group, or T > 0")
     if log_partition is None:
         log_partition = Chain(n_jobs).marginals(scores).log_partition
     best = Chain(n_jobs).argmax(scores)
@@ -61,6 +59,13 @@ def relax(
     divergence = float(log_partition.sum()) - scores.dot(parts)
     primal = float(log_partition.sum()) - value
     return Projection(parts, prices, expected, rows.excess(expected), divergence, primal, primal, 0.0, True, 0.0)
+
+
+def require_linear(slack: Slack) -> None:
+    """Raise unless slack costs nothing, or is linear."""
+    slack.check()
+    if not slack.none and slack.norm not in ("l1", "linf", "group"):
+        raise NotSupported(f"slack in the norm {slack.norm} makes no linear program; use l1, linf or group, or T > 0")
 
 
 def _program(scores: ChainParts, rows: Rows, slack: Slack, first: int) -> tuple[Floats, Floats, Floats, float]:

@@ -31,7 +31,7 @@ from ..structures.protocol import Structure
 from ..supervision import Signal, encode_targets, kind_of
 from .base import Explanation, SequenceLearner, require_number
 from .expected import Expected, Fitting, begin
-from .mixture import all_labels, check_input, numbers_of
+from .mixture import all_labels, check_input, listed_rules, named_labels, numbers_of
 
 # Scores, temperature, prices to begin with, and the model's log-partitions.
 Projector = Callable[[ChainParts, float, Floats, Floats], Projection]
@@ -121,23 +121,28 @@ class ProjectingLearner(SequenceLearner):
         slack.check()
         return slack
 
-    def fit(self, X: Any, y: Any) -> Any:
-        """Learn from labelled sequences and, where y is partial or None, from rules and unlabelled ones."""
+    def fit(self, X: Any, y: Any, *, initial: Any = None) -> Any:
+        """Learn from labelled sequences and, where y is partial or None, from rules and unlabelled ones.
+
+        initial : a fitted model that the first projection is of, for a generative base; it has the labels to learn.
+        None: the base fitted to the labelled sequences, or chance where there are none.
+        """
         self._check()
         check_input(self, X, y)
         known = [i for i, one in enumerate(y) if kind_of(one) is Signal.FULL]
         rest = [i for i, one in enumerate(y) if kind_of(one) is not Signal.FULL]
-        classes = all_labels(self, y)
+        classes = all_labels(self, y) if initial is None else _labels_of(initial, named_labels(self, y))
         pool = [X[i] for i in rest]
         weight = self.unlabeled_weight
         if weight is None:
             weight = len(known) / len(rest) if known and rest else 1.0
         fitting = begin(
             self.base, [X[i] for i in known], [y[i] for i in known], pool, classes,
-            weight=weight * self._strength(), seed=self.random_state, n_jobs=self.n_jobs,
+            initial=initial, weight=weight * self._strength(), seed=self.random_state, n_jobs=self.n_jobs,
         )  # fmt: skip
         temperatures = self._temperatures()
         if not pool:
+            self._projector(X, classes)  # for the errors of rules that have nothing to do here
             return self._take(fitting, classes, np.empty(0), [], temperatures[-1], ())
         targets = encode_targets([y[i] for i in rest], [len(x) for x in pool], classes)
         partial = any(kind is Signal.PARTIAL for kind in targets.kinds)
@@ -159,6 +164,7 @@ class ProjectingLearner(SequenceLearner):
         return self
 
     def _check(self) -> None:
+        listed_rules(self)
         self._slack()
         require_number(self, "iterations", 0, whole=True)
         require_number(self, "tolerance", 0, open_end=True)
@@ -301,3 +307,12 @@ class ProjectingLearner(SequenceLearner):
     def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
         self.units_, self.temperature_, self.prices_ = values["units"], values["temperature"], arrays["prices"]
         self.trace_ = tuple(ProjectionStep(*step) for step in values["trace"])
+
+
+def _labels_of(initial: Any, named: list[str]) -> list[str]:
+    """All labels where learning begins with a model: those of the model, which must know all that are named."""
+    check_is_fitted(initial, "classes_")
+    lacking = sorted(set(named) - set(initial.classes_))
+    if lacking:
+        raise DataError(f"the initial model lacks the labels {', '.join(lacking)}; fit it with `classes` set to all")
+    return list(initial.classes_)

@@ -22,7 +22,7 @@ from ..rules.automata import about_the_corpus, about_whole_outputs, labels_named
 from ..rules.language import Reading, Rule
 from ..supervision import Signal, encode_targets, kind_of, label_set, learns_from
 from .base import Explanation, Scored, require_number
-from .mixture import Around, check_input, fit_on
+from .mixture import Around, check_input, fit_on, listed_rules
 
 
 class RuleLearner(Around):
@@ -47,15 +47,7 @@ class RuleLearner(Around):
     def _check_rules(self) -> None:
         """Refuse at once what would fail after training: no list of rules, rules that cannot be used, wrong options."""
         name = type(self).__name__
-        if isinstance(self.rules, Rule | str) or not isinstance(self.rules or [], Sequence):
-            raise DataError(
-                f"rules is a list of rules; write {name}(base, [rule]), or read_rules(path) for a file, "
-                f"got {self.rules!r}"
-            )
-        for rule in self._rule_list():
-            if not isinstance(rule, Rule):
-                hint = "; parse_rule(...) reads one from text" if isinstance(rule, str) else ""
-                raise DataError(f"expected a rule, got {rule!r}{hint}")
+        for rule in listed_rules(self):
             if about_the_corpus(rule):
                 raise NotSupported(
                     f"the rule {rule.title!r} is about the corpus, and {name} decodes one sequence at a time; leave it "

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError, NotSupported
 from ..features.encoded import Encoded, State, sequence_lengths
-from ..inference.distances import DistanceName, check_distance
+from ..inference.distances import DistanceName, check_distance, require_distance
 from ..inference.rows import Rows
 from ..kernels.compiling import Floats
 from ..progress import progress
@@ -29,7 +29,7 @@ from ..structures.chain import Chain, ChainParts
 from ..supervision import Signal, encode_targets, kind_of
 from .base import Explanation, SequenceLearner
 from .crf import CRF
-from .mixture import all_labels, check_input
+from .mixture import all_labels, check_input, listed_rules
 
 
 class Weights(NamedTuple):
@@ -76,6 +76,8 @@ class CriterionLearner(SequenceLearner):
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from labelled sequences and, where y is partial or None, from the criteria."""
         weights = self._weights()
+        listed_rules(self)
+        require_distance(self.distance)
         self._check_base()
         check_input(self, X, y)
         classes = all_labels(self, y)
@@ -117,7 +119,9 @@ class CriterionLearner(SequenceLearner):
             labels = encode_targets(told[:known], lengths[:known], classes)
             solver = model._choose_solver(prepared._replace(targets=labels))
             first = LogLoss(prepared.scorer, self._structure, prepared.encoded.sequences(0, known), labels)
-        if full < len(some):
+        if full == len(some):
+            self._rows(some, prepared.encoded, classes)  # for the errors of rules that have nothing to do here
+        else:
             pool = prepared.encoded.sequences(full, len(some))
             rows = self._rows(some[full:], pool, classes)
             left = encode_targets(told[full:], lengths[full:], classes)

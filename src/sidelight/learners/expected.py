@@ -65,7 +65,7 @@ class Fitting(Protocol):
 def begin(
     base: Any, X: Sequence[Any], y: Sequence[Any], pool: Sequence[Any], classes: list[str], **options: Any
 ) -> "Fitting":
-    """The base learner fitted to the labelled sequences, ready to learn from the pool."""
+    """The base learner fitted to the labelled sequences, or the option `initial`, ready to learn from the pool."""
     if hasattr(base, "fit_expected"):
         return Generative(base, X, y, pool, classes, **options)
     if isinstance(base, CRF):
@@ -89,12 +89,15 @@ class Generative:
         weight: float,
         seed: int,
         n_jobs: int,
+        initial: Any = None,
         **_: Any,
     ) -> None:
+        if initial is not None and not isinstance(initial, type(base)):
+            raise DataError(f"the initial model must be of the base's kind, {type(base).__name__}, got {initial!r}")
         self._base, self._X, self._pool, self._classes, self._weight, self._seed = base, X, pool, classes, weight, seed
         self._structure = Chain(n_jobs)
         self._labels = encode_targets(y, [len(x) for x in X], classes).labels
-        self.learner: Any = fit_on(base, X, y, classes) if len(X) else None
+        self.learner: Any = initial if initial is not None or not len(X) else fit_on(base, X, y, classes)
         self._encoded: list[Encoded] = []  # of the labelled sequences, the pool, and both
 
     def scores(self) -> ChainParts:
@@ -153,8 +156,11 @@ class Discriminative:
         *,
         weight: float,
         n_jobs: int,
+        initial: Any = None,
         **_: Any,
     ) -> None:
+        if initial is not None:
+            raise NotSupported(f"{type(base).__name__} begins with the labelled sequences; begin with a model in HMM")
         if base.order != 1:
             raise NotSupported(
                 f"{type(base).__name__} of order {base.order} cannot learn from expected parts; use order 1"

@@ -14,6 +14,7 @@ from ..features.encoded import sequence_lengths
 from ..features.templates import sequence_offsets
 from ..kernels.compiling import Floats, Longs
 from ..rules.automata import labels_named
+from ..rules.language import Rule
 from ..supervision import Signal, check_lengths, kind_of, label_set, require
 from .base import StructuredLearner, require_number
 
@@ -50,11 +51,31 @@ def told_labels(base: Any, y: Any) -> list[str]:
     return sorted({*label_set(y), *(getattr(base, "classes", None) or ())})
 
 
-def all_labels(learner: Any, y: Any) -> list[str]:
+def listed_rules(learner: Any) -> list[Rule]:
+    """A learner's rules; an error if they are no list of rules."""
+    rules = learner.rules
+    if isinstance(rules, Rule | str) or not isinstance(rules or [], Sequence):
+        raise DataError(
+            f"rules is a list of rules; write {type(learner).__name__}(base, [rule]), or read_rules(path) for a file, "
+            f"got {rules!r}"
+        )
+    for rule in rules or ():
+        if not isinstance(rule, Rule):
+            hint = "; parse_rule(...) reads one from text" if isinstance(rule, str) else ""
+            raise DataError(f"expected a rule, got {rule!r}{hint}")
+    return list(rules or ())
+
+
+def named_labels(learner: Any, y: Any) -> list[str]:
     """A learner's `classes`, or else the labels that y, its rules and its base learner name."""
     if learner.classes is not None:
         return list(learner.classes)
-    labels = sorted({*told_labels(learner.base, y), *labels_named(list(learner.rules or ()))})
+    return sorted({*told_labels(learner.base, y), *labels_named(list(learner.rules or ()))})
+
+
+def all_labels(learner: Any, y: Any) -> list[str]:
+    """Those that are named; an error if there are none."""
+    labels = named_labels(learner, y)
     if not labels:
         raise DataError("no label is known: give labelled sequences, or `classes`, or rules that name the labels")
     return labels

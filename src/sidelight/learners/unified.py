@@ -10,7 +10,7 @@ from ..errors import DataError, NotSupported
 from ..inference.compiled import CompiledRules
 from ..inference.constrained import best_outputs
 from ..inference.projection import NormName, Projection, Slack, project
-from ..inference.relaxation import relax
+from ..inference.relaxation import relax, require_linear
 from ..inference.rows import Rows
 from ..kernels.compiling import Floats
 from ..rules.language import Rule
@@ -38,6 +38,9 @@ class UnifiedEM(ProjectingLearner):
         annealing EM); None begins with `gamma`.
     base, rules, norm, penalty, bound, unlabeled_weight, iterations, decode, tolerance, classes, random_state,
     verbose, n_jobs : as for `PosteriorRegularization`; no slack if neither penalty nor bound is given.
+
+    The better the model to begin with, the lower γ may be (Figure 4.1). To begin with a model, use
+    fit(X, y, initial=model); with even distributions, that of UnifiedEM(base, gamma=inf, iterations=1), its base_.
 
     Attributes
     ----------
@@ -96,10 +99,14 @@ class UnifiedEM(ProjectingLearner):
             raise NotSupported(
                 "at gamma = -inf rules are hard: leave out penalty and bound, or use Codl for soft rules"
             )
+        if self.gamma == 0 and self.rules:
+            require_linear(self._slack())
         if self.start is not None:
+            if self.gamma < 0:
+                raise NotSupported(f"start needs a gamma of at least 0, got {self.gamma!r}: below, every round is hard")
+            geometric(self.start, self.rate, 1)
             if not self.start > self.gamma:
                 raise DataError(f"start must be above gamma, got {self.start!r} and {self.gamma!r}")
-            geometric(self.start, self.rate, 1)
 
     def _temperatures(self) -> list[float]:
         rounds = max(self.iterations, 1)
