@@ -71,9 +71,11 @@ class Generative:
         weight: float,
         seed: int,
         n_jobs: int,
+        spread: float | None = None,
         **_: Any,
     ) -> None:
-        self._base, self._X, self._pool, self._classes, self._weight, self._seed = base, X, pool, classes, weight, seed
+        self._base, self._X, self._pool, self._classes, self._weight = base, X, pool, classes, weight
+        self._seed, self._spread = seed, spread
         self._structure = Chain(n_jobs)
         self._labels = encode_targets(y, [len(x) for x in X], classes).labels
         self.learner: Any = fit_on(base, X, y, classes) if len(X) else None
@@ -84,8 +86,14 @@ class Generative:
         if self.learner is not None:
             found: ChainParts = self.learner.scores(self._encoded[1] if self._encoded else self._pool)
             return found
+        rng = np.random.default_rng(self._seed)
+        if self._spread is not None:
+            first: ChainParts = (
+                clone(self._base).fit_random(self._pool, self._classes, self._spread, rng).scores(self._pool)
+            )
+            return first
         offsets, labels = sequence_offsets(self._pool), len(self._classes)
-        noise = np.random.default_rng(self._seed).uniform(size=(int(offsets[-1]), labels))
+        noise = rng.uniform(size=(int(offsets[-1]), labels))
         return ChainParts.of(offsets, noise, np.zeros((labels, labels)))
 
     def update(self, parts: ChainParts) -> None:
