@@ -13,7 +13,9 @@ from .report import Report
 from .setting import TOKENS, Setting
 
 # Modules with `files(setting)` and `run(setting, report)`.
-BENCHMARKS = ("startup", "citations", "annealing", "expectation", "chunking", "letters", "companions", "tagging")
+BENCHMARKS = (
+    "startup", "citations", "annealing", "expectation", "chunking", "letters", "companions", "tagging", "induction",
+)  # fmt: skip
 TABLES = (*citations.TABLES, *annealing.TABLES, *expectation.TABLES, *companions.TABLES)
 
 

@@ -8,9 +8,9 @@ others have it for free. The dual has a price for every occurrence and tag,
     q(y) ∝ exp((θ·y - Σ_k λ_k,y_k) / T),    D(λ) = Σ_i [log Z(θ) - T log Z((θ - λ) / T)]
     s.t.  λ >= 0,  Σ over occurrences k of w of λ_kt <= σ_w      (Eq. 59)
 
-and the gradient q, so that it takes projected gradient steps: forward-backward over the corpus, then every word's prices
-of every tag onto their simplex (`kernels.simplex`). It is the group norm of `projection` with a row for each occurrence
-and tag, which would be far too many rows.
+with the gradient q. A projected gradient step is forward-backward over the corpus, then the prices of every word and
+tag back into their budget (`kernels.simplex`). It is the group norm of `projection`, with a row for each occurrence and
+tag, which would be far too many rows.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError
+from ..features.symbols import column_values
 from ..kernels.compiling import Floats, Longs
+from ..rules.language import FewLabels
+from ..rules.rows import penalty_of
 from ..structures.chain import Chain, ChainParts
 from .projection import Projection
 from .spectral import minimize
@@ -29,32 +32,36 @@ from .spectral import minimize
 
 @dataclass(frozen=True)
 class Occurrences:
-    """Occurrences of words in a batch: token (members,), word by word, those of word g at edges[g] to edges[g + 1]."""
+    """Tokens of words in a batch, word by word: those of word g are token[edges[g] : edges[g + 1]].
+
+    penalty: (words,) σ. A token is a member once for each rule that speaks of it.
+    """
 
     token: Longs
     edges: Longs
     penalty: Floats
 
     @classmethod
-    def of(cls, values: Sequence[str], at_least: int, penalty: float) -> "Occurrences":
-        """The tokens, in order, of all words (one for each token) seen so often."""
-        _, word, count = np.unique(np.array(values, dtype=object).astype(str), return_inverse=True, return_counts=True)
-        order = np.argsort(word, kind="stable")
-        often = count >= at_least
-        token = order[often[word[order]]]
-        edges = np.concatenate(([0], np.cumsum(count[often]))).astype(np.int64)
-        return cls(token.astype(np.int64), edges, np.full(int(often.sum()), float(penalty)))
-
-    @classmethod
-    def joined(cls, some: Sequence["Occurrences"]) -> "Occurrences":
-        """Those of several rules together."""
+    def compile(cls, rules: Sequence[FewLabels], X: Sequence[Any], penalty: float = 1.0) -> "Occurrences":
+        """The words of all rules in X; every rule's own penalty counts `penalty` times."""
+        some = [cls.of(column_values(r.of, X), r.at_least, penalty * penalty_of(r)) for r in rules]
         starts = np.cumsum([0, *(one.members for one in some)])
         edges = [one.edges[1:] + start for one, start in zip(some, starts, strict=False)]
         return cls(
-            np.concatenate([np.empty(0, np.int64), *(one.token for one in some)]),
+            np.concatenate([one.token for one in some]),
             np.concatenate([np.zeros(1, np.int64), *edges]),
-            np.concatenate([np.empty(0), *(one.penalty for one in some)]),
+            np.concatenate([one.penalty for one in some]),
         )
+
+    @classmethod
+    def of(cls, values: Sequence[str], at_least: int, penalty: float = 1.0) -> "Occurrences":
+        """One word for each token ("" is none), and of these the ones seen so often."""
+        names, word, count = np.unique(np.array(values, dtype=str), return_inverse=True, return_counts=True)
+        often = (count >= at_least) & (names != "")
+        order = np.argsort(word, kind="stable")
+        token = order[often[word[order]]].astype(np.int64)
+        edges = np.concatenate(([0], np.cumsum(count[often]))).astype(np.int64)
+        return cls(token, edges, np.full(len(edges) - 1, float(penalty)))
 
     @property
     def members(self) -> int:
@@ -67,14 +74,14 @@ class Occurrences:
         return len(self.penalty)
 
     @cached_property
-    def apart(self) -> bool:
-        """Whether no token occurs twice."""
+    def _apart(self) -> bool:
+        """Whether no token is a member twice."""
         return len(np.unique(self.token)) == self.members
 
     def shift(self, scores: ChainParts, prices: Floats) -> ChainParts:
         """θ - λ."""
-        unary = scores.unary.copy()
-        if self.apart:
+        unary, prices = scores.unary.copy(), prices.reshape(self.members, scores.labels)
+        if self._apart:
             unary[self.token] -= prices
         else:
             np.subtract.at(unary, self.token, prices)

@@ -17,12 +17,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError, NotSupported
 from ..features.encoded import Encoded, State
+from ..inference.occurrences import Occurrences, project_words
 from ..inference.projection import NormName, Projection, Slack, project, shifted
 from ..inference.rows import Rows
 from ..kernels.compiling import Flags, Floats
 from ..progress import progress
 from ..rules.automata import about_the_corpus
-from ..rules.language import Rule
+from ..rules.language import FewLabels, Rule
+from ..rules.rows import require_expected
 from ..structures.chain import ChainParts
 from ..supervision import Signal, encode_targets, kind_of
 from .base import Explanation, SequenceLearner, require_number
@@ -89,6 +91,14 @@ class ProjectingLearner(SequenceLearner):
         """α: how much the divergence counts (Appendix A of Ganchev et al. 2010)."""
         return 1.0
 
+    def _spread(self) -> float | None:
+        """How random the first model is where nothing is labelled; None: random scores of every token."""
+        return None
+
+    def _warm_up(self) -> int:
+        """How many rounds come before the rules count."""
+        return 0
+
     def _slack(self) -> Slack:
         slack = Slack(self.norm, self.penalty, self.bound)
         slack.check()
@@ -108,6 +118,7 @@ class ProjectingLearner(SequenceLearner):
         fitting = begin(
             self.base, [X[i] for i in known], [y[i] for i in known], pool, classes,
             weight=weight * self._strength(), steps=self.steps, seed=self.random_state, n_jobs=self.n_jobs,
+            spread=self._spread(),
         )  # fmt: skip
         temperatures = self._temperatures()
         if not pool:
@@ -141,8 +152,29 @@ class ProjectingLearner(SequenceLearner):
         if self.decode not in ("model", "projected"):
             raise DataError(f"decode is 'model' or 'projected', got {self.decode!r}")
 
+    def _few_labels(self) -> list[FewLabels]:
+        """The rules that each word has few labels; they have their own projection, and stand alone."""
+        rules = list(self.rules or ())
+        few = [rule for rule in rules if isinstance(rule, FewLabels)]
+        if not few:
+            return []
+        for rule in rules:
+            require_expected(rule)
+        other = next((rule for rule in rules if not isinstance(rule, FewLabels)), None)
+        if other is not None:
+            raise NotSupported(f"{few[0].title!r} is projected onto alone, without other rules such as {other.title!r}")
+        if self.penalty is None:
+            raise DataError(f"{few[0].title!r} is charged for and has no bound: give a penalty")
+        return few
+
+    def _words(self, X: Sequence[Any]) -> Occurrences:
+        """The words that are to have few labels, with what each of these costs."""
+        return Occurrences.compile(self._few_labels(), X, float(self.penalty or 0.0))
+
     def _projector(self, pool: Sequence[Any], classes: Sequence[str]) -> tuple[Rows, Projector]:
         """The rules on the pool, and the E step under them."""
+        if self._few_labels():
+            return Rows.compile([], pool, classes), self._word_projector(self._words(pool))
         rows, slack = Rows.compile(list(self.rules or ()), pool, classes), self._slack()
 
         def step(scores: ChainParts, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
@@ -152,6 +184,17 @@ class ProjectingLearner(SequenceLearner):
             )  # fmt: skip
 
         return rows, step
+
+    def _word_projector(self, words: Occurrences) -> Projector:
+        """The E step under few labels for each word; there are no rows then, and prices begin as none."""
+
+        def step(scores: ChainParts, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
+            return project_words(
+                scores, words, temperature=temperature, start=prices if len(prices) else None,
+                log_partition=log_partition, tolerance=self.tolerance, n_jobs=self.n_jobs,
+            )  # fmt: skip
+
+        return step
 
     def _rounds(
         self,
@@ -165,14 +208,17 @@ class ProjectingLearner(SequenceLearner):
     ) -> tuple[Projection, list[ProjectionStep]]:
         """Project and fit in turn, then project the last model at `last`: that projection, and all steps."""
         trace: list[ProjectionStep] = []
-        prices = np.zeros(len(rows))
+        prices, nothing = np.zeros(len(rows)), Rows.of((), rows.offsets, rows.labels)
         with progress(type(self).__name__, len(temperatures), self.verbose) as tell:
             for iteration, temperature in enumerate([*temperatures, last], start=1):
                 scores = fitting.scores()
                 model = self._structure.marginals(scores)
                 restricted = scores if allowed is None else scores.restrict(allowed)
-                found = projector(restricted, temperature, prices, model.log_partition)
-                prices = found.prices
+                if iteration <= min(self._warm_up(), len(temperatures)):
+                    found = project(restricted, nothing, log_partition=model.log_partition, n_jobs=self.n_jobs)
+                else:
+                    found = projector(restricted, temperature, prices, model.log_partition)
+                    prices = found.prices
                 step = self._step(iteration, temperature, fitting, found, model.log_partition, weight)
                 trace.append(step)
                 tell(min(iteration, len(temperatures)), str(step))
@@ -209,7 +255,7 @@ class ProjectingLearner(SequenceLearner):
         """The model's scores, or with decode="projected" those of its projection onto the rules.
 
         Prices of rules about the corpus are those of training; those about single sequences are found for X (Eq. 30
-        of Dhillon et al. 2012).
+        of Dhillon et al. 2012), and so are those of words that are to have few labels, over all of X.
         """
         check_is_fitted(self, "classes_")
         scores: ChainParts = self.base_.scores(X)
@@ -217,6 +263,12 @@ class ProjectingLearner(SequenceLearner):
             return scores
         if isinstance(X, Encoded):
             raise NotSupported("rules read tokens, not encoded input; give the sequences, or set decode='model'")
+        if self._few_labels():
+            words = self._words(X)
+            found = self._word_projector(words)(
+                scores, self.temperature_, np.empty(0), self._structure.marginals(scores).log_partition
+            )
+            return words.shift(scores, found.prices).divide(self.temperature_)
         return self._projected_scores(scores, self._rows(X))
 
     def _rows(self, X: Any) -> Rows:

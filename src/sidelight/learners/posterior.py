@@ -33,7 +33,8 @@ class PosteriorRegularization(ProjectingLearner):
     rules : statements about expectations; none make it EM (HMM) or leave the model as it is (CRF).
     norm, penalty, bound : the slack of the rules' bounds: `penalty` times its norm ("l1", "l2", "linf", "group") or
         half of its square ("squared"), or at most `bound` in norm; neither: no slack. A rule's own weight is written
-        rule.expected(penalty); a rule about the corpus counts for each of its sequences.
+        rule.expected(penalty); a rule about the corpus counts for each of its sequences. `few_labels` (section 8) is
+        charged for, whatever the norm: `penalty` times its own.
     strength : α between 0 and 1.
     unlabeled_weight : what an unlabelled sequence counts beside a labelled one; None: all of them as much as all
         labelled ones.
@@ -41,10 +42,13 @@ class PosteriorRegularization(ProjectingLearner):
     batches : in each round the unlabelled sequences come in so many batches, and the model is fitted after each of them
         (incremental EM); for rules about each sequence.
     steps : L-BFGS steps of a CRF in each round.
+    warm_up : so many of the rounds come before the rules count: those of EM, for an HMM.
     decode : "model" predicts by p, "projected" by its projection onto the rules.
     tolerance : gap of the projection for each sequence, and the largest miss of a bound beyond its slack.
     classes : all labels, where neither y nor the rules name them.
-    random_state : of the first scores, where nothing is labelled.
+    spread : where nothing is labelled, None begins from random scores of every token, a number from a random HMM, with
+        counts 1 + spread U(0, 1), as for `EM`.
+    random_state : of the first scores or model, where nothing is labelled.
     verbose, n_jobs : as for `CRF`.
 
     Attributes
@@ -66,9 +70,11 @@ class PosteriorRegularization(ProjectingLearner):
         iterations: int = 10,
         batches: int = 1,
         steps: int = 10,
+        warm_up: int = 0,
         decode: Literal["model", "projected"] = "model",
         tolerance: float = 1e-3,
         classes: Sequence[str] | None = None,
+        spread: float | None = None,
         random_state: int = 0,
         verbose: bool = False,
         n_jobs: int = -1,
@@ -83,9 +89,11 @@ class PosteriorRegularization(ProjectingLearner):
         self.iterations = iterations
         self.batches = batches
         self.steps = steps
+        self.warm_up = warm_up
         self.decode = decode
         self.tolerance = tolerance
         self.classes = classes
+        self.spread = spread
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs
@@ -95,9 +103,22 @@ class PosteriorRegularization(ProjectingLearner):
         if not 0 < self.strength <= 1:
             raise DataError(f"strength is above 0 and at most 1, got {self.strength!r}")
         require_number(self, "batches", 1, whole=True)
+        require_number(self, "warm_up", 0, whole=True)
+        if self.spread is not None:
+            require_number(self, "spread", 0, open_end=True)
+        if self.batches > 1 and self.warm_up:
+            raise NotSupported("a warm-up needs batches=1")
+        if self.batches > 1 and self._few_labels():
+            raise NotSupported(f"{self._few_labels()[0].title!r} is about the corpus and cannot be kept batch by batch")
 
     def _strength(self) -> float:
         return self.strength
+
+    def _spread(self) -> float | None:
+        return self.spread
+
+    def _warm_up(self) -> int:
+        return self.warm_up
 
     def _temperatures(self) -> list[float]:
         return [1.0] * max(self.iterations, 1)

@@ -113,6 +113,8 @@ class UnifiedEM(ProjectingLearner):
         if self.gamma < 0:
             return self._hard(pool, classes)
         rows, usual = super()._projector(pool, classes)
+        if self._few_labels() and not all(0 < T < np.inf for T in self._temperatures()):
+            raise NotSupported("few_labels needs a gamma above 0 and below infinity")
 
         def step(scores: ChainParts, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
             if temperature == 0:

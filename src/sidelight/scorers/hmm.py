@@ -72,7 +72,7 @@ class HMMScorer:
 
     @classmethod
     def estimate(cls, tables: HMMCounts, how: EstimateName = "frequencies") -> "HMMScorer":
-        """From smoothed counts, their relative frequencies, or E[log P] if they are those of Dirichlet distributions."""
+        """Logs of relative frequencies of smoothed counts; or E[log P], the counts being those of Dirichlet ones."""
         table = _log_share if how == "frequencies" else _expected_log
         with np.errstate(divide="ignore", invalid="ignore"):
             return cls(table(tables.start, 0), table(tables.transition, 1), table(tables.emission, 0))
