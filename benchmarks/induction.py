@@ -33,7 +33,7 @@ from .setting import Setting
 
 TREEBANKS = {"en_ewt": "English", "pt_bosque": "Portuguese"}
 # The paper has all sentences, 200 rounds, 30 of them EM before those of sparse PR, and strengths of 10, 32 and 100.
-SENTENCES = 3000
+SENTENCES = 2000
 ROUNDS, WARM_UP = 100, 30
 STRENGTH = 32.0
 _RARE = "unk"
