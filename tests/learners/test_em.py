@@ -232,7 +232,7 @@ def test_the_variational_bound_never_falls(seed, spread):
 
 
 def test_the_variational_bound_is_below_the_evidence():
-    """log p(x) with all tables integrated out, by listing the outputs of the whole corpus; exact if only one is left."""
+    """log p(x) with all tables integrated out, by listing the outputs of the corpus; exact if only one is left."""
     some = [["a", "b", "a"], ["b", "c"], ["a"]]
     symbols, heads, tokens = {"a": 0, "b": 1, "c": 2}, {0, 3, 5}, [w for x in some for w in x]
 
