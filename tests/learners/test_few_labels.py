@@ -120,6 +120,7 @@ def test_other_learners_that_project():
         (PosteriorRegularization(HMM_, batches=2, warm_up=1), NotSupported, "a warm-up needs batches=1"),
         (PosteriorRegularization(HMM_, [RULE], warm_up=-1), DataError, "warm_up must be a whole number"),
         (PosteriorRegularization(HMM_, [RULE], spread=0.0), DataError, "spread must be a finite number above 0"),
+        (PosteriorRegularization(CRF(), [RULE], spread=1.0), NotSupported, "CRF has no random model to begin with"),
         (UnifiedEM(HMM_, [RULE], gamma=0.0, penalty=1.0), NotSupported, "few_labels needs a gamma above 0"),
         (UnifiedEM(HMM_, [RULE], gamma=np.inf, penalty=1.0), NotSupported, "few_labels needs a gamma above 0"),
         (UnifiedEM(HMM_, [RULE], gamma=-np.inf), NotSupported, "is about the corpus, not about one output"),

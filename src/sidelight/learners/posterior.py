@@ -106,6 +106,8 @@ class PosteriorRegularization(ProjectingLearner):
         require_number(self, "warm_up", 0, whole=True)
         if self.spread is not None:
             require_number(self, "spread", 0, open_end=True)
+            if not hasattr(self.base, "fit_random"):
+                raise NotSupported(f"{type(self.base).__name__} has no random model to begin with; leave out spread")
         if self.batches > 1 and self.warm_up:
             raise NotSupported("a warm-up needs batches=1")
         if self.batches > 1 and self._few_labels():
