@@ -15,16 +15,9 @@ from .setting import TOKENS, Setting
 
 # Modules with `files(setting)` and `run(setting, report)`.
 BENCHMARKS = (
-    "startup",
-    "citations",
-    "annealing",
-    "expectation",
-    "chunking",
-    "letters",
-    "companions",
-    "tagging",
-    "gamma",
-)
+    "startup", "citations", "annealing", "expectation", "chunking", "letters", "companions", "tagging", "gamma",
+    "induction",
+)  # fmt: skip
 TABLES = {
     "citations": tuple(citations.TABLES),
     "annealing": tuple(annealing.TABLES),

@@ -63,9 +63,9 @@ def unlabelled_citations(data: Path) -> Path:
     return data / "citations" / "unlabeled.txt"
 
 
-def treebank_file(data: Path) -> Path:
-    """English sentences with universal and Penn tags."""
-    return data / "ud" / "en_ewt" / "train.conllu"
+def treebank_file(data: Path, treebank: str = "en_ewt") -> Path:
+    """Sentences with universal tags, the English ones also with Penn tags."""
+    return data / "ud" / treebank / "train.conllu"
 
 
 def treebank_files(data: Path, split: Split) -> list[Path]:
@@ -79,9 +79,9 @@ def read_treebank(data: Path, split: Split) -> Task:
     return Task(*train, *evaluation)
 
 
-def read_tagged(data: Path, column: str) -> tuple[list[Any], list[Any]]:
-    """Words of the treebank's training sentences and their tags from a column, upos or xpos."""
-    X, y = read_conllu(treebank_file(data), label=column)
+def read_tagged(data: Path, column: str, treebank: str = "en_ewt") -> tuple[list[Any], list[Any]]:
+    """Words of a treebank's training sentences and their tags from a column, upos or xpos."""
+    X, y = read_conllu(treebank_file(data, treebank), label=column)
     full = [i for i, labels in enumerate(y) if labels is not None and None not in labels]
     return [X[i] for i in full], [y[i] for i in full]
 

@@ -8,7 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidelight.errors import DataError
-from sidelight.metrics import Score, confusion, label_scores, span_scores, spans, token_accuracy
+from sidelight.metrics import (
+    Score,
+    confusion,
+    label_scores,
+    labels_per_word,
+    mutual_information,
+    one_to_many,
+    one_to_one,
+    span_scores,
+    spans,
+    token_accuracy,
+    variation_of_information,
+)
 
 # Which (previous tag, tag) pairs end and start a chunk in conlleval, with its later extension to E and S.
 ENDS = {"BB", "BO", "BS", "IB", "IO", "IS"} | {last + tag for last in "ES" for tag in "BIESO"}
@@ -164,7 +176,9 @@ def test_arrays_of_labels_are_sequences_too():
     assert confusion(y_true, y_pred)[1].tolist() == [[1, 0], [1, 0]]
 
 
-@pytest.mark.parametrize("metric", [token_accuracy, span_scores, label_scores, confusion])
+@pytest.mark.parametrize(
+    "metric", [token_accuracy, span_scores, label_scores, confusion, one_to_many, one_to_one, mutual_information]
+)
 @pytest.mark.parametrize(
     ("y_true", "y_pred", "message"),
     [
@@ -181,3 +195,45 @@ def test_arrays_of_labels_are_sequences_too():
 def test_what_cannot_be_scored(metric, y_true, y_pred, message):
     with pytest.raises(DataError, match=message):
         metric(y_true, y_pred)
+
+
+def test_induced_labels_by_hand():
+    """Two states: s meets N three times and V once, t meets V twice; u meets N once."""
+    y_true = [["N", "N", "N", "V"], ["V", "V", "N"]]
+    y_pred = [["s", "s", "s", "s"], ["t", "t", "u"]]
+    assert one_to_many(y_true, y_pred) == 6 / 7
+    assert one_to_one(y_true, y_pred) == 5 / 7
+    true = -(4 / 7 * np.log2(4 / 7) + 3 / 7 * np.log2(3 / 7))
+    left = 4 / 7 * (-(3 / 4) * np.log2(3 / 4) - 1 / 4 * np.log2(1 / 4))  # only s leaves a doubt
+    np.testing.assert_allclose(mutual_information(y_true, y_pred), true - left)
+    states = -(4 / 7 * np.log2(4 / 7) + 2 / 7 * np.log2(2 / 7) + 1 / 7 * np.log2(1 / 7))
+    np.testing.assert_allclose(variation_of_information(y_true, y_pred), left + states - (true - left))
+
+
+def test_the_best_mapping_is_not_the_greedy_one():
+    """Greedily s would take N (5) and leave t with nothing of V (0); s to V and t to N gives 4 + 4."""
+    y_true = [["N"] * 5 + ["V"] * 4 + ["N"] * 4]
+    y_pred = [["s"] * 9 + ["t"] * 4]
+    assert one_to_one(y_true, y_pred) == 8 / 13
+    assert one_to_many(y_true, y_pred) == 9 / 13
+
+
+def test_induced_labels_may_be_named_as_they_like():
+    y_true = [["N", "V", "D"], ["N", "V"]]
+    renamed = [["V", "D", "N"], ["V", "D"]]
+    assert one_to_many(y_true, renamed) == one_to_one(y_true, renamed) == 1.0
+    np.testing.assert_allclose(mutual_information(y_true, renamed), mutual_information(y_true, y_true))
+    np.testing.assert_allclose(variation_of_information(y_true, renamed), 0, atol=1e-12)
+    constant = [["s"] * 3, ["s"] * 2]
+    np.testing.assert_allclose(mutual_information(y_true, constant), 0, atol=1e-12)
+
+
+def test_labels_per_word_by_hand():
+    words = [["a", "b", "a"], ["c", "a"]]
+    marginals = [np.array([[0.9, 0.1], [0.5, 0.5], [0.4, 0.6]]), np.array([[1.0, 0.0], [0.7, 0.3]])]
+    np.testing.assert_allclose(labels_per_word(words, marginals, at_least=2), 0.9 + 0.6)
+    np.testing.assert_allclose(labels_per_word(words, marginals, at_least=1), (1.5 + 1.0 + 1.0) / 3)
+    with pytest.raises(DataError, match="no word is seen 11 times"):
+        labels_per_word(words, marginals)
+    with pytest.raises(DataError, match="a row of probabilities for each word"):
+        labels_per_word(words, marginals[:1])

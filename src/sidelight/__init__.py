@@ -60,6 +60,7 @@ _HOME = {
             "changes_only_after",
             "min_length",
             "before",
+            "few_labels",
             "where",
             "punctuation",
         ),
@@ -87,6 +88,9 @@ _HOME = {
     "span_scores": "metrics",
     "label_scores": "metrics",
     "confusion": "metrics",
+    **dict.fromkeys(
+        ("one_to_many", "one_to_one", "mutual_information", "variation_of_information", "labels_per_word"), "metrics"
+    ),
     "SidelightError": "errors",
     "DataError": "errors",
     "NotSupported": "errors",

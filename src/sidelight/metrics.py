@@ -1,6 +1,10 @@
 """How good predictions are: token accuracy, spans as the conlleval script counts them, labels, confusions.
 
-All scores are fractions from 0 to 1 (conlleval prints percentages), and 0 where a ratio has no denominator.
+Predicted labels that were induced without any name have no accuracy; `one_to_many`, `one_to_one` and the measures of
+information compare how they group the tokens (section 8.2 of Ganchev et al. 2010).
+
+All scores but information (in bits) and `labels_per_word` are fractions from 0 to 1 (conlleval prints percentages), and
+0 where a ratio has no denominator.
 """
 
 from __future__ import annotations
@@ -112,6 +116,61 @@ def confusion(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> tuple[list[
     cells = _encode(y_true, index) * len(labels) + _encode(y_pred, index)
     counts = np.bincount(cells, minlength=len(labels) ** 2).astype(np.int64)
     return labels, counts.reshape(len(labels), len(labels))
+
+
+def one_to_many(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> float:
+    """Return the accuracy when each predicted label stands for the true one that it meets most often."""
+    matrix = confusion(y_true, y_pred)[1]
+    return float(matrix.max(axis=0).sum() / matrix.sum())
+
+
+def one_to_one(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> float:
+    """Return the accuracy when each predicted label stands for a different true one, in the best way there is."""
+    from scipy.optimize import linear_sum_assignment
+
+    matrix = confusion(y_true, y_pred)[1]
+    return float(matrix[linear_sum_assignment(matrix, maximize=True)].sum() / matrix.sum())
+
+
+def mutual_information(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> float:
+    """Return I(true; predicted) in bits: at most the entropy of either."""
+    true, predicted, both = _entropies(y_true, y_pred)
+    return max(true + predicted - both, 0.0)
+
+
+def variation_of_information(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> float:
+    """Return H(true | predicted) + H(predicted | true) in bits: 0 if they group the tokens alike."""
+    true, predicted, both = _entropies(y_true, y_pred)
+    return max(2 * both - true - predicted, 0.0)
+
+
+def labels_per_word(
+    words: Sequence[Sequence[str]], marginals: Sequence[NDArray[np.float64]], *, at_least: int = 11
+) -> float:
+    """Return Σ over labels of the largest probability that any token of a word gives it, a mean over words.
+
+    It is 1 where all tokens of a word have one label for sure, and at most the number of labels. ``marginals`` are
+    those of ``predict_marginals``; words seen fewer than ``at_least`` times are left out (L1LMax, section 8.2 there).
+    """
+    from sidelight.inference.occurrences import Occurrences
+
+    if [len(x) for x in words] != [len(one) for one in marginals]:
+        raise DataError("expected a row of probabilities for each word, as predict_marginals gives for the same input")
+    often = Occurrences.of([str(w) for x in words for w in x], at_least)
+    if not often.words:
+        raise DataError(f"no word is seen {at_least} times; choose a lower at_least")
+    return float(often.largest(np.concatenate(marginals)[often.token]).sum() / often.words)
+
+
+def _entropies(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> tuple[float, float, float]:
+    """H(true), H(predicted) and H(both) in bits."""
+    matrix = confusion(y_true, y_pred)[1]
+    return _entropy(matrix.sum(axis=1)), _entropy(matrix.sum(axis=0)), _entropy(matrix.ravel())
+
+
+def _entropy(counts: NDArray[np.int64]) -> float:
+    shares = counts[counts > 0] / counts.sum()
+    return float(-(shares * np.log2(shares)).sum())
 
 
 def _spans(labels: Labels, scheme: Scheme, parts: dict[str, tuple[str, str]]) -> list[Span]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from benchmarks import induction
 from benchmarks.__main__ import BENCHMARKS, main
 from benchmarks.chunk_features import TEMPLATES, attributes
 from benchmarks.report import Report
@@ -142,6 +143,36 @@ def test_tagging_scores_ambiguous_words_of_every_system(tmp_path: Path, monkeypa
     assert systems & set(SYSTEMS) == {*EMS, "CE, transpose"}
     assert {x["value"] for x in lines if x["what"] == "CE, transpose" and x["unit"] == "%"} <= {100.0, 74.7}
     assert main(["tagging", "--data", str(tmp_path), "--tokens", "100"]) == 1
+
+
+def test_induction_scores_every_system_on_both_languages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sentences = [["The", "walk", "ends"], ["I", "walk"], ["the", "dog", "ends"]] * 12
+    tags = [["D", "N", "V"], ["P", "V"], ["D", "N", "V"]] * 12
+    rows = [
+        "".join(f"{i}\t{w}\t_\t{t}\t{t}\t_\t_\t_\t_\t_\n" for i, (w, t) in enumerate(zip(x, y, strict=True), 1))
+        for x, y in zip(sentences, tags, strict=True)
+    ]
+    for treebank in induction.TREEBANKS:
+        path = tmp_path / "ud" / treebank / "train.conllu"
+        path.parent.mkdir(parents=True)
+        path.write_text("\n".join(rows) + "\n")
+    monkeypatch.setattr("benchmarks.report.Console", lambda **_: Console(file=io.StringIO()))
+    for name, value in (("SENTENCES", 36), ("ROUNDS", 5), ("WARM_UP", 2)):
+        monkeypatch.setattr(induction, name, value)
+    out = tmp_path / "results.jsonl"
+    assert main(["induction", "--data", str(tmp_path), "--seeds", "0,1", "--json", str(out)]) == 0
+    lines = lines_of(out)
+    assert len(lines) == 2 * (len(induction.SYSTEMS) * len(induction.COLUMNS) + 3)
+    assert all(0 <= float(str(x["value"])) <= 100 for x in lines if x["unit"] == "%" and "less" not in str(x["what"]))
+    assert sum(x["met"] is not None for x in lines) == 4
+    monkeypatch.setattr(induction, "SENTENCES", 37)
+    assert main(["induction", "--data", str(tmp_path)]) == 1
+
+
+def test_rare_words_are_one_word() -> None:
+    text = induction.Text.of([["A", "dog"], ["a", "cat"]], [["D", "N"], ["D", "N"]])
+    assert text.X == [["a", "unk"], ["a", "unk"]]
+    assert text.states == ["state 1", "state 2"]
 
 
 def test_peers_get_the_attributes_of_the_templates() -> None:

@@ -12,6 +12,7 @@ from sidelight import (
     count,
     each,
     ends_with,
+    few_labels,
     generate_references,
     once_each,
     punctuation,
@@ -51,6 +52,15 @@ def test_examples_are_the_worst_first():
     assert check([count("A") <= 0], X, y, examples=1)[0].examples == ((2, 4.0),)
     assert check([count("A") <= 0], X, y, examples=0)[0].examples == ()
     assert check([count("A") <= 4], X, y)[0].examples == ()
+
+
+def test_labels_of_words_beyond_the_first():
+    """Once for the corpus: a has A, B and C, and b, whatever its case, has A and B; c is seen once."""
+    X = [["a", "b", "a"], ["a", "B"], ["c", "a"]]
+    y = [["A", "A", "B"], ["A", "B"], ["C", "C"]]
+    found = check([few_labels(word.lower(), at_least=2), few_labels(word, at_least=2), few_labels(word)], X, y)
+    assert [one.violations for one in found] == [3, 2, 0]
+    assert [(one.sequences, one.of, one.examples) for one in found] == [(0, 3, ())] * 3
 
 
 def test_what_is_not_fully_labelled_is_left_out():

@@ -4,6 +4,7 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
+from scipy.special import gammaln
 
 from sidelight import (
     CRF,
@@ -219,3 +220,81 @@ def test_what_it_cannot_do():
         EM(HMM(), iterations=-1).fit(X, HALF)
     with pytest.raises(DataError, match="label 'Y' was never seen"):
         EM(HMM(), classes=["A", "T"]).fit(X, HALF)
+
+
+VARIATIONAL = HMM(unknown=None, rare=0, estimate="variational", emission_smoothing=0.3)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("spread", [None, 1.0])
+def test_the_variational_bound_never_falls(seed, spread):
+    model = EM(VARIATIONAL, classes=LABELS, iterations=15, spread=spread, random_state=seed).fit(X, [None] * 30)
+    objective = [step.objective for step in model.trace_[1:]]
+    assert all(after >= before - 1e-9 * abs(before) for before, after in pairwise(objective))
+    assert objective[-1] > objective[0]
+
+
+def test_the_variational_bound_is_below_the_evidence():
+    """log p(x) with all tables integrated out, by listing the outputs of the corpus; exact if only one is left."""
+    some = [["a", "b", "a"], ["b", "c"], ["a"]]
+    symbols, heads, tokens = {"a": 0, "b": 1, "c": 2}, {0, 3, 5}, [w for x in some for w in x]
+
+    def log_beta(a, axis):
+        return (gammaln(a).sum(axis=axis) - gammaln(a.sum(axis=axis))).sum()
+
+    def joint(y):
+        start, arcs, words = np.zeros(2), np.zeros((2, 2)), np.zeros((5, 2))
+        for t, c in enumerate(y):
+            words[symbols[tokens[t]], c] += 1
+            if t in heads:
+                start[c] += 1
+            else:
+                arcs[y[t - 1], c] += 1
+        tables = ((start, 0.1, 0), (arcs, 0.1, 1), (words, 0.3, 0))
+        return sum(log_beta(n + alpha, axis) - log_beta(0 * n + alpha, axis) for n, alpha, axis in tables)
+
+    model = EM(VARIATIONAL, classes=["A", "T"], iterations=30, spread=1.0).fit(some, [None] * 3)
+    evidence = np.logaddexp.reduce([joint(y) for y in product(range(2), repeat=6)])
+    assert evidence - 5 < model.trace_[-1].objective < evidence
+    told = [[{"A"}, {"T"}, {"A"}], [{"T"}, {"T"}], [{"A"}]]
+    model = EM(VARIATIONAL, classes=["A", "T"], iterations=2).fit(some, told)
+    np.testing.assert_allclose(model.trace_[-1].objective, joint([0, 1, 0, 1, 1, 0]))
+
+
+def test_variational_models_are_saved_and_checked(tmp_path):
+    model = EM(VARIATIONAL, classes=LABELS, iterations=3, spread=0.5).fit(X, [None] * 30)
+    model.save(tmp_path / "m")
+    again = load(tmp_path / "m")
+    assert again.predict(X) == model.predict(X)
+    np.testing.assert_array_equal(again.driven_.scorer_.emission, model.driven_.scorer_.emission)
+    learner_kit.check_against_enumeration(model, X)
+    for wrong, message in (
+        ({"estimate": "bayes"}, "estimate is 'frequencies' or 'variational', got 'bayes'"),
+        ({"start_smoothing": 0.0}, "start_smoothing must be a finite number above 0"),
+        ({"emission_smoothing": -1.0}, "emission_smoothing must be a finite number above 0"),
+    ):
+        bad = HMM(**{"estimate": "variational", **wrong})
+        with pytest.raises(DataError, match=message):
+            bad.fit(X, Y)
+        with pytest.raises(DataError, match=message):
+            EM(bad, classes=LABELS).fit(X, [None] * 30)
+
+
+def test_random_models_treat_all_tokens_of_a_word_alike():
+    """After one round from them, too: the first scores differ between words only."""
+    known = [None] * 30
+    first, again, other = (
+        EM(HMM(rare=0), classes=LABELS, iterations=3, spread=1.0, random_state=seed).fit(X, known) for seed in (0, 0, 1)
+    )
+    assert first.trace_ == again.trace_
+    assert first.trace_ != other.trace_
+    model = HMM(rare=0).fit_random(X, LABELS, 1.0, np.random.default_rng(0))
+    assert first.trace_[0].objective == float(model.log_partition(X).sum())
+    scores = model.scores([["Ann", "run", "Ann"]]).unary
+    np.testing.assert_array_equal(scores[0], scores[2])
+    assert (scores[0] != scores[1]).all()
+    restarts = EM(HMM(rare=0), classes=LABELS, iterations=3, spread=1.0, restarts=2).fit(X, known).run_objectives_
+    assert restarts[0] != restarts[1]
+    for spread in (0, -1, "much", np.inf):
+        with pytest.raises(DataError, match="spread must be a finite number above 0"):
+            EM(HMM(), classes=LABELS, spread=spread).fit(X, known)

@@ -16,6 +16,7 @@ from sidelight import (
     count,
     each,
     ends_with,
+    few_labels,
     first,
     last,
     min_length,
@@ -73,6 +74,8 @@ PRINTED = {
     "min_length(2, others('A'))": min_length(2, others("A")),
     "before('A', 'B')": before("A", "B"),
     "before(['A', 'C'], others('B'))": before(["A", "C"], others("B")),
+    "few_labels(word, at_least=10)": few_labels(),
+    "(few_labels(word.lower(), at_least=2)).expected(32.0)": few_labels(word.lower(), at_least=2).expected(32.0),
     "where(word.lower().isin('p', 'pp')).label('A')": where(word.lower().isin("pp", "p")).label("A"),
     "where(any_of(first, ~last, position(-2))).never('A', 'B')": where(any_of(first, ~last, position(-2))).never(
         "A", "B"
@@ -267,12 +270,21 @@ def test_rules_are_combined_with_rules():
             call()
 
 
-@pytest.mark.parametrize("rule", [min_length(2), before("A", "B")], ids=repr)
+@pytest.mark.parametrize("rule", [min_length(2), before("A", "B"), few_labels(word)], ids=repr)
 def test_patterns_cannot_be_negated(rule):
     with pytest.raises(DataError, match="cannot be negated"):
         ~rule  # noqa: B018
     with pytest.raises(DataError, match="cannot be negated"):
         rule >> (A >= 1)
+
+
+def test_few_labels_takes_a_column_and_a_number():
+    for column_ in (first, word & pos, word[-1], "word"):
+        with pytest.raises(DataError, match="few_labels takes one column of the token itself"):
+            few_labels(column_)
+    for number in (0, 1.5, "2"):
+        with pytest.raises(DataError, match="at_least is a whole number of at least 1"):
+            few_labels(word, at_least=number)
 
 
 def test_changes_only_after_takes_one_column():

@@ -1,5 +1,8 @@
 import numpy as np
 import pytest
+from scipy.integrate import quad
+from scipy.special import digamma
+from scipy.stats import beta
 
 from sidelight.features.symbols import SymbolEncoder
 from sidelight.scorers.hmm import HMMCounts, HMMScorer
@@ -14,7 +17,7 @@ def estimate(X=X, Y=Y, labels=2, unknown=None, **smoothing):
     encoded = encoder.fit_transform(X)
     counts = HMMCounts.expected(encoded, indicator(encoded.offsets, Y, labels, 1), len(encoder.words))
     settings = {"start": 0.0, "transition": 0.0, "emission": 0.0, **smoothing}
-    return encoder, counts, HMMScorer.estimate(counts, encoder, **settings)
+    return encoder, counts, HMMScorer.estimate(counts.smoothed(encoder, **settings))
 
 
 def test_by_hand():
@@ -85,3 +88,34 @@ def test_adding_counts_with_more_words():
     np.testing.assert_array_equal(both.emission, [[2, 2], [2, 2], [1, 1]])
     np.testing.assert_array_equal(both.start, [2, 2])
     np.testing.assert_array_equal(more.emission, np.ones((3, 2)))
+
+
+def test_variational_weights_by_hand():
+    """exp(ψ(count + α) - ψ(total + K α)): a transition seen twice of twice, with α = 1 and two labels."""
+    encoder, counts, _ = estimate()
+    scorer = HMMScorer.estimate(counts.smoothed(encoder, 1.0, 1.0, 0.5), "variational")
+    np.testing.assert_allclose(scorer.transition[0], digamma([1, 3]) - digamma(4))
+    np.testing.assert_allclose(scorer.start, digamma([3, 1]) - digamma(4))
+    np.testing.assert_allclose(scorer.emission[:, 0], digamma([3.5, 0.5, 0.5, 0.5, 0.5]) - digamma(5.5))
+    assert np.exp(scorer.transition).sum(axis=1).max() < 1
+
+
+def test_the_divergence_of_dirichlet_distributions_by_integration():
+    """Beta distributions: two labels, and two words of which each label has its own."""
+    counts = HMMCounts(np.array([2.5, 1.2]), np.array([[0.7, 3.0], [1.5, 1.5]]), np.array([[4.0, 0.8], [1.1, 2.0]]))
+    pairs = [(2.5, 1.2, 0.5), (0.7, 3.0, 0.9), (1.5, 1.5, 0.9), (4.0, 1.1, 0.6), (0.8, 2.0, 0.6)]
+
+    def one(a, b, prior):
+        ours, theirs = beta(a, b), beta(prior, prior)
+        return quad(lambda p: ours.pdf(p) * (ours.logpdf(p) - theirs.logpdf(p)), 0, 1)[0]
+
+    np.testing.assert_allclose(counts.divergence(0.5, 0.9, 0.6), sum(one(*pair) for pair in pairs), rtol=1e-6)
+
+
+def test_random_counts():
+    first, again = (HMMCounts.random(5, 3, 0.5, np.random.default_rng(1)) for _ in range(2))
+    for name, shape in (("start", (3,)), ("transition", (3, 3)), ("emission", (5, 3))):
+        table = getattr(first, name)
+        assert table.shape == shape
+        assert 1 <= table.min() < table.max() <= 1.5
+        np.testing.assert_array_equal(table, getattr(again, name))

@@ -9,9 +9,10 @@ import numpy as np
 from ..errors import DataError, NotSupported
 from ..features.templates import sequence_offsets
 from ..rules.automata import count_table, expand, labels_named
-from ..rules.language import Comparison, Rule
+from ..rules.language import Comparison, FewLabels, Rule
 from ..supervision import Signal, check_lengths, encode_targets, kind_of, label_set
 from .compiled import CompiledRules
+from .occurrences import Occurrences
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class RuleCheck:
     """Violations of one rule: their sum, the sequences with any, and the worst of these (number, degree).
 
     For a rule about the corpus, `violations` is by how much the count over the corpus misses its bound (that of an
-    average times the number of sequences).
+    average times the number of sequences), or how many labels its words have beyond one each.
     """
 
     rule: Rule
@@ -43,11 +44,11 @@ def check(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any], *, examples
     inputs, outputs = [X[i] for i in full], [y[i] for i in full]
     labels = sorted({*label_set(outputs), *labels_named(rules)})
     codes = encode_targets(outputs, [len(x) for x in inputs], labels).labels
-    local = [rule for rule in rules if not (isinstance(rule, Comparison) and rule.corpus)]
+    local = [rule for rule in rules if not of_corpus(rule)]
     found = iter(CompiledRules.compile(local, inputs, labels).violations(codes).T) if local else iter(())
     out = []
     for rule in rules:
-        if isinstance(rule, Comparison) and rule.corpus:
+        if of_corpus(rule):
             out.append(RuleCheck(rule, _corpus_miss(rule, inputs, codes, labels), 0, len(full), ()))
             continue
         degree = next(found)
@@ -57,8 +58,16 @@ def check(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any], *, examples
     return out
 
 
-def _corpus_miss(rule: Comparison, X: Sequence[Any], labels: Any, names: Sequence[str]) -> float:
-    """Over all labels that `each` stands for."""
+def of_corpus(rule: Rule) -> bool:
+    """Whether a rule as a whole is checked once for all sequences."""
+    return isinstance(rule, FewLabels) or (isinstance(rule, Comparison) and rule.corpus)
+
+
+def _corpus_miss(rule: Rule, X: Sequence[Any], labels: Any, names: Sequence[str]) -> float:
+    """Over all labels that `each` stands for, or all words."""
+    if isinstance(rule, FewLabels):
+        words = Occurrences.compile([rule], X)
+        return float(words.largest(np.eye(len(names))[labels[words.token]]).sum()) - words.words
     return sum(_miss_of(rule, single, X, labels, names) for _, single in expand(rule, names, rule.title))
 
 

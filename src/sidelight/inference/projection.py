@@ -24,6 +24,7 @@ from threadpoolctl import threadpool_limits
 from ..errors import DataError, Infeasible
 from ..kernels.compiling import Flags, Floats
 from ..structures.chain import Chain, ChainParts
+from . import spectral
 from .norms import Norm
 from .rows import Rows, Tilted
 
@@ -292,10 +293,10 @@ class _Problem:
         return replace(best, passes=passes)
 
     def together(self, first: Floats, max_iterations: int, fixed: bool) -> Projection:
-        """All prices at once by proximal gradient steps of the Barzilai-Borwein size (Wright et al. 2009)."""
+        """All prices at once by proximal gradient steps."""
 
-        def proximal(v: Floats, step: float) -> Floats:
-            v = np.clip(v, self.rows.low, self.rows.high)
+        def proximal(at: Floats, gradient: Floats, step: float) -> Floats:
+            v = np.clip(at - step * gradient, self.rows.low, self.rows.high)
             if self.slack.penalty is not None:
                 return self.norm.dual.project(v, self.slack.penalty)
             return self.norm.dual.shrink(v, step * self.slack.strength)
@@ -304,31 +305,16 @@ class _Problem:
             raise DataError(
                 f"prices can be kept only where slack leaves the rows apart, not with the norm {self.slack.norm}"
             )
-        scale = self.scale
-        at = proximal(first / scale, 0.0)
-        tilted = self.tilt(at * scale, 0)
-        found, passes, step = self.certify(tilted, tilted.passes), tilted.passes, self.temperature
-        recent = [-found.dual]
-        for _ in range(max_iterations):
-            if found.converged:
-                break
-            gradient = self.smooth(tilted)[1] * scale
-            while True:
-                point = proximal(at - step * gradient, step)
-                change = point - at
-                tried = self.tilt(point * scale, 0)
-                passes += tried.passes
-                next_found = self.certify(tried, passes)
-                if -next_found.dual <= max(recent) - 1e-4 / (2 * step) * float(change @ change) or step < 1e-12:
-                    break
-                step *= 0.5
-            bent = float(change @ (self.smooth(tried)[1] * scale - gradient))
-            length = float(change @ change)
-            if length == 0.0:
-                break
-            step = min(length / bent, 1e3 * step) if bent > 0 else 10.0 * step
-            at, tilted, found = point, tried, next_found
-            recent = [*recent[-4:], -found.dual]
+        scale, passes = self.scale, 0.0
+
+        def evaluate(at: Floats) -> _At:
+            nonlocal passes
+            tilted = self.tilt(at * scale, 0)
+            passes += tilted.passes
+            return _At(self.certify(tilted, passes), self.smooth(tilted)[1] * scale)
+
+        begin = proximal(first / scale, np.zeros_like(first), 0.0)
+        found = spectral.minimize(evaluate, proximal, begin, self.temperature, max_iterations).found
         return replace(found, passes=passes)
 
     def require_bounded(self, found: Projection, tilted: Tilted) -> None:
@@ -349,6 +335,22 @@ class _Problem:
                 raise Infeasible(f"has no distribution that satisfies {named(self.rows, guilty)}; allow slack", i)
         if found.dual > limit.sum() + 1e-6 * (1 + abs(limit.sum())):
             raise Infeasible(f"no distribution satisfies {named(self.rows, found.prices)}; allow some slack, or more")
+
+
+@dataclass(frozen=True)
+class _At:
+    """Where the proximal steps are."""
+
+    found: Projection
+    gradient: Floats
+
+    @property
+    def value(self) -> float:
+        return -self.found.dual
+
+    @property
+    def done(self) -> bool:
+        return self.found.converged
 
 
 def shifted(scores: ChainParts, rows: Rows, prices: Floats) -> ChainParts:

@@ -20,12 +20,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError, NotSupported
 from ..features.encoded import Encoded, State
+from ..inference.occurrences import Occurrences, project_words
 from ..inference.projection import NormName, Projection, Slack, project, shifted
 from ..inference.rows import Rows
 from ..kernels.compiling import Flags, Floats
 from ..progress import progress
 from ..rules.automata import about_the_corpus
-from ..rules.language import Rule
+from ..rules.language import FewLabels, Rule
+from ..rules.rows import require_expected
 from ..structures.chain import ChainParts
 from ..structures.protocol import Structure
 from ..supervision import Signal, encode_targets, kind_of
@@ -173,8 +175,29 @@ class ProjectingLearner(SequenceLearner):
         if self.decode not in ("model", "projected"):
             raise DataError(f"decode is 'model' or 'projected', got {self.decode!r}")
 
+    def _few_labels(self) -> list[FewLabels]:
+        """The rules that each word has few labels; they have their own projection, and stand alone."""
+        rules = list(self.rules or ())
+        few = [rule for rule in rules if isinstance(rule, FewLabels)]
+        if not few:
+            return []
+        for rule in rules:
+            require_expected(rule)
+        other = next((rule for rule in rules if not isinstance(rule, FewLabels)), None)
+        if other is not None:
+            raise NotSupported(f"{few[0].title!r} is projected onto alone, without other rules such as {other.title!r}")
+        if self.penalty is None:
+            raise DataError(f"{few[0].title!r} is charged for and has no bound: give a penalty")
+        return few
+
+    def _words(self, X: Sequence[Any]) -> Occurrences:
+        """The words that are to have few labels, with what each of these costs."""
+        return Occurrences.compile(self._few_labels(), X, float(self.penalty or 0.0))
+
     def _projector(self, pool: Sequence[Any], classes: Sequence[str]) -> tuple[Rows, Projector]:
         """The rules on the pool, and the E step under them."""
+        if self._few_labels():
+            return Rows.compile([], pool, classes), self._word_projector(self._words(pool))
         rows, slack = Rows.compile(list(self.rules or ()), pool, classes), self._slack()
 
         def step(scores: ChainParts, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
@@ -184,6 +207,17 @@ class ProjectingLearner(SequenceLearner):
             )  # fmt: skip
 
         return rows, step
+
+    def _word_projector(self, words: Occurrences) -> Projector:
+        """The E step under few labels for each word; there are no rows then, and prices begin as none."""
+
+        def step(scores: ChainParts, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
+            return project_words(
+                scores, words, temperature=temperature, start=prices if len(prices) else None,
+                log_partition=log_partition, tolerance=self.tolerance, n_jobs=self.n_jobs,
+            )  # fmt: skip
+
+        return step
 
     def _rounds(
         self,
@@ -245,25 +279,39 @@ class ProjectingLearner(SequenceLearner):
         """The model's scores, or with decode="projected" those of its projection onto the rules.
 
         Prices of rules about the corpus are those of training; those about single sequences are found for X (Eq. 30
-        of Dhillon et al. 2012).
+        of Dhillon et al. 2012), and so are those of words that are to have few labels, over all of X.
         """
         check_is_fitted(self, "classes_")
         scores: ChainParts = self.base_.scores(X)
         if self.decode == "model" or not self.rules or len(scores) == 0:
             return scores
+        self._require_tokens(X)
+        if self._few_labels():
+            return self._few_labels_scores(X, scores)
         rows, found = self._project(X, scores)
         return shifted(scores, rows, found.prices).divide(self.temperature_)
+
+    def _few_labels_scores(self, X: Any, scores: ChainParts) -> ChainParts:
+        words, log_z = self._words(X), self._structure.marginals(scores).log_partition
+        found = self._word_projector(words)(scores, self.temperature_, np.empty(0), log_z)
+        return words.shift(scores, found.prices).divide(self.temperature_)
 
     def project(self, X: Any) -> tuple[Rows, Projection]:
         """The model's distributions over outputs of X projected onto the rules, as decode="projected" predicts by them,
         and the rows that the prices and expectations belong to.
         """
         check_is_fitted(self, "classes_")
+        self._require_tokens(X)
+        if self._few_labels():
+            raise NotSupported(f"{self._few_labels()[0].title!r} has a price for every token, not rows; see scores(X)")
         return self._project(X, self.base_.scores(X))
 
-    def _project(self, X: Any, scores: ChainParts) -> tuple[Rows, Projection]:
+    @staticmethod
+    def _require_tokens(X: Any) -> None:
         if isinstance(X, Encoded):
             raise NotSupported("rules read tokens, not encoded input; give the sequences, or set decode='model'")
+
+    def _project(self, X: Any, scores: ChainParts) -> tuple[Rows, Projection]:
         rows = self._rows(X)
         start = np.zeros(len(rows))
         start[: rows.joint] = self.prices_

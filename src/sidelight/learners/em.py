@@ -67,6 +67,8 @@ class EM(Mixture):
     classes : all labels; needed where no label is known.
     restarts : where no sequence is fully labelled, so many runs begin from random scores, and the one whose model ends
         with the highest likelihood is kept.
+    spread : None begins from random scores of every token; a number from a random model, with counts 1 + spread U(0, 1)
+        (Gao and Johnson 2008), in which all tokens of a word are alike. Without any label, words then soon part.
     random_state : of these scores.
     verbose, n_jobs : as for `CRF`.
 
@@ -86,6 +88,7 @@ class EM(Mixture):
         iterations: int = 5,
         classes: Any = None,
         restarts: int = 1,
+        spread: float | None = None,
         random_state: int = 0,
         verbose: bool = False,
         n_jobs: int = -1,
@@ -95,6 +98,7 @@ class EM(Mixture):
         self.iterations = iterations
         self.classes = classes
         self.restarts = restarts
+        self.spread = spread
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs
@@ -103,6 +107,8 @@ class EM(Mixture):
         """Learn from labelled sequences and, where y is partial or None, from the others."""
         self._check_rounds()
         require_number(self, "restarts", 1, whole=True)
+        if self.spread is not None:
+            require_number(self, "spread", 0, open_end=True)
         if not hasattr(self.base, "fit_expected"):
             raise NotSupported(f"EM needs a generative base learner such as HMM, not {type(self.base).__name__}")
         known, pool, classes = self._divide(X, y)
@@ -110,7 +116,7 @@ class EM(Mixture):
             raise DataError("without labelled sequences there is nothing to learn in 0 iterations")
         base = fit_on(self.base, [X[i] for i in known], [y[i] for i in known], classes) if known else None
         weight = self.balance if known else 0.0
-        runs = [self._run(first, base, weight, pool, classes) for first in self._beginnings(base, pool, len(classes))]
+        runs = [self._run(first, base, weight, pool, classes) for first in self._beginnings(base, pool, classes)]
         best = max(runs, key=lambda run: run.objective, default=_Run(None, (), 0.0))
         self.base_, self.driven_, self.classes_, self.trace_ = base, best.driven, classes, best.trace
         self.run_objectives_ = tuple(run.objective for run in runs) if len(runs) > 1 else ()
@@ -131,7 +137,7 @@ class EM(Mixture):
             allowed = targets.allowed[np.repeat(pooled, [len(x) for x in X])]
         return known, _Pool([X[i] for i in rest], allowed), classes
 
-    def _beginnings(self, base: Any, pool: "_Pool", labels: int) -> Iterator[Any]:
+    def _beginnings(self, base: Any, pool: "_Pool", classes: list[str]) -> Iterator[Any]:
         """Scores of the first E step: those of the labelled data, or random ones for every restart."""
         if base is not None and pool.X:
             yield base.scores(pool.X)
@@ -139,15 +145,19 @@ class EM(Mixture):
             rng = np.random.default_rng(self.random_state)
             offsets = sequence_offsets(pool.X)
             for _ in range(self.restarts):
-                yield self._unary_scores(offsets, rng.uniform(size=(int(offsets[-1]), labels)))
+                if self.spread is not None:
+                    yield clone(self.base).fit_random(pool.X, classes, self.spread, rng).scores(pool.X)
+                else:
+                    yield self._unary_scores(offsets, rng.uniform(size=(int(offsets[-1]), len(classes))))
 
     def _run(self, first: Any, base: Any, weight: float, pool: "_Pool", classes: list[str]) -> "_Run":
         driven: Any = None
+        encoded: Any = None  # the pool, as the driven model encodes it
         trace: list[EMStep] = []
 
         def expect() -> tuple[float, Any]:
             """The E step: objective and expected parts."""
-            scores = first if driven is None else driven.scores(pool.X)
+            scores = first if driven is None else driven.scores(encoded)
             if driven is not None and base is not None:
                 scores = first.mix(scores, weight)
             marginals = self._structure.marginals(pool.restrict(scores))
@@ -159,7 +169,11 @@ class EM(Mixture):
                 objective, parts = expect()
                 trace.append(EMStep(iteration, objective))
                 tell(iteration, f"objective {objective:.1f}")
-                driven = clone(self.base).fit_expected(pool.X, parts, classes)
+                if driven is None:
+                    driven = clone(self.base).fit_expected(pool.X, parts, classes)
+                    encoded = driven.encode(pool.X)
+                else:
+                    driven.update_expected(encoded, parts)
         final = expect()[0] if base is None and self.restarts > 1 else 0.0
         return _Run(driven, tuple(trace), final)
 

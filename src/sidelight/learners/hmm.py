@@ -1,7 +1,7 @@
 """Hidden Markov models by counting."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from ..features.columns import Column
 from ..features.encoded import Encoded, State
 from ..features.symbols import SymbolEncoder
 from ..kernels.compiling import Floats
-from ..scorers.hmm import HMMCounts, HMMScorer
+from ..scorers.hmm import EstimateName, HMMCounts, HMMScorer
 from ..structures.chain import ChainParts, indicator
 from ..supervision import Signal, learns_from
 from .base import SequenceLearner, require_number
@@ -30,6 +30,9 @@ class HMM(SequenceLearner):
         labelled. None puts all unknown words together.
     start_smoothing, transition_smoothing, emission_smoothing : added to every count; 0 makes the unseen impossible.
     rare : words seen at most so often show how unknown words are labelled; 0 turns that off.
+    estimate : "frequencies", or "variational": each smoothing is the parameter α of a symmetric Dirichlet prior, counts
+        give its posterior, and the scores are exp(ψ(count + α) - ψ(total + K α)) in place of shares (Johnson 2007).
+        `EM` of it is variational EM, whose objective is the bound on the log-likelihood; a small α makes tables sparse.
     classes : all labels, where y may lack some.
     n_jobs : threads; -1 is every core.
 
@@ -51,6 +54,7 @@ class HMM(SequenceLearner):
         transition_smoothing: float = 0.1,
         emission_smoothing: float = 0.1,
         rare: int = 1,
+        estimate: EstimateName = "frequencies",
         classes: Sequence[str] | None = None,
         n_jobs: int = -1,
     ) -> None:
@@ -60,6 +64,7 @@ class HMM(SequenceLearner):
         self.transition_smoothing = transition_smoothing
         self.emission_smoothing = emission_smoothing
         self.rare = rare
+        self.estimate = estimate
         self.classes = classes
         self.n_jobs = n_jobs
 
@@ -74,10 +79,15 @@ class HMM(SequenceLearner):
             return self._add(X, y, first, SymbolEncoder(self.emission, self.unknown, self.rare), None)
         return self._add(X, y, self.classes_, self.encoder_, self.counts_)
 
+    def _check(self) -> None:
+        if self.estimate not in get_args(EstimateName):
+            raise DataError(f"estimate is 'frequencies' or 'variational', got {self.estimate!r}")
+        for name in ("start_smoothing", "transition_smoothing", "emission_smoothing"):
+            require_number(self, name, 0, open_end=self.estimate == "variational")
+
     def _add(self, X: Any, y: Any, classes: Any, encoder: SymbolEncoder, before: HMMCounts | None) -> Self:
         """Count X and y on top of what was counted before."""
-        for name in ("start_smoothing", "transition_smoothing", "emission_smoothing"):
-            require_number(self, name, 0)
+        self._check()
         if kind_of(X) != "columns":
             raise DataError("HMM emits words: give it tokens (strings or tuples); feature dicts and arrays suit CRF")
         found, targets = self._read_targets([len(x) for x in X], y, classes)
@@ -88,8 +98,18 @@ class HMM(SequenceLearner):
 
     def fit_expected(self, X: Any, parts: ChainParts, classes: Sequence[str]) -> Self:
         """Estimate from expected parts μ of every sequence instead of labels: the M step of EM."""
+        self._check()
         encoder = SymbolEncoder(self.emission, self.unknown, self.rare)
         return self._take(encoder, list(classes), encoder.fit_transform(X), parts, None)
+
+    def fit_random(self, X: Any, classes: Sequence[str], spread: float, rng: np.random.Generator) -> Self:
+        """A random model of the words of X, to begin EM with: as if every count were 1 + spread U(0, 1)."""
+        self._check()
+        self.encoder_, self.classes_ = SymbolEncoder(self.emission, self.unknown, self.rare), list(classes)
+        self.encoder_.extend(X)
+        self.counts_ = HMMCounts.random(len(self.encoder_.words), len(self.classes_), spread, rng)
+        self._estimate()
+        return self
 
     def update_expected(self, encoded: Encoded, parts: ChainParts) -> Self:
         """Estimate again from other expected parts of the sequences `fit_expected` saw, as this model encodes them."""
@@ -106,25 +126,19 @@ class HMM(SequenceLearner):
         return self
 
     def log_prior(self) -> float:
-        """Log-density, up to a constant, of the Dirichlet prior that the smoothing stands for."""
-        total = 0.0
-        for smoothing, table in (
-            (self.start_smoothing, self.scorer_.start),
-            (self.transition_smoothing, self.scorer_.transition),
-            (self.emission_smoothing, self.scorer_.emission),
-        ):
-            if smoothing > 0:
-                total += smoothing * float(table.sum())
-        return total
+        """Log-density, up to a constant, of the Dirichlet prior that the smoothing stands for.
+
+        If variational: less the divergence from the prior to the posterior, which makes Σ log Z a bound.
+        """
+        smoothing = (self.start_smoothing, self.transition_smoothing, self.emission_smoothing)
+        if self.estimate == "variational":
+            return -self.counts_.smoothed(self.encoder_, *smoothing).divergence(*smoothing)
+        tables = (self.scorer_.start, self.scorer_.transition, self.scorer_.emission)
+        return sum(amount * float(table.sum()) for amount, table in zip(smoothing, tables, strict=True) if amount > 0)
 
     def _estimate(self) -> None:
-        self.scorer_ = HMMScorer.estimate(
-            self.counts_,
-            self.encoder_,
-            start=self.start_smoothing,
-            transition=self.transition_smoothing,
-            emission=self.emission_smoothing,
-        )
+        smoothing = (self.start_smoothing, self.transition_smoothing, self.emission_smoothing)
+        self.scorer_ = HMMScorer.estimate(self.counts_.smoothed(self.encoder_, *smoothing), self.estimate)
 
     def _chain_scores(self, encoded: Encoded) -> ChainParts:
         self._require_attributes(encoded, len(self.scorer_.emission))

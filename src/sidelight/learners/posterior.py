@@ -33,7 +33,8 @@ class PosteriorRegularization(ProjectingLearner):
     rules : statements about expectations; none make it EM (HMM) or leave the model as it is (CRF).
     norm, penalty, bound : the slack of the rules' bounds: `penalty` times its norm ("l1", "l2", "linf", "group") or
         half of its square ("squared"), or at most `bound` in norm; neither: no slack. A rule's own weight is written
-        rule.expected(penalty); a rule about the corpus counts for each of its sequences.
+        rule.expected(penalty); a rule about the corpus counts for each of its sequences. `few_labels` (section 8) is
+        charged for, whatever the norm: `penalty` times its own.
     strength : α between 0 and 1.
     unlabeled_weight : what an unlabelled sequence counts beside a labelled one; None: all of them as much as all
         labelled ones.
@@ -43,7 +44,7 @@ class PosteriorRegularization(ProjectingLearner):
     decode : "model" predicts by p, "projected" by its projection onto the rules.
     tolerance : gap of the projection for each sequence, and the largest miss of a bound beyond its slack.
     classes : all labels, where neither y nor the rules name them.
-    random_state : of the first scores, where nothing is labelled.
+    random_state : of the first scores, where nothing is labelled and `fit` is given no model to begin with.
     verbose, n_jobs : as for `CRF`.
 
     Attributes
@@ -92,6 +93,8 @@ class PosteriorRegularization(ProjectingLearner):
         if not 0 < self.strength <= 1:
             raise DataError(f"strength is above 0 and at most 1, got {self.strength!r}")
         require_number(self, "batches", 1, whole=True)
+        if self.batches > 1 and self._few_labels():
+            raise NotSupported(f"{self._few_labels()[0].title!r} is about the corpus and cannot be kept batch by batch")
 
     def _strength(self) -> float:
         return self.strength

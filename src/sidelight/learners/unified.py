@@ -89,6 +89,8 @@ class UnifiedEM(ProjectingLearner):
         super()._check()
         if not isinstance(self.gamma, int | float) or np.isnan(self.gamma):
             raise DataError(f"gamma is a number, -inf or inf, got {self.gamma!r}")
+        if self.gamma in (0, np.inf) and self._few_labels():
+            raise NotSupported("few_labels needs a gamma above 0 and below infinity")
         if -np.inf < self.gamma < 0 and self.rules:
             raise NotSupported(
                 f"with rules, gamma is at least 0 or -inf, got {self.gamma!r}: between, there is no exact E step"

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import DataError
-from ..inference.checking import RuleCheck, check
+from ..inference.checking import RuleCheck, check, of_corpus
 from ..rules.automata import Automaton, compile_rules, labels_named
-from ..rules.language import Comparison, MinLength, Rule
+from ..rules.language import MinLength, Rule
 from ..supervision import Signal, kind_of, label_set
 
 
@@ -101,10 +101,9 @@ def check_data(
             Example(i, degree, list(X[i]), list(shown[i]), violated_at(rule, X[i], shown[i]))
             for i, degree in (worst.examples if worst else ())
         ]
-        corpus = isinstance(rule, Comparison) and rule.corpus
         out.append(
             Checked(
-                rule.title, rule.body(), corpus, _counted(left), _counted(right), found
+                rule.title, rule.body(), of_corpus(rule), _counted(left), _counted(right), found
             )
         )  # fmt: skip
     return out

@@ -18,7 +18,7 @@ from ..errors import DataError, NotSupported
 from ..features.templates import sequence_offsets
 from ..kernels.compiling import Floats, Ints, Longs
 from .conditions import mask_of
-from .language import Before, Comparison, Count, Each, Labels, Logic, MinLength, Rule
+from .language import Before, Comparison, Count, Each, FewLabels, Labels, Logic, MinLength, Rule
 
 _LARGEST = 4096
 
@@ -65,7 +65,7 @@ def compile_rules(rules: Sequence[Rule], X: Sequence[Any], labels: Sequence[str]
 
 def _automata(rule: Rule, title: str, single: Rule, X: Sequence[Any], labels: Sequence[str]) -> list[Automaton]:
     match single:
-        case Comparison(corpus=True):
+        case Comparison(corpus=True) | FewLabels():
             raise NotSupported(f"{rule.title} is about the corpus, not about one output; it cannot steer decoding")
         case Comparison():
             return [_counter(rule, title, single, X, labels)]
@@ -140,7 +140,7 @@ def about_the_corpus(rule: Rule) -> bool:
     """Whether a rule, or a part of it, is about the corpus."""
     if isinstance(rule, Logic):
         return any(map(about_the_corpus, rule.parts))
-    return isinstance(rule, Comparison) and rule.corpus
+    return isinstance(rule, FewLabels) or (isinstance(rule, Comparison) and rule.corpus)
 
 
 def expand(rule: Rule, labels: Sequence[str], title: str) -> list[tuple[str, Rule]]:

@@ -30,7 +30,7 @@ _NAMES: dict[str, Any] = {
     "punctuation": language.punctuation,
     **{n: getattr(language, n) for n in (
         "count", "runs", "transitions", "changes", "share", "each", "others", "starts_with", "ends_with", "once_each",
-        "changes_only_after", "min_length", "before", "where",
+        "changes_only_after", "min_length", "before", "where", "few_labels",
     )},
     **{n: getattr(conditions, n) for n in ("first", "last", "position", "any_of", "all_of")},
 }  # fmt: skip

@@ -8,6 +8,7 @@
     runs(each) <= 1                                   for each label
     share("title") == 0.30                            of all tokens
     (changes() <= 5).over_corpus()                    on average over the sequences
+    few_labels(word.lower())                          for each word, in the whole corpus
 
 A rule is *satisfied* or violated to a degree: by how much a count misses its bound, or one for a logical rule. How it
 is used is its reading: `rule.hard()`, `rule.soft(penalty)`, `rule.soft()` with the penalty learned from labelled data,
@@ -349,6 +350,24 @@ class Before(Rule):
         return f"before({self.earlier.as_one()}, {self.later.as_one()})"
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class FewLabels(Rule):
+    """A word has few labels in the corpus; each one beyond the first that any of its tokens has is a violation.
+
+    `of` says what of a token is its word; words with fewer than `at_least` tokens are left out.
+    """
+
+    of: Column
+    at_least: int
+
+    def __invert__(self) -> "Rule":
+        raise DataError(f"{self!r} cannot be negated")
+
+    def body(self) -> str:
+        """For example "few_labels(word.lower(), at_least=10)"."""
+        return f"few_labels({self.of!r}, at_least={self.at_least})"
+
+
 def _bare(part: Rule) -> None:
     """A formula is one rule with one reading, so its parts have none."""
     if part.reading is not None or part.name:
@@ -512,6 +531,19 @@ def min_length(length: int, *labels: Any) -> MinLength:
     if not isinstance(length, int) or length < 1:
         raise DataError(f"a length is a whole number of at least 1, got {length!r}")
     return MinLength(length, _some(labels))
+
+
+def few_labels(of: Column = word, *, at_least: int = 10) -> FewLabels:
+    """Each word has few labels among all its tokens in the corpus; `of` tells words apart, `word.lower()` for instance.
+
+    `few_labels(word).expected(32)` charges 32 times Σ over words and labels of the largest probability that any token
+    of the word gives the label (section 8 of Ganchev et al. 2010). Words seen fewer than `at_least` times are left out.
+    """
+    if not isinstance(of, Column) or of.offset != 0:
+        raise DataError(f"few_labels takes one column of the token itself, such as word.lower(), got {of!r}")
+    if not isinstance(at_least, int) or at_least < 1:
+        raise DataError(f"at_least is a whole number of at least 1, got {at_least!r}")
+    return FewLabels(of, at_least)
 
 
 def before(earlier: Any, later: Any) -> Before:

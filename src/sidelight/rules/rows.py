@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import DataError, NotSupported
 from .automata import CountTable, count_table, expand
-from .language import Comparison, Op, Rule
+from .language import Comparison, FewLabels, Op, Rule
 
 
 @dataclass(frozen=True)
@@ -45,26 +45,41 @@ def compile_statements(
     out: list[Statement] = []
     left = None if units is None else iter(units)
     for rule in rules:
-        if not isinstance(rule, Rule):
-            raise DataError(f"expected a rule, got {rule!r}")
-        if rule.reading is not None and rule.reading.kind != "expected":
-            raise NotSupported(
-                f"{rule.title!r} is read as {rule.reading.kind}, and only statements about expectations can be used "
-                "here; write it with .expected(), or without a reading"
-            )
+        require_expected(rule)
         out += [_statement(rule, title, one, X, labels, left) for title, one in expand(rule, labels, rule.title)]
     return out
+
+
+def require_expected(rule: Any) -> None:
+    """Raise unless it is a rule that is, or may be, read as a statement about expectations."""
+    if not isinstance(rule, Rule):
+        raise DataError(f"expected a rule, got {rule!r}")
+    if rule.reading is not None and rule.reading.kind != "expected":
+        raise NotSupported(
+            f"{rule.title!r} is read as {rule.reading.kind}, and only statements about expectations can be used "
+            "here; write it with .expected(), or without a reading"
+        )
+
+
+def penalty_of(rule: Rule) -> float:
+    """How much its slack counts."""
+    return 1.0 if rule.reading is None or rule.reading.penalty is None else rule.reading.penalty
 
 
 def _statement(
     rule: Rule, title: str, single: Rule, X: Sequence[Any], labels: Sequence[str], units: Iterator[float] | None
 ) -> Statement:
+    if isinstance(single, FewLabels):
+        raise NotSupported(
+            f"rule {title!r} is no bound on a count, but a charge that only PosteriorRegularization and its relatives "
+            "know, with no other kind of rule beside it"
+        )
     if not isinstance(single, Comparison):
         raise NotSupported(
             f"rule {title!r} is not a sum over parts, so a chain cannot work out its expectation; read it as hard or "
             "soft (CCM, Codl), or compare a count with a bound"
         )
-    penalty = 1.0 if rule.reading is None or rule.reading.penalty is None else rule.reading.penalty
+    penalty = penalty_of(rule)
     table = count_table(single.count, X, labels, rule)
     if not single.corpus:
         return Statement(rule, title, table, single.op, single.bound, False, penalty, target=single.bound)

@@ -1,9 +1,13 @@
 """Hidden Markov models as scores: log-probabilities of starts, transitions and emissions.
 
 log P(x, y) = log P(y_1) + Σ_t log P(y_t | y_{t-1}) + Σ_t log P(x_t | y_t)      (section 2.2.2 of Chang 2011)
+
+A variational model has a Dirichlet distribution over each of these tables, and E[log P] in their place, log-weights
+that add up to less than one (Johnson 2007; section 8.2 of Ganchev et al. 2010).
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -11,6 +15,8 @@ from ..features.encoded import Encoded
 from ..features.symbols import SymbolEncoder
 from ..kernels.compiling import Floats
 from ..structures.chain import ChainParts
+
+EstimateName = Literal["frequencies", "variational"]
 
 
 @dataclass(frozen=True)
@@ -22,11 +28,32 @@ class HMMCounts:
     emission: Floats
 
     @classmethod
+    def random(cls, words: int, labels: int, spread: float, rng: np.random.Generator) -> "HMMCounts":
+        """1 + spread U(0, 1) everywhere: a model to begin with (Gao and Johnson 2008)."""
+        shapes = ((labels,), (labels, labels), (words, labels))
+        return cls(*(1 + spread * rng.uniform(size=shape) for shape in shapes))
+
+    @classmethod
     def expected(cls, encoded: Encoded, parts: ChainParts, words: int) -> "HMMCounts":
         """Counts of one batch from its (expected) parts; all its tokens must be known words."""
         emission = np.zeros((words, parts.labels))
         np.add.at(emission, encoded.indices, parts.unary)
         return cls(parts.start, parts.pair[0], emission)
+
+    def smoothed(self, encoder: SymbolEncoder, start: float, transition: float, emission: float) -> "HMMCounts":
+        """So much added to every count of that kind; the emissions are then those of all symbols.
+
+        The classes of unknown words get the counts of the words seen once, each of which might have been unknown, and
+        share the probability with the known words.
+        """
+        nothing = np.zeros((1, self.emission.shape[1]))
+        symbols = np.concatenate((self.emission, encoder.class_counts(self.emission), nothing))
+        return HMMCounts(self.start + start, self.transition + transition, symbols + emission)
+
+    def divergence(self, start: float, transition: float, emission: float) -> float:
+        """KL(Dir(counts) ‖ Dir(prior)) of all tables, where every prior has one number for all its entries."""
+        kinds = ((self.start, start, 0), (self.transition, transition, 1), (self.emission, emission, 0))
+        return sum(_dirichlet_divergence(*kind) for kind in kinds)
 
     def __add__(self, other: "HMMCounts") -> "HMMCounts":
         """Both together; `other` may know more words, which come last."""
@@ -44,22 +71,11 @@ class HMMScorer:
     emission: Floats
 
     @classmethod
-    def estimate(
-        cls, counts: HMMCounts, encoder: SymbolEncoder, *, start: float, transition: float, emission: float
-    ) -> "HMMScorer":
-        """Smoothed relative frequencies: so much is added to every count of that kind.
-
-        The classes of unknown words get the counts of the words seen once, each of which might have been unknown, and
-        share the probability with the known words.
-        """
-        nothing = np.zeros((1, counts.emission.shape[1]))
-        symbols = np.concatenate((counts.emission, encoder.class_counts(counts.emission), nothing)) + emission
+    def estimate(cls, tables: HMMCounts, how: EstimateName = "frequencies") -> "HMMScorer":
+        """Logs of relative frequencies of smoothed counts; or E[log P], the counts being those of Dirichlet ones."""
+        table = _log_share if how == "frequencies" else _expected_log
         with np.errstate(divide="ignore", invalid="ignore"):
-            return cls(
-                _log_share(counts.start + start, 0),
-                _log_share(counts.transition + transition, 1),
-                _log_share(symbols, 0),
-            )
+            return cls(table(tables.start, 0), table(tables.transition, 1), table(tables.emission, 0))
 
     def scores(self, encoded: Encoded) -> ChainParts:
         """log P of every part of a batch."""
@@ -73,3 +89,22 @@ def _log_share(counts: Floats, axis: int) -> Floats:
     total = counts.sum(axis=axis, keepdims=True)
     shares: Floats = np.where(total > 0, np.log(counts / total), -np.inf)
     return shares
+
+
+def _expected_log(counts: Floats, axis: int) -> Floats:
+    """E[log P] under Dirichlet distributions along an axis: ψ(count) - ψ(total)."""
+    from scipy.special import digamma
+
+    means: Floats = digamma(counts) - digamma(counts.sum(axis=axis, keepdims=True))
+    return means
+
+
+def _dirichlet_divergence(counts: Floats, prior: float, axis: int) -> float:
+    """Σ KL(Dir(counts) ‖ Dir(prior, ..., prior)) of the distributions along an axis."""
+    from scipy.special import gammaln
+
+    size, total = counts.shape[axis], counts.sum(axis=axis)
+    moved = ((counts - prior) * _expected_log(counts, axis)).sum()
+    ours = gammaln(total).sum() - gammaln(counts).sum()
+    theirs = total.size * (gammaln(size * prior) - size * gammaln(prior))
+    return float(ours - theirs + moved)
