@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from benchmarks import annealing
+from benchmarks import annealing, word_classes
 from benchmarks.citations.experiment import Experiment
 from benchmarks.datasets import Task
 from benchmarks.report import Report
@@ -18,13 +18,17 @@ from sidelight.rules.files import saved_text
 @pytest.fixture(scope="module")
 def experiment() -> Experiment:
     X, y = generate_references(65, seed=3)
-    return Experiment(Task(X[:20], y[:20], X[20:25], y[20:25]), X[25:], (0,))
+    return annealing.classed(Experiment(Task(X[:20], y[:20], X[20:25], y[20:25]), X[25:], (0,)))
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(annealing, "SIZES", (3, 5, 20))
     monkeypatch.setattr(annealing, "ROUNDS", 1)
+    monkeypatch.setattr(annealing, "PR_ROUNDS", 2)
+    monkeypatch.setattr(annealing, "TIMED", (1, 2))
+    monkeypatch.setattr(annealing, "SCHEDULE", {"start": 1.2, "rate": 0.8, "temperatures": 2})
+    monkeypatch.setattr(annealing, "PAPER_SCHEDULE", {"start": 2.0, "rate": 0.9, "temperatures": 2})
     monkeypatch.setattr(annealing, "TEMPERATURES", 2)
     monkeypatch.setattr(annealing, "FEATURES", ["word.lower()", "word.shape()"])
     seen = {"Pages": annealing._WORDS["Pages"], "Date": annealing._WORDS["Date"]}
@@ -56,6 +60,18 @@ def test_tables_are_told(experiment: Experiment) -> None:
         assert told.results, name
         assert all(np.isfinite(r.value) for r in told.results)
         assert "labelled" in told.console.export_text()
+
+
+def test_words_of_one_kind_share_a_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that stand between the same neighbours, whatever their case and digits; others have none."""
+    monkeypatch.setattr(word_classes, "CLASSES", 4)
+    X = [[name, ".", year, ","] for name in ("Ann", "Bob", "Cid") for year in ("1990", "2001", "soon")]
+    found = dict(word_classes.with_classes([["ANN", "Bob", "Cid", "1234", "soon", ".", ",", "new"]],
+                                           word_classes.learn_classes(X))[0])  # fmt: skip
+    assert found["ANN"] == found["Bob"] == found["Cid"]
+    assert found["1234"] == found["soon"]
+    assert len({found[w] for w in ("Bob", "soon", ".", ",")}) == 4
+    assert found["new"] == "?"
 
 
 def test_published_rows_have_every_size() -> None:
