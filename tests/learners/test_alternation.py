@@ -5,8 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from sidelight import (
     CRF,
@@ -27,6 +26,7 @@ from sidelight import (
     changes,
     count,
     each,
+    few_labels,
     generate_references,
     load,
     min_length,
@@ -141,9 +141,9 @@ def test_a_model_to_begin_with():
     log_p = -known._structure.marginals(known.scores(X[12:])).log_partition.sum() - known.log_prior()
     np.testing.assert_allclose(model.trace_[0].objective, log_p)
     for cls in (PosteriorRegularization, UnifiedEM):
-        assert cls(LOOSE, iterations=0).fit(X, HALF, initial=known).base_ is known
-    searched = GridSearchCV(UnifiedEM(LOOSE, iterations=1), {"gamma": [0.5, 1.0]}, cv=2).fit(X, Y, initial=known)
-    assert searched.best_score_ > 0.5
+        kept = cls(LOOSE, iterations=0).fit(X, HALF, initial=known).base_
+        assert kept is not known
+        assert kept.predict(X) == known.predict(X)
 
 
 def test_even_distributions_are_those_of_gamma_infinity():
@@ -308,6 +308,8 @@ def test_what_is_refused_as_a_model_to_begin_with():
     few = HMM(classes=["A", "T"]).fit([["Ann", "run"]], [["A", "T"]])
     with pytest.raises(DataError, match="the initial model lacks the labels Y; fit it with `classes`"):
         UnifiedEM(HMM()).fit(X, HALF, initial=few)
+    with pytest.raises(DataError, match="here all are labelled"):
+        UnifiedEM(HMM()).fit(X, Y, initial=HMM().fit(X, Y))
     with pytest.raises(NotFittedError):
         UnifiedEM(HMM()).fit(X, HALF, initial=HMM())
     with pytest.raises(DataError, match="must be of the base's kind, HMM, got CRF"):
@@ -400,3 +402,41 @@ def test_batches(base):
 def test_annealed_unified_em():
     model = UnifiedEM(LOOSE, RULES[:1], gamma=1.0, start=3.0, rate=0.5, iterations=4).fit(X, HALF)
     assert [step.temperature for step in model.trace_] == [3.0, 1.5, 1.0, 1.0, 1.0]
+
+
+def test_rules_about_the_corpus_hold_where_all_is_labelled():
+    """Their prices are those of the labelled sequences: nothing is dropped."""
+    rule = (share("T") == 0.1).expected(1e4)
+    learner = PosteriorRegularization(LOOSE, [rule], decode="projected").fit(X, Y)
+    marginals = np.concatenate(learner.predict_marginals(X))
+    assert marginals[:, LABELS.index("T")].mean() == pytest.approx(0.1, abs=0.02)
+    plain = np.concatenate(learner.set_params(decode="model").predict_marginals(X))
+    assert plain[:, LABELS.index("T")].mean() > 0.2
+
+
+@pytest.mark.parametrize("norm", ["l2", "linf", "group"])
+def test_norms_that_join_rows(norm):
+    """Rules about each sequence are projected onto anew; the price of one about the corpus cannot be kept."""
+    each_one = [runs(each) <= 1, where(word.isdigit()).label("Y")]
+    learner = PosteriorRegularization(LOOSE, each_one, norm=norm, penalty=5.0, iterations=2, decode="projected")
+    assert len(learner.fit(X, HALF).predict(X)) == len(X)
+    with pytest.raises(NotSupported, match="cannot be kept for decode='projected' with the norm"):
+        learner.set_params(rules=[*each_one, share("T") == 0.3]).fit(X, HALF)
+
+
+def test_an_unfinished_projection_is_told():
+    with pytest.warns(ConvergenceWarning, match="the projection onto the rules stopped"):
+        PosteriorRegularization(
+            LOOSE, [few_labels(word).expected(1e4)], iterations=1, tolerance=1e-13, classes=LABELS
+        ).fit(X, HALF)
+
+
+def test_a_schedule_that_does_not_arrive():
+    with pytest.raises(DataError, match=r"after 3 rounds gamma would still be 4.05, not 1.0: take more iterations"):
+        UnifiedEM(LOOSE, gamma=1.0, start=5.0, rate=0.9, iterations=3).fit(X, HALF)
+
+
+def test_no_projection_at_gamma_zero():
+    model = UnifiedEM(LOOSE, RULES[:1], gamma=0.0, iterations=1).fit(X, HALF)
+    with pytest.raises(NotSupported, match="between gamma = 0 and inf, not at 0"):
+        model.project(X)

@@ -128,7 +128,9 @@ def command(
     ] = None,
     iterations: Annotated[
         int | None,
-        _knowledge_option(help="Rounds over the unlabelled sequences (codl, em, self-training; 5, pr, uem, daso; 10)."),
+        _knowledge_option(
+            help="Rounds over the unlabelled sequences (codl, em, self-training; 5, pr, uem; 30, daso; 10)."
+        ),
     ] = None,
     penalty: Annotated[
         float | None,

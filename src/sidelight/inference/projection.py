@@ -8,9 +8,9 @@ its norm or half its square, or is not allowed. The dual has one price λ for ev
 
     q(y) ∝ exp((θ·y - λ·Ay) / T),    D(λ) = Σ_i [log Z(θ) - T log Z((θ - Aᵀλ) / T)] - b·λ - cost*(λ)
 
-(Eq. 7, 8, 23 there; 23 and 28 of Dhillon et al.). Where cost* leaves every row on its own (no slack, l1 or squared
-penalties, an l∞ bound) each sequence finds its own prices in one compiled loop and L-BFGS-B those of the corpus rows;
-other norms take proximal gradient steps on all prices at once. At T = 0 it is a linear program (`relaxation`).
+(Eq. 7, 8, 23 of Ganchev et al.; 23 and 28 of Dhillon et al.). Where cost* leaves every row on its own (no slack, l1 or
+squared penalties, an l∞ bound) each sequence finds its own prices in one compiled loop and L-BFGS-B those of the corpus
+rows; other norms take proximal gradient steps on all prices at once. At T = 0 it is a linear program (`relaxation`).
 """
 
 from contextlib import suppress
@@ -62,6 +62,11 @@ class Slack:
     def none(self) -> bool:
         """Whether bounds hold exactly."""
         return self.penalty is None and not self.bound
+
+    @property
+    def joins(self) -> bool:
+        """Whether the norm may join the prices of different rows, so that none can be kept while others change."""
+        return self.norm in ("l2", "group") or (self.norm == "linf" and self.penalty is not None)
 
     @property
     def strength(self) -> float:

@@ -5,10 +5,12 @@
 
 q is the projection of the model at temperature T (`inference.projection`), w is fitted to q's expected parts
 (`learners.expected`): a round is a projection and a step of w. With a generative base, p_w is the joint p(x, y); with a
-discriminative one p(y|x). No step raises the objective at a given T (Propositions 2.1 to 2.3 of Ganchev et al. 2010,
-Theorem 2 of Chang 2011).
+discriminative one p(y|x). No step raises the objective at a given T (Proposition 2.3 of Ganchev et al. 2010, Theorem 2
+of Chang 2011) by more than the gap of the projection, once the model knows the words of the pool: the first model of a
+generative base does not, and neither do words that it counts as rare.
 """
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from functools import partial
@@ -16,6 +18,7 @@ from itertools import groupby
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError, NotSupported
@@ -133,6 +136,8 @@ class ProjectingLearner(SequenceLearner):
         check_input(self, X, y)
         known = [i for i, one in enumerate(y) if kind_of(one) is Signal.FULL]
         rest = [i for i, one in enumerate(y) if kind_of(one) is not Signal.FULL]
+        if initial is not None and not rest:
+            raise DataError("an initial model is for unlabelled sequences to begin with; here all are labelled")
         classes = all_labels(self, y) if initial is None else _labels_of(initial, named_labels(self, y))
         pool = [X[i] for i in rest]
         weight = self.unlabeled_weight
@@ -144,17 +149,27 @@ class ProjectingLearner(SequenceLearner):
         )  # fmt: skip
         temperatures = self._temperatures()
         if not pool:
-            self._projector(X, classes)  # for the errors of rules that have nothing to do here
-            return self._take(fitting, classes, np.empty(0), [], temperatures[-1], ())
+            prices, units = self._prices_on(X, fitting, classes, temperatures[-1])
+            return self._take(fitting, classes, prices, units, temperatures[-1], ())
         targets = encode_targets([y[i] for i in rest], [len(x) for x in pool], classes)
-        partial = any(kind is Signal.PARTIAL for kind in targets.kinds)
+        some_known = any(kind is Signal.PARTIAL for kind in targets.kinds)
         rows, projector = self._projector(pool, classes)
         rounds = temperatures if self.iterations else []
-        allowed = targets.allowed if partial else None
+        allowed = targets.allowed if some_known else None
         with numbers_of(rest):
             found, trace = self._rounds(fitting, rows, projector, allowed, weight, rounds, temperatures[-1])
         prices = found.prices[: rows.joint]
         return self._take(fitting, classes, prices, rows.units, temperatures[-1], tuple(trace))
+
+    def _prices_on(
+        self, X: Any, fitting: Fitting, classes: list[str], temperature: float
+    ) -> tuple[Floats, list[float]]:
+        """Prices and units of the rules about the corpus where all of it is labelled: those of its projection."""
+        rows, projector = self._projector(X, classes)
+        if self.decode == "model" or not rows.joint:
+            return np.empty(0), []
+        pool = _Pool(self._structure, projector, None, np.zeros(len(rows)))
+        return pool.project(fitting.learner.scores(X), temperature).prices[: rows.joint], rows.units
 
     def _take(
         self, fitting: Fitting, classes: list[str], prices: Floats, units: list[float], temperature: float, trace: Any
@@ -174,6 +189,12 @@ class ProjectingLearner(SequenceLearner):
             require_number(self, "unlabeled_weight", 0)
         if self.decode not in ("model", "projected"):
             raise DataError(f"decode is 'model' or 'projected', got {self.decode!r}")
+        corpus = [rule for rule in self.rules or () if about_the_corpus(rule)]
+        if self.decode == "projected" and corpus and self._slack().joins and not self._few_labels():
+            raise NotSupported(
+                f"the price of {corpus[0].title!r}, which is about the corpus, cannot be kept for decode='projected' "
+                f"with the norm {self.norm}; use 'squared' or 'l1', or decode='model'"
+            )
 
     def _few_labels(self) -> list[FewLabels]:
         """The rules that each word has few labels; they have their own projection, and stand alone."""
@@ -249,6 +270,13 @@ class ProjectingLearner(SequenceLearner):
                 fitting.alternate(partial(expect, temperature), len(list(rounds)), partial(record, temperature))
             expect(last, fitting.scores())
             record(last)
+        if not pool.found.converged:
+            warnings.warn(
+                f"the projection onto the rules stopped {trace[-1].gap:.2g} from its best; raise tolerance, or let the "
+                "rules have more slack",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
         return pool.found, trace
 
     def _targets(self, fitting: Fitting, model: ChainParts, projected: ChainParts) -> ChainParts:
@@ -304,6 +332,8 @@ class ProjectingLearner(SequenceLearner):
         self._require_tokens(X)
         if self._few_labels():
             raise NotSupported(f"{self._few_labels()[0].title!r} has a price for every token, not rows; see scores(X)")
+        if not 0 < self.temperature_ < np.inf:
+            raise NotSupported(f"there is a projection between gamma = 0 and inf, not at {self.temperature_}")
         return self._project(X, self.base_.scores(X))
 
     @staticmethod
@@ -316,7 +346,7 @@ class ProjectingLearner(SequenceLearner):
         start = np.zeros(len(rows))
         start[: rows.joint] = self.prices_
         found = project(
-            scores, rows, self._slack(), temperature=self.temperature_, start=start, fixed=True,
+            scores, rows, self._slack(), temperature=self.temperature_, start=start, fixed=bool(rows.joint),
             tolerance=self.tolerance, n_jobs=self.n_jobs,
         )  # fmt: skip
         return rows, found

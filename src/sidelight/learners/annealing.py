@@ -44,7 +44,7 @@ class DeterministicAnnealing(ProjectingLearner):
         *,
         start: float = 2.0,
         rate: float = 0.9,
-        temperatures: int = 10,
+        temperatures: int = 11,
         norm: NormName = "squared",
         penalty: float | None = 1.0,
         bound: float | None = None,

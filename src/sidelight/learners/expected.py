@@ -7,6 +7,7 @@ unlabelled sequence counts `weight` times.
 """
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -97,7 +98,8 @@ class Generative:
         self._base, self._X, self._pool, self._classes, self._weight, self._seed = base, X, pool, classes, weight, seed
         self._structure = Chain(n_jobs)
         self._labels = encode_targets(y, [len(x) for x in X], classes).labels
-        self.learner: Any = initial if initial is not None or not len(X) else fit_on(base, X, y, classes)
+        begun = None if initial is None else deepcopy(initial)
+        self.learner: Any = begun if begun is not None or not len(X) else fit_on(base, X, y, classes)
         self._encoded: list[Encoded] = []  # of the labelled sequences, the pool, and both
 
     def scores(self) -> ChainParts:

@@ -40,7 +40,7 @@ class PosteriorRegularization(ProjectingLearner):
         labelled ones.
     iterations : rounds, each a projection and a step of the model: EM's M step for an HMM, one of L-BFGS for a CRF.
     batches : in each round the unlabelled sequences come in so many batches, and the model is fitted after each of them
-        (incremental EM); for rules about each sequence.
+        (incremental EM; a CRF takes a few steps of L-BFGS); for rules about each sequence.
     decode : "model" predicts by p, "projected" by its projection onto the rules.
     tolerance : gap of the projection for each sequence, and the largest miss of a bound beyond its slack.
     classes : all labels, where neither y nor the rules name them.
@@ -63,7 +63,7 @@ class PosteriorRegularization(ProjectingLearner):
         bound: float | None = None,
         strength: float = 1.0,
         unlabeled_weight: float | None = 1.0,
-        iterations: int = 10,
+        iterations: int = 30,
         batches: int = 1,
         decode: Literal["model", "projected"] = "model",
         tolerance: float = 1e-3,

@@ -60,7 +60,7 @@ class UnifiedEM(ProjectingLearner):
         penalty: float | None = None,
         bound: float | None = None,
         unlabeled_weight: float | None = 1.0,
-        iterations: int = 10,
+        iterations: int = 30,
         decode: Literal["model", "projected"] = "model",
         tolerance: float = 1e-3,
         classes: Sequence[str] | None = None,
@@ -109,6 +109,12 @@ class UnifiedEM(ProjectingLearner):
             geometric(self.start, self.rate, 1)
             if not self.start > self.gamma:
                 raise DataError(f"start must be above gamma, got {self.start!r} and {self.gamma!r}")
+            last = self._temperatures()[-1]
+            if last > self.gamma:
+                raise DataError(
+                    f"after {self.iterations} rounds gamma would still be {last:.3g}, not {self.gamma!r}: take more "
+                    "iterations or a smaller rate (0 is never reached)"
+                )
 
     def _temperatures(self) -> list[float]:
         rounds = max(self.iterations, 1)
