@@ -20,6 +20,7 @@ from sidelight import (
     word,
 )
 from sidelight.inference.rows import Rows
+from sidelight.rules.automata import labels_named
 from sidelight.rules.language import Rule
 from sidelight.solvers.unlabelled import UnlabelledLoss
 
@@ -84,7 +85,7 @@ def crf() -> CRF:
 
 def base() -> CRF:
     """The same with unlabelled references, which are enough to leave out what occurs once."""
-    model: CRF = crf().set_params(min_count=2, tolerance=0.01)
+    model: CRF = crf().set_params(min_count=2, tolerance=0.01, classes=sorted(labels_named(rules())))
     return model
 
 

@@ -18,7 +18,7 @@ PACKAGES = ("sidelight", "numpy", "numba", "python-crfsuite", "sklearn-crfsuite"
 RATIO = "×"
 AT_MOST, AT_LEAST = "≤", "≥"
 _VERSUS = " / "
-_DECIMALS = {"s": 3, "nats": 1, "loss": 1, "bits": 3, "labels": 2, "%": 2, "% above": 3, "score": 9, RATIO: 3}
+_DECIMALS = {"s": 3, "nats": 1, "loss": 1, "bits": 3, "labels": 2, "ξ²": 3, "%": 2, "% above": 3, "score": 9, RATIO: 3}
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,9 @@ def test_settings_may_be_none_or_a_number(run: Run, data: list[object], tmp_path
     few = ["-o", tmp_path / "m", "--iterations", 1]
     assert run(*data, *few, "-l", "pr", "--set", "unlabeled_weight=none").code == 0
     assert load(tmp_path / "m").unlabeled_weight is None
-    assert run(*data, *few, "-l", "uem", "--set", "start=2.5", "--set", "gamma=1", "--penalty", 1).code == 0
+    assert run(*data, *few, "-l", "uem", "--set", "start=2.5", "--set", "gamma=2.5", "--penalty", 1).code == 1
+    few[-1] = 3
+    assert run(*data, *few, "-l", "uem", "--set", "start=2.5", "--set", "rate=0.5", "--penalty", 1).code == 0
     assert load(tmp_path / "m").start == 2.5
 
 

@@ -24,6 +24,7 @@ from sidelight import (
     TagDictionary,
     UnifiedEM,
     changes,
+    changes_only_after,
     count,
     each,
     few_labels,
@@ -221,7 +222,8 @@ def test_rules_hold_more_and_more():
     references, gold = generate_references(60, seed=1)
     known = [labels if i < 4 else None for i, labels in enumerate(gold)]
     rules = [runs(each) <= 1, starts_with("author", "editor")]
-    model = PosteriorRegularization(HMM(), rules, penalty=10.0, iterations=5).fit(references, known)
+    fields = sorted({label for labels in gold for label in labels} | {"editor"})
+    model = PosteriorRegularization(HMM(), rules, penalty=10.0, iterations=5, classes=fields).fit(references, known)
     before, after = model.trace_[0].violation, model.trace_[-1].violation
     assert after < before
     rows = Rows.compile(rules, references, model.classes_)
@@ -440,3 +442,21 @@ def test_no_projection_at_gamma_zero():
     model = UnifiedEM(LOOSE, RULES[:1], gamma=0.0, iterations=1).fit(X, HALF)
     with pytest.raises(NotSupported, match="between gamma = 0 and inf, not at 0"):
         model.project(X)
+
+
+@pytest.mark.parametrize("base", [LOOSE, FAST], ids=["hmm", "crf"])
+def test_rules_without_slack_that_forbid_changes(base):
+    """They make a new kind of pair in the projection, and none in the model that is fitted to it."""
+    rules = [changes_only_after(word.isdigit()), starts_with("A", "Y")]
+    model = UnifiedEM(base, rules, iterations=4, decode="projected").fit(X, HALF)
+    never_rises(model)
+    for x, labels in zip(X, model.predict(X), strict=True):
+        assert all(a == b or w.isdigit() for w, a, b in zip(x, labels, labels[1:], strict=False))
+
+
+@pytest.mark.parametrize("learner", [PosteriorRegularization(HMM()), UnifiedEM(HMM()), GeneralizedExpectation(CRF())])
+def test_misspelt_labels_of_rules(learner):
+    learner = clone(learner).set_params(rules=[starts_with("AA")])
+    with pytest.raises(DataError, match=r"names the label 'AA', which no sequence has \(they have A, T, Y\)"):
+        learner.fit(X, HALF)
+    assert "AA" in learner.set_params(classes=[*LABELS, "AA"]).fit(X, HALF).classes_

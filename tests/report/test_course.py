@@ -48,7 +48,7 @@ def test_rounds_of_a_projecting_learner():
 
 
 def test_a_discriminative_model_is_the_same_from_the_first_round_on():
-    model = PosteriorRegularization(CRF(["word"]), RULES, iterations=2, steps=3).fit(X, HALF)
+    model = PosteriorRegularization(CRF(["word"]), RULES, iterations=2).fit(X, HALF)
     found = curves(model)["objective (lower is better)"]["objective"]
     assert found == [step.objective for step in model.trace_]
 

@@ -153,7 +153,8 @@ def command(
         float | None, _learner_option("--C", help="What missed margins cost (svm, latent-svm; 0.1, mira; 1).")
     ] = None,
     tolerance: Annotated[
-        float | None, _learner_option(help="Relative duality gap to stop at (crf, semicrf; 0.001, svm, jlis; 0.002).")
+        float | None,
+        _learner_option(help="Relative duality gap to stop at (crf, semicrf; 0.001, jlis; 0.002, svm; 0.01)."),
     ] = None,
     max_iterations: Annotated[int | None, _learner_option(help="Passes at most (crf, semicrf; 500).")] = None,
     epochs: Annotated[int | None, _learner_option(help="Passes at most (perceptron, mira; 10).")] = None,

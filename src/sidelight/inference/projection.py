@@ -133,22 +133,23 @@ def project(
         log_partition = Chain(n_jobs).marginals(scores).log_partition
     first = np.zeros(len(rows)) if start is None else start
     never = rows.forbidding if slack.none else np.zeros(len(rows), bool)
-    some = rows
+    some, left = rows, scores
     if never.any():  # the dual has its optimum at infinity: forbid the parts instead
         one, some = rows.parted()
         try:
-            scores = one.forbid(scores)
-            Chain(n_jobs).argmax(scores)
+            left = one.forbid(scores)
+            Chain(n_jobs).argmax(left)
         except Infeasible:
             raise Infeasible(f"no distribution satisfies {named(one, np.ones(len(one)))}; allow some slack") from None
-    problem = _Problem(scores, some, slack, temperature, log_partition, tolerance, n_jobs)
+    problem = _Problem(left, some, slack, temperature, log_partition, tolerance, n_jobs)
     solve = problem.apart if problem.separates else problem.together
     found = solve(first[~never], 1 if fixed else max_iterations, fixed)
     if not never.any():
         return found
     prices, expected = np.where(rows.high > 0, np.inf, -np.inf), rows.bound.copy()
     prices[~never], expected[~never] = found.prices, found.expected
-    return replace(found, prices=prices, expected=expected, excess=rows.excess(expected))
+    parts = one.unforbid(scores, found.parts)
+    return replace(found, parts=parts, prices=prices, expected=expected, excess=rows.excess(expected))
 
 
 @dataclass(frozen=True)

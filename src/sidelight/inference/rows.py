@@ -249,6 +249,12 @@ class Rows:
             pair[cells[kinds[:, 1]].reshape(pair.shape) > 0] = -np.inf
         return replace(scores, unary=unary, pair=pair, pair_type=types)
 
+    def unforbid(self, scores: ChainParts, parts: ChainParts) -> ChainParts:
+        """Expected parts under what `forbid` made of these scores, with the pair types of the scores again."""
+        pair = np.zeros_like(scores.pair)
+        np.add.at(pair, self._types(scores)[0][:, 0], parts.pair)
+        return replace(parts, pair=pair, pair_type=scores.pair_type)
+
     def require(self, scores: ChainParts) -> None:
         """Raise unless scores and rows are about the same chains of order one."""
         if scores.order != 1:

@@ -30,7 +30,7 @@ class GeneralizedExpectation(CriterionLearner):
         counts that are never below zero. A rule's own weight is written rule.expected(penalty); a rule about the corpus
         counts for each of its sequences.
     strength : how much the distances count.
-    classes : all labels, where neither y nor the rules name them.
+    classes : all labels, where y does not have them all; without any label, those that the rules name will do.
     verbose, n_jobs : as for `CRF`.
 
     Attributes

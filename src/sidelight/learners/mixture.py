@@ -67,10 +67,21 @@ def listed_rules(learner: Any) -> list[Rule]:
 
 
 def named_labels(learner: Any, y: Any) -> list[str]:
-    """A learner's `classes`, or else the labels that y, its rules and its base learner name."""
+    """A learner's `classes`, or else the labels of y and of its base learner; where there are none, those of its rules.
+
+    A rule may not add labels to those of y: most likely they are misspelt.
+    """
     if learner.classes is not None:
         return list(learner.classes)
-    return sorted({*told_labels(learner.base, y), *labels_named(list(learner.rules or ()))})
+    told = told_labels(learner.base, y)
+    for rule in learner.rules or () if told else ():
+        unknown = sorted(labels_named([rule]) - set(told))
+        if unknown:
+            raise DataError(
+                f"the rule {rule.title!r} names the label {unknown[0]!r}, which no sequence has (they have "
+                f"{', '.join(told)}); if it is right, name all labels in classes"
+            )
+    return told or sorted(labels_named(list(learner.rules or ())))
 
 
 def all_labels(learner: Any, y: Any) -> list[str]:

@@ -43,7 +43,7 @@ class PosteriorRegularization(ProjectingLearner):
         (incremental EM; a CRF takes a few steps of L-BFGS); for rules about each sequence.
     decode : "model" predicts by p, "projected" by its projection onto the rules.
     tolerance : gap of the projection for each sequence, and the largest miss of a bound beyond its slack.
-    classes : all labels, where neither y nor the rules name them.
+    classes : all labels, where y does not have them all; without any label, those that the rules name will do.
     random_state : of the first scores, where nothing is labelled and `fit` is given no model to begin with.
     verbose, n_jobs : as for `CRF`.
 

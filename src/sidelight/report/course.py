@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ..errors import NotSupported
 from ..learners.alternation import ProjectionStep
@@ -53,6 +54,7 @@ def require_course(learner: Any) -> None:
 def course_of(learner: Any) -> Course:
     """The course of a fitted learner."""
     require_course(learner)
+    check_is_fitted(learner, "classes_")
     for name, title in (("kept_", "sequences kept"), ("mistakes_", "tokens wrong")):
         if hasattr(learner, name):
             values = list(map(float, getattr(learner, name)))

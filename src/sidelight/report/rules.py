@@ -6,6 +6,7 @@ from typing import Any
 
 from ..errors import DataError
 from ..inference.checking import RuleCheck, check, of_corpus
+from ..learners.jlis import JLIS
 from ..rules.automata import Automaton, compile_rules, labels_named
 from ..rules.language import MinLength, Rule
 from ..supervision import Signal, kind_of, label_set
@@ -40,12 +41,15 @@ def rules_of(learner: Any, X: Sequence[Any] = (), y: Sequence[Any] = ()) -> list
     rules: list[Rule] = list(getattr(learner, "rules", None) or ())
     labelled = rules and any(kind_of(known) is Signal.FULL for known in y)
     found = [_counted(one) for one in check(rules, X, y, examples=0)] if labelled else [None] * len(rules)
-    if hasattr(learner, "bias_"):  # limits of the outputs
+    if isinstance(learner, JLIS):  # limits of the outputs
         return [RuleUse(r.title, r.body(), "hard", None, False, v) for r, v in zip(rules, found, strict=True)]
     if not hasattr(learner, "penalties_"):  # statements about expectations
+        shared = getattr(learner, "penalty", 1.0)  # None: no slack, or up to a bound
         own = [1.0 if rule.reading is None else rule.reading.penalty or 1.0 for rule in rules]
         return [
-            RuleUse(rule.title, rule.body(), "expected", penalty, False, violations)
+            RuleUse(
+                rule.title, rule.body(), "expected", None if shared is None else shared * penalty, False, violations
+            )
             for rule, penalty, violations in zip(rules, own, found, strict=True)
         ]
     uses = []

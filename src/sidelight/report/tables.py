@@ -75,10 +75,12 @@ def training_table(summary: TrainingSummary) -> Table:
 
 def _course(summary: TrainingSummary) -> str:
     parts = [f"{summary.seconds:.1f} s"]
+    final = bool(summary.rounds) and "temperature" in summary.rounds[-1]  # the last says how the final model stands
     if summary.rounds:
-        final = "temperature" in summary.rounds[-1]  # the last says how the final model stands
         parts.append(f"{counted(len(summary.rounds) - final, 'round')} over the unlabelled sequences")
         parts += _last_round(summary.rounds[-1])
+    if final:  # a round is one step of the model inside, whose own solver has nothing to add
+        return ", ".join(parts)
     if summary.passes is not None:
         passes = f"{summary.passes} {'iterations' if summary.solver == 'lbfgs' else 'passes'}"
         parts.append(passes + (f" of {summary.solver}" if summary.solver else ""))

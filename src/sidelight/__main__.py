@@ -1,0 +1,5 @@
+"""`python -m sidelight` is the command `sidelight`."""
+
+from .cli.main import main
+
+main()
