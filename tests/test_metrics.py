@@ -228,6 +228,11 @@ def test_induced_labels_may_be_named_as_they_like():
     np.testing.assert_allclose(mutual_information(y_true, constant), 0, atol=1e-12)
 
 
+def test_labels_per_word_needs_probabilities():
+    with pytest.raises(DataError, match="as predict_marginals gives"):
+        labels_per_word([["a", "b"]], [["X", "Y"]], at_least=1)
+
+
 def test_labels_per_word_by_hand():
     words = [["a", "b", "a"], ["c", "a"]]
     marginals = [np.array([[0.9, 0.1], [0.5, 0.5], [0.4, 0.6]]), np.array([[1.0, 0.0], [0.7, 0.3]])]

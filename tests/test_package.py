@@ -57,3 +57,8 @@ def test_errors_share_a_base():
     for name in ("DataError", "NotSupported", "Infeasible", "ModelFileError"):
         assert issubclass(getattr(sidelight, name), sidelight.SidelightError)
     assert issubclass(sidelight.DataError, ValueError)
+
+
+def test_the_package_runs_as_the_command():
+    said = subprocess.run([sys.executable, "-m", "sidelight", "--version"], capture_output=True, text=True, check=True)
+    assert said.stdout == f"sidelight {sidelight.__version__}\n"

@@ -154,7 +154,7 @@ def labels_per_word(
     """
     from sidelight.inference.occurrences import Occurrences
 
-    if [len(x) for x in words] != [len(one) for one in marginals]:
+    if [len(x) for x in words] != [len(one) for one in marginals] or any(np.ndim(one) != 2 for one in marginals):
         raise DataError("expected a row of probabilities for each word, as predict_marginals gives for the same input")
     often = Occurrences.of([str(w) for x in words for w in x], at_least)
     if not often.words:

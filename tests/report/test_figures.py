@@ -5,6 +5,7 @@ import sys
 from itertools import pairwise
 
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from sidelight import (
     CRF,
@@ -111,6 +112,15 @@ def test_wrong_paths(model, tmp_path):
     with pytest.raises(NotSupported, match="by counting"):
         draw_training(HMM().fit(X, y), tmp_path / "old.png")
     assert (tmp_path / "old.png").read_bytes() == b"old"
+
+
+def test_what_cannot_be_drawn(model, tmp_path):
+    pytest.importorskip("matplotlib")
+    with pytest.raises(DataError, match=f"a gold label for each of the {len(X[0])} tokens, got 1"):
+        draw_posteriors(model, X[0], tmp_path / "f.png", gold=["author"])
+    with pytest.raises(NotFittedError):
+        draw_training(PosteriorRegularization(HMM()), tmp_path / "f.png")
+    assert not os.listdir(tmp_path)
 
 
 def test_without_matplotlib(model, tmp_path, monkeypatch):

@@ -114,6 +114,10 @@ def divide(
 ) -> tuple[dict[str, Any], list[str], dict[str, Any], list[str]]:
     """The options and `--set` ones that only the wrapper has, and the others, which the base takes or refuses."""
     only = _known_parameters(wrapper).keys() - _known_parameters(base).keys()
+    for setting in settings:
+        name = setting.partition("=")[0].strip().replace("-", "_")
+        if name not in {*_known_parameters(wrapper), *_known_parameters(base), *_NOT_HERE} and "=" in setting:
+            _require(wrapper, name, "--set")
     mine = {name: value for name, value in options.items() if only.issuperset(_PARAMETERS.get(name, (name,)))}
     wanted = [s for s in settings if s.partition("=")[0].strip().replace("-", "_") in only]
     rest = {name: value for name, value in options.items() if name not in mine}

@@ -46,7 +46,10 @@ def draw_posteriors(
     The rules that made a difference are listed with their prices; gold labels, if given, are framed.
     """
     require_figure(path)
-    _write(_posterior_figure(posteriors_of(model, x), gold), path)
+    found = posteriors_of(model, x)
+    if gold is not None and len(gold) != len(x):
+        raise DataError(f"expected a gold label for each of the {len(x)} tokens, got {len(gold)}")
+    _write(_posterior_figure(found, gold), path)
 
 
 def require_figure(path: str | PathLike[str]) -> None:

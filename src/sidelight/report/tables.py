@@ -82,7 +82,8 @@ def _course(summary: TrainingSummary) -> str:
     if final:  # a round is one step of the model inside, whose own solver has nothing to add
         return ", ".join(parts)
     if summary.passes is not None:
-        passes = f"{summary.passes} {'iterations' if summary.solver == 'lbfgs' else 'passes'}"
+        some = "iteration" if summary.solver == "lbfgs" else "pass" if summary.passes == 1 else "passe"
+        passes = counted(summary.passes, some)
         parts.append(passes + (f" of {summary.solver}" if summary.solver else ""))
     if summary.mistakes is not None:
         parts.append(f"{summary.mistakes:,} tokens wrong in the last")
