@@ -54,7 +54,7 @@ def test_a_discriminative_model_is_the_same_from_the_first_round_on():
 
 
 def test_temperatures():
-    model = DeterministicAnnealing(HMM(), RULES, temperatures=3, iterations=2).fit(X, HALF)
+    model = DeterministicAnnealing(HMM(), RULES, start=2.0, rate=0.9, temperatures=3, iterations=2).fit(X, HALF)
     course = course_of(model)
     assert course.breaks == [2, 4]
     assert curves(model)["temperature"]["temperature"] == pytest.approx([2, 2, 1.8, 1.8, 1.62, 1.62, 1.62])

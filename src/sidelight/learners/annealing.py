@@ -23,9 +23,10 @@ class DeterministicAnnealing(ProjectingLearner):
     Parameters
     ----------
     start, rate, temperatures : the schedule. Above 1 the unlabelled sequences pull the model towards even
-        distributions, and few labelled ones may not hold it; start = 1 is the careful choice.
+        distributions, and few labelled ones may not hold it: that of the paper, 2.0, 0.9 and 11, needs rules that do.
     iterations : rounds at each temperature.
-    penalty : 1 / ε of Eq. 16 for every rule without its own, which is written rule.expected(penalty).
+    penalty : 1 / ε of Eq. 16 for every rule without its own, which is written rule.expected(penalty); for a rule about
+        each sequence the mean over the sequences counts.
     unlabeled_weight : None makes both losses means, as in Eq. 3 and 10 (in units of the labelled ones' sum).
     decode : "projected" predicts by Eq. 30, "model" by Eq. 1. For transductive prediction give the sequences to `fit`,
         with None for their labels.
@@ -42,14 +43,14 @@ class DeterministicAnnealing(ProjectingLearner):
         base: Any,
         rules: Sequence[Rule] = (),
         *,
-        start: float = 2.0,
-        rate: float = 0.9,
-        temperatures: int = 11,
+        start: float = 1.1,
+        rate: float = 0.95,
+        temperatures: int = 4,
         norm: NormName = "squared",
         penalty: float | None = 1.0,
         bound: float | None = None,
         unlabeled_weight: float | None = None,
-        iterations: int = 10,
+        iterations: int = 15,
         decode: Literal["model", "projected"] = "projected",
         tolerance: float = 1e-3,
         classes: Sequence[str] | None = None,
