@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -124,6 +125,10 @@ class Knowledge:
         if self.bad in _MADE:
             made: list[Any] = getattr(companions, str(self.bad))(good or sequences.X)
             return made
+        if self.bad and self.bad != "-" and not Path(self.bad).exists():
+            raise typer.BadParameter(
+                f"there is no file {self.bad}, and it is not one of {', '.join(_MADE)}", param_hint="--bad"
+            )
         return self._read_more(reader, self.bad, sequences) if self.bad else []
 
     def _read_more(self, reader: Reader, path: str, sequences: Sequences) -> list[Any]:
