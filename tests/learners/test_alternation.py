@@ -41,6 +41,7 @@ from sidelight import (
 from sidelight.inference.projection import Slack, project
 from sidelight.inference.relaxation import relax
 from sidelight.inference.rows import Rows
+from sidelight.learners.expected import Discriminative
 from tests import learner_kit
 from tests.learners.samples import labelled
 from tests.learners.test_ccm import check_composite
@@ -460,3 +461,16 @@ def test_misspelt_labels_of_rules(learner):
     with pytest.raises(DataError, match=r"names the label 'AA', which no sequence has \(they have A, T, Y\)"):
         learner.fit(X, HALF)
     assert "AA" in learner.set_params(classes=[*LABELS, "AA"]).fit(X, HALF).classes_
+
+
+def test_the_slope_of_the_objective_with_the_projection_minimised_out(monkeypatch):
+    """What L-BFGS goes down around a CRF: its gradient is that of finite differences (Danskin)."""
+    seen = []
+    monkeypatch.setattr(Discriminative, "_descend", lambda self, loss, *_, **__: seen.append((self, loss)))
+    PosteriorRegularization(FAST, RULES, iterations=1, tolerance=1e-9, strength=0.7).fit(X, HALF)
+    (fitting, loss), rng = seen[0], np.random.default_rng(0)
+    at = rng.normal(size=len(fitting.learner.weights_))
+    for _ in range(3):
+        way, small = rng.normal(size=len(at)), 1e-4
+        slope = (loss(at + small * way)[0] - loss(at - small * way)[0]) / (2 * small)
+        np.testing.assert_allclose(loss(at)[1] @ way, slope, rtol=1e-4)
