@@ -234,9 +234,8 @@ class Rows:
     def parted(self) -> tuple["Rows", "Rows"]:
         """The statements that forbid parts if they have no slack, and the others."""
         every = (*self.about_corpus, *self.about_each)
-        return tuple(  # type: ignore[return-value]
-            Rows.of([s for s in every if forbids(s) is kind], self.offsets, self.labels) for kind in (True, False)
-        )
+        never, rest = ([s for s in every if forbids(s) is kind] for kind in (True, False))
+        return Rows.of(never, self.offsets, self.labels), Rows.of(rest, self.offsets, self.labels)
 
     def forbid(self, scores: ChainParts) -> ChainParts:
         """-inf wherever a row has an entry: the limit of the shift at infinite prices."""

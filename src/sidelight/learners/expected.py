@@ -91,7 +91,6 @@ class Generative:
         seed: int,
         n_jobs: int,
         initial: Any = None,
-        **_: Any,
     ) -> None:
         if initial is not None and not isinstance(initial, type(base)):
             raise DataError(f"the initial model must be of the base's kind, {type(base).__name__}, got {initial!r}")
@@ -157,9 +156,9 @@ class Discriminative:
         classes: list[str],
         *,
         weight: float,
+        seed: int,  # begins with the labelled sequences or with zeros: nothing is random
         n_jobs: int,
         initial: Any = None,
-        **_: Any,
     ) -> None:
         if initial is not None:
             raise NotSupported(f"{type(base).__name__} begins with the labelled sequences; begin with a model in HMM")
