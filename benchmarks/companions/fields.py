@@ -19,7 +19,7 @@ BOTH_WORDS, CURRENT_WORD = "current and previous word", "current word"
 FEATURES = {BOTH_WORDS: ["word", "word[-1]"], CURRENT_WORD: ["word"]}
 # Labelled tokens -> features and costs, chosen on the end of the training data; see `choose_costs`.
 CHOSEN = {
-    100: (CURRENT_WORD, Costs(1.0, 1.0, 10.0)),
+    100: (CURRENT_WORD, Costs(1.0, 1.0, 1.0)),
     400: (BOTH_WORDS, Costs(1.0, 1.0, 0.1)),
     1600: (BOTH_WORDS, Costs(1.0, 1.0, 1.0)),
     6400: (BOTH_WORDS, Costs(1.0, 1.0, 1.0)),
