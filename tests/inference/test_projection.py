@@ -1,5 +1,7 @@
 """Projections against a generic convex solver over every output of tiny chains (Proposition 2.1)."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog, minimize
@@ -18,10 +20,12 @@ from sidelight import (
     starts_with,
     transitions,
 )
+from sidelight.inference import projection
 from sidelight.inference.norms import Norm
 from sidelight.inference.projection import Slack, project, shifted
 from sidelight.inference.relaxation import relax
 from sidelight.inference.rows import Rows
+from sidelight.solvers.quasi_newton import Curvature
 from tests.inference.test_rows import LABELS, by_listing, counts, example, outputs_of
 
 OWN = [runs(each("A", "B")) <= 0.6, count("C") >= 0.3, transitions("A", "B") + count("A") == 0.5]
@@ -215,6 +219,30 @@ def test_the_gap_closes_around_the_best():
         assert found.converged
         assert found.dual - 1e-5 <= best <= found.primal + 1e-5
         assert found.gap <= tolerance * len(scores)
+
+
+@pytest.mark.parametrize("slack", [s for s in SLACKS if s.norm in ("squared", "l1")], ids=str)
+def test_many_rows_about_the_corpus_end_where_few_do(slack, monkeypatch):
+    """Beyond so many rows, L-BFGS-B takes the place of the dense matrix."""
+    scores, rows = tiny(7, [*OWN, *CORPUS])
+    few = project(scores, rows, slack, **TIGHT)
+    monkeypatch.setattr(projection, "_DENSE", 0)
+    many = project(scores, rows, slack, **TIGHT)
+    assert few.converged
+    assert many.converged
+    np.testing.assert_allclose(many.expected, few.expected, atol=1e-4)
+
+
+def test_curvature_is_worth_passes_to_the_next_projection():
+    X, scores = example(5, lengths=(6, 4, 5, 7))
+    rows, slack, curvature = Rows.compile(CORPUS, X, LABELS), Slack("squared", penalty=30.0), Curvature()
+    first = project(scores, rows, slack, curvature=curvature, **TIGHT)
+    moved = replace(scores, unary=1.05 * scores.unary)
+    options = {"start": first.prices, **TIGHT}
+    after, alone = (project(moved, rows, slack, curvature=known, **options) for known in (curvature, None))
+    assert after.converged
+    assert after.passes < alone.passes
+    np.testing.assert_allclose(after.expected, alone.expected, atol=1e-6)
 
 
 def test_rules_count_as_much_as_they_are_worth():

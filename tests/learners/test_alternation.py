@@ -239,7 +239,7 @@ def test_rules_hold_more_and_more():
 def test_transductive_prediction_uses_the_prices_of_training():
     model = DeterministicAnnealing(LOOSE, RULES, temperatures=2, iterations=2, tolerance=1e-7).fit(X, HALF)
     assert len(model.prices_) == len(model.units_) == 3
-    assert model.temperature_ == 1.1 * 0.95
+    assert model.temperature_ == 0.8
     rows = Rows.compile(RULES, X[12:], LABELS)
     last = project(model.base_.scores(X[12:]), rows, Slack(penalty=1.0), temperature=model.temperature_, tolerance=1e-8)
     np.testing.assert_allclose(model.prices_, last.prices[:3], atol=0.02)

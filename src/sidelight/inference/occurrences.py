@@ -25,9 +25,9 @@ from ..features.symbols import column_values
 from ..kernels.compiling import Floats, Longs
 from ..rules.language import FewLabels
 from ..rules.rows import penalty_of
+from ..solvers.spectral import minimize
 from ..structures.chain import Chain, ChainParts
 from .projection import Projection
-from .spectral import minimize
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ its norm or half its square, or is not allowed. The dual has one price λ for ev
     q(y) ∝ exp((θ·y - λ·Ay) / T),    D(λ) = Σ_i [log Z(θ) - T log Z((θ - Aᵀλ) / T)] - b·λ - cost*(λ)
 
 (Eq. 7, 8, 23 of Ganchev et al.; 23 and 28 of Dhillon et al.). Where cost* leaves every row on its own (no slack, l1 or
-squared penalties, an l∞ bound) each sequence finds its own prices in one compiled loop and L-BFGS-B those of the corpus
+squared penalties, an l∞ bound) each sequence finds its own prices in one compiled loop and BFGS those of the corpus
 rows; other norms take proximal gradient steps on all prices at once. At T = 0 it is a linear program (`relaxation`).
 """
 
@@ -23,8 +23,9 @@ from threadpoolctl import threadpool_limits
 
 from ..errors import DataError, Infeasible
 from ..kernels.compiling import Flags, Floats
+from ..solvers import quasi_newton, spectral
+from ..solvers.quasi_newton import Curvature
 from ..structures.chain import Chain, ChainParts
-from . import spectral
 from .norms import Norm
 from .rows import Rows, Tilted
 
@@ -76,6 +77,8 @@ class Slack:
 
 # Steps of a sequence on its own prices, in each evaluation of the dual.
 _OWN_STEPS = 100
+# Corpus rows for which the matrix of BFGS is dense; more of them make L-BFGS-B cheaper.
+_DENSE = 200
 # Prices beyond this many temperatures make it worth asking whether the dual has a bound.
 _SUSPICIOUS = 30.0
 
@@ -113,6 +116,7 @@ def project(
     *,
     temperature: float = 1.0,
     start: Floats | None = None,
+    curvature: Curvature | None = None,
     fixed: bool = False,
     log_partition: Floats | None = None,
     tolerance: float = 1e-4,
@@ -121,8 +125,9 @@ def project(
 ) -> Projection:
     """Project p_θ; see the module for the problem.
 
-    start: prices to begin with; fixed: the prices of corpus rows stay what they are there. log_partition: of p_θ where
-    that is known, or is another than that of `scores` (which may be restricted to what is known of the outputs).
+    start: prices to begin with; curvature: of the dual, as earlier projections onto these rows learned it, and this one
+    learns more; fixed: the prices of corpus rows stay what they are at the start. log_partition: of p_θ where that is
+    known, or is another than that of `scores` (which may be restricted to what is known of the outputs).
     It stops when the gap is at most `tolerance` for each sequence, and no row misses its bound by more than that
     beyond its slack. Raises `Infeasible`, naming rules, if no q has slack that is allowed.
     """
@@ -141,7 +146,7 @@ def project(
             Chain(n_jobs).argmax(left)
         except Infeasible:
             raise Infeasible(f"no distribution satisfies {named(one, np.ones(len(one)))}; allow some slack") from None
-    problem = _Problem(left, some, slack, temperature, log_partition, tolerance, n_jobs)
+    problem = _Problem(left, some, slack, temperature, log_partition, tolerance, n_jobs, curvature or Curvature())
     solve = problem.apart if problem.separates else problem.together
     found = solve(first[~never], 1 if fixed else max_iterations, fixed)
     if not never.any():
@@ -163,6 +168,7 @@ class _Problem:
     log_partition: Floats
     tolerance: float
     n_jobs: int
+    curvature: Curvature
 
     @cached_property
     def scale(self) -> Floats:
@@ -260,7 +266,7 @@ class _Problem:
         return found
 
     def apart(self, first: Floats, max_iterations: int, fixed: bool) -> Projection:
-        """Own prices inside the compiled loop, those of the corpus rows by L-BFGS-B around it; then all together."""
+        """Own prices inside the compiled loop, those of the corpus rows around it; then, if need be, all together."""
         low, high = np.maximum(self.rows.low, -self.limit), np.minimum(self.rows.high, self.limit)
         tilted = self.tilt(np.clip(first, low, high), _OWN_STEPS)
         found = self.certify(tilted, tilted.passes)
@@ -268,16 +274,40 @@ class _Problem:
             return found
         for count, steps in ((self.rows.joint, _OWN_STEPS), (len(self.rows), 0)):
             if count and not found.converged:
-                found = self.climb(found, low[:count], high[:count], steps, max_iterations)
+                climb = self.learn if steps and count <= _DENSE else self.climb
+                found = climb(found, low[:count], high[:count], steps, max_iterations)
         return found
+
+    def bend(self, count: int) -> Floats:
+        """A guess of the curvature of the dual in the first prices."""
+        reach = np.concatenate((self.rows.reach, np.full(len(self.rows) - self.rows.joint, 0.1)))[:count]
+        return self.curve[:count] + reach / self.temperature
+
+    def learn(self, found: Projection, low: Floats, high: Floats, steps: int, max_iterations: int) -> Projection:
+        """BFGS on the first prices, the others taking `steps` at each evaluation."""
+        count, best, rest = len(low), found, found.prices[len(low) :]
+        slope = self.bound - found.expected + self.curve * found.prices
+
+        def evaluate(x: Floats) -> _At:
+            nonlocal best, rest
+            tilted = self.tilt(np.concatenate((x, rest)), steps)
+            rest = tilted.prices[count:]
+            now = self.certify(tilted, best.passes + tilted.passes)
+            best = now if now.converged or now.dual > best.dual else replace(best, passes=now.passes)
+            return _At(now, self.smooth(tilted)[1][:count])
+
+        self.curvature.begin(self.bend(count))
+        quasi_newton.minimize(
+            evaluate, found.prices[:count], _At(found, slope[:count]), low, high, self.curvature, max_iterations
+        )
+        return best
 
     def climb(self, found: Projection, low: Floats, high: Floats, steps: int, max_iterations: int) -> Projection:
         """L-BFGS-B on the first prices, as many as have a range, the others taking `steps` at each evaluation."""
         from scipy.optimize import Bounds, minimize
 
         count, best, passes, rest = len(low), found, found.passes, found.prices[len(low) :]
-        reach = np.concatenate((self.rows.reach, np.full(len(self.rows) - self.rows.joint, 0.1)))[:count]
-        size = 1.0 / np.sqrt(self.curve[:count] + reach / self.temperature)
+        size = 1.0 / np.sqrt(self.bend(count))
 
         def objective(x: Floats) -> tuple[float, Floats]:
             nonlocal passes, best, rest
@@ -345,7 +375,7 @@ class _Problem:
 
 @dataclass(frozen=True)
 class _At:
-    """Where the proximal steps are."""
+    """Where a solver is."""
 
     found: Projection
     gradient: Floats

@@ -31,6 +31,7 @@ from ..progress import progress
 from ..rules.automata import about_the_corpus
 from ..rules.language import FewLabels, Rule
 from ..rules.rows import require_expected
+from ..solvers.quasi_newton import Curvature
 from ..structures.chain import ChainParts
 from ..structures.protocol import Structure
 from ..supervision import Signal, encode_targets, kind_of
@@ -219,12 +220,12 @@ class ProjectingLearner(SequenceLearner):
         """The rules on the pool, and the E step under them."""
         if self._few_labels():
             return Rows.compile([], pool, classes), self._word_projector(self._words(pool))
-        rows, slack = Rows.compile(list(self.rules or ()), pool, classes), self._slack()
+        rows, slack, curvature = Rows.compile(list(self.rules or ()), pool, classes), self._slack(), Curvature()
 
         def step(scores: ChainParts, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
             return project(
-                scores, rows, slack, temperature=temperature, start=prices, log_partition=log_partition,
-                tolerance=self.tolerance, n_jobs=self.n_jobs,
+                scores, rows, slack, temperature=temperature, start=prices, curvature=curvature,
+                log_partition=log_partition, tolerance=self.tolerance, n_jobs=self.n_jobs,
             )  # fmt: skip
 
         return rows, step
