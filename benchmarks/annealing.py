@@ -49,7 +49,7 @@ TABLE_3 = {
     "DASO (I)": (75.2, 84.9, 91.1),
     "DASO (T)": (77.3, 86.0, 92.1),
 }
-# (first temperature, rate, temperatures) -> without and with annealing.
+# (first temperature, rate, as many temperatures as lead to its last one) -> without and with annealing.
 TABLE_4 = {
     (1.0, 0.9, 11): (72.1, 77.1),
     (1.0, 0.7, 11): (72.9, 76.9),
@@ -63,7 +63,7 @@ TABLE_4 = {
 ONCE, WORDS, SHARES, EDGES = 3.0, 100.0, 3000.0, 0.3
 # The prior of the weights; schedules that begin above T = 1 need a stronger one, or the few labels are forgotten.
 L2, L2_HOT = 0.03, 0.3
-# Rounds of PR, and of DASO at each temperature; in Table 4 those at the last one alone.
+# Rounds of PR, of DASO at each temperature, and in Table 4 of the systems that know the last temperature alone.
 PR_ROUNDS, ROUNDS, FLAT_ROUNDS = 30, 30, 60
 # A round is timed as the difference between so many.
 TIMED = (5, 25)
@@ -240,7 +240,7 @@ def speed(experiment: Experiment, report: Report) -> None:
             report.add(f"a round of PR, {name}", OURS, each, "passes", at_most=PASSES_TARGET)
         spent = _seconds(lambda: regularized(known).fit(X, y))
         report.add(f"PR, {PR_ROUNDS} rounds, CRF", OURS, spent, "s", at_most=PR_TARGET)
-        spent = _seconds(lambda: annealed(known, **PAPER_SCHEDULE).fit(X, y))
+        spent = _seconds(lambda: annealed(known, l2=L2_HOT, **PAPER_SCHEDULE).fit(X, y))
         report.add(
             f"DASO, {PAPER_SCHEDULE['temperatures']} temperatures of {ROUNDS} rounds",
             OURS,

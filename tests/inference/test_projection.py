@@ -14,11 +14,13 @@ from sidelight import (
     changes,
     count,
     each,
+    ends_with,
     once_each,
     runs,
     share,
     starts_with,
     transitions,
+    word,
 )
 from sidelight.inference import projection
 from sidelight.inference.norms import Norm
@@ -231,6 +233,19 @@ def test_many_rows_about_the_corpus_end_where_few_do(slack, monkeypatch):
     assert few.converged
     assert many.converged
     np.testing.assert_allclose(many.expected, few.expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("slack", [Slack(), Slack("l1", penalty=0.4), Slack("squared", penalty=3.0)], ids=str)
+@pytest.mark.parametrize("dense", [0, 200])
+def test_rows_that_say_little_about_the_corpus(slack, dense, monkeypatch):
+    """One about last tokens alone, and one that speaks of no token here."""
+    monkeypatch.setattr(projection, "_DENSE", dense)
+    nowhere = (count("A", where=word.isin("nothing")) <= 0.2).over_corpus()
+    rules = [ends_with("A", "B").over_corpus(), nowhere, share("A") == 0.3]
+    scores, rows = tiny(7, rules)
+    found = project(scores, rows, slack, **TIGHT)
+    assert found.converged
+    np.testing.assert_allclose(found.primal, Listed(scores, rows, slack, 1.0).best()[0], atol=2e-5)
 
 
 def test_curvature_is_worth_passes_to_the_next_projection():

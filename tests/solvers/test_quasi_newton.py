@@ -89,6 +89,59 @@ def test_curvature_stays_positive_definite_and_fits_the_last_move():
     assert np.array_equal(curvature.matrix, before)
 
 
+class Quadratic:
+    """g·x + x·Hx / 2; done where no move within the range would lower it."""
+
+    def __init__(self, H, g):
+        self.H, self.g, self.calls = H, g, 0
+
+    def __call__(self, x):
+        self.calls += 1
+        gradient = self.H @ x + self.g
+        move = np.abs(np.maximum(x - gradient, 0.0) - x).max()
+        return At(x, float(self.g @ x + 0.5 * x @ self.H @ x), gradient, bool(move < 1e-9))
+
+
+@pytest.mark.parametrize("learned", [True, False])
+def test_starts_next_to_an_end_of_the_range(learned):
+    """Prices of the last problem are often nearly, but not quite, at their ends."""
+    generator = np.random.default_rng(0)
+    for _ in range(200):
+        root = generator.normal(size=(2, 2))
+        problem = Quadratic(root @ root.T + 0.01 * np.eye(2), 3 * generator.normal(size=2))
+        start, curvature = np.array([10.0 ** generator.uniform(-9, -2), generator.uniform(0, 3)]), Curvature()
+        curvature.begin(np.ones(2))
+        if learned:
+            curvature.matrix = problem.H.copy()
+        low, high = np.zeros(2), np.full(2, np.inf)
+        assert minimize(problem, start, problem(start), low, high, curvature, 200).done
+
+
+def test_stops_at_a_corner():
+    """Where nothing can move, whatever the caller thinks of the point."""
+    problem = Quadratic(np.eye(2), np.ones(2))
+    curvature = Curvature()
+    curvature.begin(np.ones(2))
+
+    def never_done(x):
+        found = problem(x)
+        return At(found.x, found.value, found.gradient, False)
+
+    found = minimize(never_done, np.zeros(2), never_done(np.zeros(2)), np.zeros(2), np.full(2, 9.0), curvature, 200)
+    assert np.array_equal(found.x, np.zeros(2))
+    assert problem.calls == 1
+
+
+def test_forgets_what_turns_out_wrong():
+    """A curvature ten million times too small, from another problem."""
+    problem, curvature = Quadratic(1e4 * np.eye(1), np.array([-1e4])), Curvature()
+    curvature.begin(np.ones(1))
+    curvature.matrix = np.array([[1e-3]])
+    low, high = np.zeros(1), np.full(1, np.inf)
+    assert minimize(problem, np.zeros(1), problem(np.zeros(1)), low, high, curvature, 50).done
+    assert curvature.matrix[0, 0] == pytest.approx(1e4)
+
+
 def test_another_size_begins_anew():
     curvature = Curvature()
     curvature.begin(np.ones(3))

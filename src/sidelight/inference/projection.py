@@ -9,8 +9,9 @@ its norm or half its square, or is not allowed. The dual has one price λ for ev
     q(y) ∝ exp((θ·y - λ·Ay) / T),    D(λ) = Σ_i [log Z(θ) - T log Z((θ - Aᵀλ) / T)] - b·λ - cost*(λ)
 
 (Eq. 7, 8, 23 of Ganchev et al.; 23 and 28 of Dhillon et al.). Where cost* leaves every row on its own (no slack, l1 or
-squared penalties, an l∞ bound) each sequence finds its own prices in one compiled loop and BFGS those of the corpus
-rows; other norms take proximal gradient steps on all prices at once. At T = 0 it is a linear program (`relaxation`).
+squared penalties, an l∞ bound) each sequence finds its own prices in one compiled loop and BFGS (L-BFGS-B if there are
+many) those of the corpus rows; other norms take proximal gradient steps on all prices at once. At T = 0 it is a linear
+program (`relaxation`).
 """
 
 from contextlib import suppress
@@ -226,7 +227,11 @@ class _Problem:
         lam = tilted.prices
         value = self.temperature * tilted.log_partition.sum() - self.log_partition.sum()
         value += _dot(self.bound, lam) + 0.5 * _dot(self.curve, lam**2)
-        return float(value), self.bound - tilted.expected + self.curve * lam
+        return float(value), self.slope(tilted.expected, lam)
+
+    def slope(self, expected: Floats, prices: Floats) -> Floats:
+        """The gradient of -D, without corners, over all prices."""
+        return self.bound - expected + self.curve * prices
 
     def certify(self, tilted: Tilted, passes: float) -> Projection:
         """Both sides of the problem at these prices."""
@@ -274,32 +279,32 @@ class _Problem:
             return found
         for count, steps in ((self.rows.joint, _OWN_STEPS), (len(self.rows), 0)):
             if count and not found.converged:
-                climb = self.learn if steps and count <= _DENSE else self.climb
-                found = climb(found, low[:count], high[:count], steps, max_iterations)
+                solve = self.remember if steps and count <= _DENSE else self.climb
+                found = solve(found, low[:count], high[:count], steps, max_iterations)
         return found
 
-    def bend(self, count: int) -> Floats:
-        """A guess of the curvature of the dual in the first prices."""
+    def steepness(self, count: int) -> Floats:
+        """A guess of the dual's second derivatives by the first prices; where nothing is known, 1."""
         reach = np.concatenate((self.rows.reach, np.full(len(self.rows) - self.rows.joint, 0.1)))[:count]
-        return self.curve[:count] + reach / self.temperature
+        guess = self.curve[:count] + reach / self.temperature
+        return np.where(guess > 0, guess, 1.0)
 
-    def learn(self, found: Projection, low: Floats, high: Floats, steps: int, max_iterations: int) -> Projection:
-        """BFGS on the first prices, the others taking `steps` at each evaluation."""
-        count, best, rest = len(low), found, found.prices[len(low) :]
-        slope = self.bound - found.expected + self.curve * found.prices
+    def remember(self, found: Projection, low: Floats, high: Floats, steps: int, max_iterations: int) -> Projection:
+        """BFGS with the curvature of earlier projections on the first prices, as many as have a range, the others
+        taking `steps` at each evaluation.
+        """
+        count, best = len(low), found
 
         def evaluate(x: Floats) -> _At:
-            nonlocal best, rest
-            tilted = self.tilt(np.concatenate((x, rest)), steps)
-            rest = tilted.prices[count:]
+            nonlocal best
+            tilted = self.tilt(np.concatenate((x, best.prices[count:])), steps)
             now = self.certify(tilted, best.passes + tilted.passes)
             best = now if now.converged or now.dual > best.dual else replace(best, passes=now.passes)
-            return _At(now, self.smooth(tilted)[1][:count])
+            return _At(now, self.slope(tilted.expected, tilted.prices)[:count])
 
-        self.curvature.begin(self.bend(count))
-        quasi_newton.minimize(
-            evaluate, found.prices[:count], _At(found, slope[:count]), low, high, self.curvature, max_iterations
-        )
+        first = _At(found, self.slope(found.expected, found.prices)[:count])
+        self.curvature.begin(self.steepness(count))
+        quasi_newton.minimize(evaluate, found.prices[:count], first, low, high, self.curvature, max_iterations)
         return best
 
     def climb(self, found: Projection, low: Floats, high: Floats, steps: int, max_iterations: int) -> Projection:
@@ -307,7 +312,7 @@ class _Problem:
         from scipy.optimize import Bounds, minimize
 
         count, best, passes, rest = len(low), found, found.passes, found.prices[len(low) :]
-        size = 1.0 / np.sqrt(self.bend(count))
+        size = 1.0 / np.sqrt(self.steepness(count))
 
         def objective(x: Floats) -> tuple[float, Floats]:
             nonlocal passes, best, rest

@@ -154,7 +154,8 @@ class Rows:
         out = np.zeros(self.joint)
         for number, s in enumerate(self.about_corpus):
             largest = np.abs(s.table.amount).max(axis=(1, 2)) ** 2
-            out[number] = 0.1 * largest[s.table.kind].sum()
+            ends = float((s.table.at_end**2).max(initial=0.0)) * self.sequences
+            out[number] = 0.1 * (largest[s.table.kind].sum() + ends)
         return out
 
     @cached_property

@@ -2,49 +2,60 @@
 
     minimise  f(x),  low <= x <= high;     x ← clip(x - a B⁻¹ ∇f(x))
 
-Variables at an end of their range, with a gradient that would move them out, stay out of the step (Bertsekas 1982). The
-matrix B outlives a problem: the next one, if it is nearly the same, begins with the curvature that the last one found,
-and takes a step or two.
+Variables that a step of their own would take to an end of their range go there, and stay out of the step of the others
+(after Bertsekas 1982). The matrix B outlives a problem: the next one, if it is nearly the same, begins with the
+curvature that the last one found.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from ..kernels.compiling import Floats, Longs
+from ..kernels.compiling import Floats
 from .spectral import P
 
-# Steps are shortened so many times before the function counts as flat, as far as its numbers can tell.
+# A step is shortened so many times before its direction counts as no descent, as far as the numbers can tell.
 _SHORTEST = 12
 
 
 @dataclass
 class Curvature:
-    """B, once there is a problem to learn it from."""
+    """B, and the guess of its diagonal that it began with; one for problems with the same variables."""
 
-    matrix: Floats | None = None
+    matrix: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    guess: Floats = field(default_factory=lambda: np.empty(0))
 
     def begin(self, guess: Floats) -> None:
-        """Take the guess for the diagonal of B unless something is known."""
-        if self.matrix is None or len(self.matrix) != len(guess):
-            self.matrix = np.diag(guess)
+        """The next problem: its guess, all above 0, is B unless something was learned of as many variables."""
+        self.guess = guess
+        if len(self.matrix) != len(guess):
+            self.forget()
 
-    def step(self, gradient: Floats, free: Longs) -> Floats:
-        """-B⁻¹∇f on the free variables, 0 on the others."""
-        assert self.matrix is not None
-        out = np.zeros_like(gradient)
-        out[free] = -np.linalg.solve(self.matrix[np.ix_(free, free)], gradient[free])
-        return out
+    def forget(self) -> None:
+        """Back to the guess."""
+        self.matrix = np.diag(self.guess)
+
+    @property
+    def is_guess(self) -> bool:
+        """Whether there is nothing to forget."""
+        return np.array_equal(self.matrix, np.diag(self.guess))
+
+    def step(self, at: Floats, gradient: Floats, low: Floats, high: Floats) -> Floats:
+        """-B⁻¹∇f, with the variables that leave their range by themselves apart."""
+        alone = -gradient / np.diag(self.matrix)
+        held = ((at + alone <= low) & (gradient > 0)) | ((at + alone >= high) & (gradient < 0))
+        free = np.flatnonzero(~held)
+        alone[free] = -np.linalg.solve(self.matrix[np.ix_(free, free)], gradient[free])
+        return alone
 
     def learn(self, change: Floats, bend: Floats) -> None:
         """The BFGS update: a move by `change` changed the gradient by `bend`."""
-        assert self.matrix is not None
         foreseen = self.matrix @ change
         before, now = float(change @ foreseen), float(change @ bend)
         if now > 1e-6 * before > 0.0:
-            self.matrix += np.outer(bend, bend) / now - np.outer(foreseen, foreseen) / before
+            self.matrix = self.matrix + np.outer(bend, bend) / now - np.outer(foreseen, foreseen) / before
 
 
 def minimize(
@@ -61,17 +72,33 @@ def minimize(
         for _ in range(max_iterations):
             if point.done:
                 break
-            gradient = point.gradient
-            free = np.flatnonzero(~(((at <= low) & (gradient > 0)) | ((at >= high) & (gradient < 0))))
-            direction, size = curvature.step(gradient, free), 1.0
-            for _ in range(_SHORTEST):
-                change = np.clip(at + size * direction, low, high) - at
-                tried = evaluate(at + change)
-                if tried.done or tried.value <= point.value + 1e-4 * float(gradient @ change):
+            direction = curvature.step(at, point.gradient, low, high)
+            found = _search(evaluate, at, point, direction, low, high)
+            if found is None:
+                if curvature.is_guess:
                     break
-                size *= 0.3
-            else:
-                break
-            curvature.learn(change, tried.gradient - gradient)
+                curvature.forget()
+                continue
+            change, tried = found
+            curvature.learn(change, tried.gradient - point.gradient)
             at, point = at + change, tried
     return point
+
+
+def _search(
+    evaluate: Callable[[Floats], P], at: Floats, point: P, direction: Floats, low: Floats, high: Floats
+) -> tuple[Floats, P] | None:
+    """A step and where it leads: the longest of some in this direction that lowers the value or, where the value is
+    too coarse to tell, the slope (Hager and Zhang 2005); None if there is none.
+    """
+    coarse = point.value + 1e-15 * (1.0 + abs(point.value))
+    for shorter in range(_SHORTEST):
+        change = np.clip(at + 0.3**shorter * direction, low, high) - at
+        slope = float(point.gradient @ change)
+        if slope < 0.0:
+            tried = evaluate(at + change)
+            lower = tried.value <= point.value + 1e-4 * slope and tried.value < point.value
+            flatter = tried.value <= coarse and abs(float(tried.gradient @ change)) < -0.9 * slope
+            if tried.done or lower or flatter:
+                return change, tried
+    return None
