@@ -91,7 +91,7 @@ def _search(
     """A step and where it leads: the longest of some in this direction that lowers the value or, where the value is
     too coarse to tell, the slope (Hager and Zhang 2005); None if there is none.
     """
-    coarse = point.value + 1e-15 * (1.0 + abs(point.value))
+    coarse = point.value + 1e-10 * (1.0 + abs(point.value))
     for shorter in range(_SHORTEST):
         change = np.clip(at + 0.3**shorter * direction, low, high) - at
         slope = float(point.gradient @ change)
