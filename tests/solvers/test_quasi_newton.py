@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import Bounds
 from scipy.optimize import minimize as reference
+from scipy.special import expit
 
 from sidelight.kernels.compiling import Floats
 from sidelight.solvers.quasi_newton import Curvature, minimize
@@ -32,7 +33,7 @@ class Logistic:
     def parts(self, x):
         margins = self.rows @ x
         value = np.logaddexp(0, margins).sum() + 0.5 * ((x - self.shift) ** 2).sum()
-        return value, self.rows.T @ (1 / (1 + np.exp(-margins))) + x - self.shift
+        return value, self.rows.T @ expit(margins) + x - self.shift
 
     def best(self, low, high):
         return reference(
