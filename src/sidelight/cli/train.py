@@ -129,7 +129,7 @@ def command(
     iterations: Annotated[
         int | None,
         _knowledge_option(
-            help="Rounds over the unlabelled sequences (codl, em, self-training; 5, pr, uem; 30, daso; 15)."
+            help="Rounds over the unlabelled sequences (codl, em, self-training; 5, pr, uem, daso; 30)."
         ),
     ] = None,
     penalty: Annotated[
