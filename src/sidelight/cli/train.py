@@ -128,9 +128,7 @@ def command(
     ] = None,
     iterations: Annotated[
         int | None,
-        _knowledge_option(
-            help="Rounds over the unlabelled sequences (codl, em, self-training; 5, pr, uem, daso; 30)."
-        ),
+        _knowledge_option(help="Rounds over the unlabelled sequences (codl, em, self-training; 5, pr, uem, daso; 30)."),
     ] = None,
     penalty: Annotated[
         float | None,
