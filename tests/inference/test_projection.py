@@ -260,6 +260,32 @@ def test_curvature_is_worth_passes_to_the_next_projection():
     np.testing.assert_allclose(after.expected, alone.expected, atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("slack", "rules"), [(Slack(), CORPUS), *((Slack("l1", penalty=0.4), r) for r in (OWN, CORPUS, [*OWN, *CORPUS]))]
+)
+@pytest.mark.parametrize("temperature", [0.03, 0.001])
+def test_cold_projections_come_near_the_linear_program(slack, rules, temperature):
+    X, scores = example(6, lengths=(6, 4, 5, 7))
+    rows = Rows.compile(rules, X, LABELS)
+    found, program = project(scores, rows, slack, temperature=temperature, tolerance=1e-3), relax(scores, rows, slack)
+    assert found.converged
+    entropy = len(scores.unary) * np.log(len(LABELS))
+    assert program.primal - temperature * entropy <= found.primal + 0.01
+    assert found.dual <= program.primal + 1e-6
+
+
+def test_cold_projections_are_reached_from_warm_ones(monkeypatch):
+    X, scores = example(6, lengths=(6, 4, 5, 7) * 5)
+    rows, slack = Rows.compile([*OWN, *CORPUS], X, LABELS), Slack("squared", penalty=300.0)
+    options = {"temperature": 0.001, "tolerance": 1e-3}
+    cooled = project(scores, rows, slack, **options)
+    monkeypatch.setattr(projection, "_COOLING", 0.0)
+    direct = project(scores, rows, slack, **options)
+    assert cooled.converged
+    assert cooled.passes < 0.5 * direct.passes
+    assert cooled.dual >= direct.dual - 1e-3 * len(X)
+
+
 def test_rules_count_as_much_as_they_are_worth():
     X, scores = example(3)
     light, heavy = (Rows.compile([(count("A") == 0.2).expected(p)], X, LABELS) for p in (0.1, 100.0))

@@ -143,6 +143,16 @@ def test_forgets_what_turns_out_wrong():
     assert curvature.matrix[0, 0] == pytest.approx(1e4)
 
 
+def test_what_was_learned_keeps_up_with_the_scale():
+    curvature = Curvature()
+    curvature.begin(np.array([1.0, 4.0]))
+    curvature.learn(np.array([1.0, 1.0]), np.array([3.0, 5.0]))
+    learned = curvature.matrix
+    curvature.begin(np.array([2.0, 8.0]))
+    np.testing.assert_allclose(curvature.matrix, 2.0 * learned)
+    assert not curvature.is_guess
+
+
 def test_another_size_begins_anew():
     curvature = Curvature()
     curvature.begin(np.ones(3))

@@ -80,6 +80,8 @@ class Slack:
 _OWN_STEPS = 100
 # Corpus rows for which the matrix of BFGS is dense; more of them make L-BFGS-B cheaper.
 _DENSE = 200
+# Where the gap is so many times what is good enough, a cold problem is reached from T = 1 by steps of this factor.
+_FAR, _COOLING = 10.0, 0.25
 # Prices beyond this many temperatures make it worth asking whether the dual has a bound.
 _SUSPICIOUS = 30.0
 
@@ -108,6 +110,11 @@ class Projection:
     def gap(self) -> float:
         """How far the primal is above its optimum, if `violation` is zero."""
         return self.primal - self.dual
+
+    def or_better(self, other: "Projection") -> "Projection":
+        """The better one, with the work of both."""
+        best = other if other.converged or other.dual > self.dual else self
+        return replace(best, passes=self.passes + other.passes)
 
 
 def project(
@@ -149,7 +156,7 @@ def project(
             raise Infeasible(f"no distribution satisfies {named(one, np.ones(len(one)))}; allow some slack") from None
     problem = _Problem(left, some, slack, temperature, log_partition, tolerance, n_jobs, curvature or Curvature())
     solve = problem.apart if problem.separates else problem.together
-    found = solve(first[~never], 1 if fixed else max_iterations, fixed)
+    found = solve(first[~never], max_iterations, fixed)
     if not never.any():
         return found
     prices, expected = np.where(rows.high > 0, np.inf, -np.inf), rows.bound.copy()
@@ -214,6 +221,16 @@ class _Problem:
         bounded = self.slack.norm == "l1" and self.slack.penalty is not None
         return self.slack.strength * self.scale if bounded else np.full(len(self.rows), np.inf)
 
+    @cached_property
+    def low(self) -> Floats:
+        """Smallest price of each row."""
+        return np.maximum(self.rows.low, -self.limit)
+
+    @cached_property
+    def high(self) -> Floats:
+        """Largest price of each row."""
+        return np.minimum(self.rows.high, self.limit)
+
     def tilt(self, prices: Floats, steps: int) -> Tilted:
         """Marginals at these prices, those of single sequences improved in so many steps."""
         own = slice(self.rows.joint, self.rows.joint + len(self.rows.about_each))
@@ -222,18 +239,16 @@ class _Problem:
             limit=self.limit[own], steps=steps, tolerance=0.3 * self.tolerance, n_jobs=self.n_jobs,
         )  # fmt: skip
 
-    def smooth(self, tilted: Tilted) -> tuple[float, Floats]:
-        """-D without the part of cost* that has corners, and its gradient over all prices."""
-        lam = tilted.prices
-        value = self.temperature * tilted.log_partition.sum() - self.log_partition.sum()
-        value += _dot(self.bound, lam) + 0.5 * _dot(self.curve, lam**2)
-        return float(value), self.slope(tilted.expected, lam)
+    def slope(self, found: Projection) -> Floats:
+        """The gradient of -D, but for the part of cost* that has corners."""
+        return self.bound - found.expected + self.curve * found.prices
 
-    def slope(self, expected: Floats, prices: Floats) -> Floats:
-        """The gradient of -D, without corners, over all prices."""
-        return self.bound - expected + self.curve * prices
+    @property
+    def allowed(self) -> float:
+        """The largest gap that is good enough."""
+        return self.tolerance * max(len(self.log_partition), 1)
 
-    def certify(self, tilted: Tilted, passes: float) -> Projection:
+    def certify(self, tilted: Tilted) -> Projection:
         """Both sides of the problem at these prices."""
         lam, excess = tilted.prices, self.rows.excess(tilted.expected)
         divergence = float((self.log_partition - self.temperature * tilted.log_partition).sum()) - _dot(
@@ -252,8 +267,7 @@ class _Problem:
             cost = self.slack.strength * self.norm.size(measured)
         dual = float((self.log_partition - self.temperature * tilted.log_partition).sum())
         dual -= _dot(self.rows.bound, lam) + conjugate
-        allowed = self.tolerance * max(len(self.log_partition), 1)
-        converged = abs(divergence + cost - dual) <= allowed and violation <= self.tolerance
+        converged = abs(divergence + cost - dual) <= self.allowed and violation <= self.tolerance
         found = Projection(
             tilted.parts,
             lam,
@@ -264,24 +278,52 @@ class _Problem:
             dual,
             violation,
             converged,
-            passes,
+            tilted.passes,
         )
         if not converged and self.slack.penalty is None:
             self.require_bounded(found, tilted)
         return found
 
     def apart(self, first: Floats, max_iterations: int, fixed: bool) -> Projection:
-        """Own prices inside the compiled loop, those of the corpus rows around it; then, if need be, all together."""
-        low, high = np.maximum(self.rows.low, -self.limit), np.minimum(self.rows.high, self.limit)
-        tilted = self.tilt(np.clip(first, low, high), _OWN_STEPS)
-        found = self.certify(tilted, tilted.passes)
-        if fixed:
-            return found
-        for count, steps in ((self.rows.joint, _OWN_STEPS), (len(self.rows), 0)):
-            if count and not found.converged:
-                solve = self.remember if steps and count <= _DENSE else self.climb
-                found = solve(found, low[:count], high[:count], steps, max_iterations)
-        return found
+        """Prices where no norm joins them.
+
+        The colder, the closer the dual is to one with corners: where the first prices are far from the best, those of
+        higher temperatures come before.
+        """
+        first = np.clip(first, self.low, self.high)
+        cold = self.temperature < _COOLING and self.far(self.certify(self.tilt(first, 0)))
+        found = self.cooled(first, max_iterations, fixed) if cold else self.at(first)
+        return found if fixed else self.refine(found, max_iterations)
+
+    def far(self, found: Projection) -> bool:
+        """Whether this is nowhere near good enough."""
+        return abs(found.gap) > _FAR * self.allowed or found.violation > _FAR * self.tolerance
+
+    def at(self, prices: Floats) -> Projection:
+        """What these prices of corpus rows lead to; those of single sequences are found in one compiled loop."""
+        return self.certify(self.tilt(prices, _OWN_STEPS))
+
+    def cooled(self, prices: Floats, max_iterations: int, fixed: bool) -> Projection:
+        """What the best prices of T = 1, then of lower and lower temperatures, lead to at this one."""
+        warmth, passes = 1.0, 0.0
+        while warmth > self.temperature:
+            warm = replace(self, temperature=warmth)
+            begun = warm.at(prices)
+            found = begun if fixed else warm.refine(begun, max_iterations)
+            prices, passes = found.prices, passes + found.passes
+            warmth = self.temperature if begun.converged else _COOLING * warmth
+        found = self.at(prices)
+        return replace(found, passes=passes + found.passes)
+
+    def refine(self, found: Projection, max_iterations: int) -> Projection:
+        """Better prices of the corpus rows, those of single sequences following; then, if need be, of all together."""
+        count = self.rows.joint
+        if count and not found.converged:
+            if count <= _DENSE:
+                found = self.remember(found, max_iterations)
+            else:
+                found = self.climb(found, count, _OWN_STEPS, max_iterations)
+        return found if found.converged else self.climb(found, len(self.rows), 0, max_iterations)
 
     def steepness(self, count: int) -> Floats:
         """A guess of the dual's second derivatives by the first prices; where nothing is known, 1."""
@@ -289,49 +331,46 @@ class _Problem:
         guess = self.curve[:count] + reach / self.temperature
         return np.where(guess > 0, guess, 1.0)
 
-    def remember(self, found: Projection, low: Floats, high: Floats, steps: int, max_iterations: int) -> Projection:
-        """BFGS with the curvature of earlier projections on the first prices, as many as have a range, the others
-        taking `steps` at each evaluation.
-        """
-        count, best = len(low), found
+    def remember(self, found: Projection, max_iterations: int) -> Projection:
+        """BFGS with the curvature of earlier projections on the prices of the corpus rows."""
+        count, best = self.rows.joint, found
 
         def evaluate(x: Floats) -> _At:
             nonlocal best
-            tilted = self.tilt(np.concatenate((x, best.prices[count:])), steps)
-            now = self.certify(tilted, best.passes + tilted.passes)
-            best = now if now.converged or now.dual > best.dual else replace(best, passes=now.passes)
-            return _At(now, self.slope(tilted.expected, tilted.prices)[:count])
+            now = self.at(np.concatenate((x, best.prices[count:])))
+            best = best.or_better(now)
+            return _At(now, self.slope(now)[:count])
 
-        first = _At(found, self.slope(found.expected, found.prices)[:count])
         self.curvature.begin(self.steepness(count))
-        quasi_newton.minimize(evaluate, found.prices[:count], first, low, high, self.curvature, max_iterations)
+        quasi_newton.minimize(
+            evaluate, found.prices[:count], _At(found, self.slope(found)[:count]), self.low[:count], self.high[:count],
+            self.curvature, max_iterations,
+        )  # fmt: skip
         return best
 
-    def climb(self, found: Projection, low: Floats, high: Floats, steps: int, max_iterations: int) -> Projection:
-        """L-BFGS-B on the first prices, as many as have a range, the others taking `steps` at each evaluation."""
+    def climb(self, found: Projection, count: int, steps: int, max_iterations: int) -> Projection:
+        """L-BFGS-B on the first prices, so many of them, the others taking `steps` at each evaluation."""
         from scipy.optimize import Bounds, minimize
 
-        count, best, passes, rest = len(low), found, found.passes, found.prices[len(low) :]
+        best, rest = found, found.prices[count:]
         size = 1.0 / np.sqrt(self.steepness(count))
 
         def objective(x: Floats) -> tuple[float, Floats]:
-            nonlocal passes, best, rest
+            nonlocal best, rest
             tilted = self.tilt(np.concatenate((x * size, rest)), steps)
-            passes, rest = passes + tilted.passes, tilted.prices[count:]
-            now = self.certify(tilted, passes)
-            best = now if now.converged or now.dual > best.dual else best
+            now, rest = self.certify(tilted), tilted.prices[count:]
+            best = best.or_better(now)
             if now.converged:
                 raise _Done
-            value, gradient = self.smooth(tilted)
-            return value, gradient[:count] * size
+            return -now.dual, self.slope(now)[:count] * size
 
         with threadpool_limits(1, "blas"), suppress(_Done):
             minimize(
                 objective, found.prices[:count] / size, jac=True, method="L-BFGS-B",
-                bounds=Bounds(low / size, high / size),
+                bounds=Bounds(self.low[:count] / size, self.high[:count] / size),
                 options={"maxiter": max_iterations, "maxfun": 2 * max_iterations, "ftol": 0.0, "gtol": 0.0},
             )  # fmt: skip
-        return replace(best, passes=passes)
+        return best
 
     def together(self, first: Floats, max_iterations: int, fixed: bool) -> Projection:
         """All prices at once by proximal gradient steps."""
@@ -350,9 +389,9 @@ class _Problem:
 
         def evaluate(at: Floats) -> _At:
             nonlocal passes
-            tilted = self.tilt(at * scale, 0)
-            passes += tilted.passes
-            return _At(self.certify(tilted, passes), self.smooth(tilted)[1] * scale)
+            now = self.certify(self.tilt(at * scale, 0))
+            passes += now.passes
+            return _At(now, self.slope(now) * scale)
 
         begin = proximal(first / scale, np.zeros_like(first), 0.0)
         found = spectral.minimize(evaluate, proximal, begin, self.temperature, max_iterations).found

@@ -21,6 +21,9 @@ from .compiling import Floats, Ints, Longs, Stream, inner, kernel
 # way back only reachable states count, whose beta is at most 1 / FLOOR.
 RANGE = 120.0
 FLOOR = 1e-150
+# In log space, a part of exp(SMALL) of the largest is lost in a sum, and exp(NOTHING) is 0: they need no exponentials.
+SMALL = -40.0
+NOTHING = -746.0
 
 
 @inner
@@ -356,7 +359,7 @@ def log_forward(u: Floats, arcs: Floats, types: Ints, start: Floats, end: Floats
     for t in range(n):
         for s in range(B * L):
             alpha[t, s] = -np.inf
-    here = np.empty(L)
+    here, high, total = np.empty(L), np.empty(L), np.empty(L)
     scores_at(0, u, start, end, here)
     for c in range(L):
         alpha[0, c] = here[c]
@@ -365,15 +368,21 @@ def log_forward(u: Floats, arcs: Floats, types: Ints, start: Floats, end: Floats
         step = arcs[min(t, 2) - 1, types[t]]
         for b in range(B):
             for c in range(L):
-                high = -np.inf
-                for a in range(L):
-                    high = max(high, alpha[t - 1, a * B + b] + step[b, a, c])
-                if high == -np.inf:
-                    continue
-                total = 0.0
-                for a in range(L):
-                    total += np.exp(alpha[t - 1, a * B + b] + step[b, a, c] - high)
-                alpha[t, b * L + c] = high + np.log(total) + here[c]
+                high[c], total[c] = -np.inf, 0.0
+            for a in range(L):
+                before = alpha[t - 1, a * B + b]
+                for c in range(L):
+                    v = before + step[b, a, c]
+                    high[c] = v if v > high[c] else high[c]
+            for a in range(L):
+                before = alpha[t - 1, a * B + b]
+                for c in range(L):
+                    below = before + step[b, a, c] - high[c]
+                    if below > SMALL:
+                        total[c] += np.exp(below)
+            for c in range(L):
+                if high[c] > -np.inf:
+                    alpha[t, b * L + c] = high[c] + np.log(total[c]) + here[c]
     return alpha
 
 
@@ -398,7 +407,7 @@ def log_forward_backward(
     for t in range(n):
         for s in range(S):
             beta[t, s] = -np.inf if t < n - 1 else 0.0
-    here = np.empty(L)
+    here, after = np.empty(L), np.empty(L)
     high = -np.inf
     for s in range(S):
         high = max(high, alpha[n - 1, s])
@@ -413,17 +422,21 @@ def log_forward_backward(
         step = arcs[k, y]
         scores_at(t, u, start, end, here)
         for b in range(B):
+            for c in range(L):
+                after[c] = here[c] + beta[t, b * L + c]
             for a in range(L):
                 high = -np.inf
                 for c in range(L):
-                    high = max(high, step[b, a, c] + here[c] + beta[t, b * L + c])
+                    v = step[b, a, c] + after[c]
+                    high = v if v > high else high
                 if high == -np.inf:
                     continue
-                total = 0.0
+                total, before = 0.0, alpha[t - 1, a * B + b] - log_partition
                 for c in range(L):
-                    v = step[b, a, c] + here[c] + beta[t, b * L + c]
-                    total += np.exp(v - high)
-                    xi = np.exp(alpha[t - 1, a * B + b] + v - log_partition)
+                    v = step[b, a, c] + after[c]
+                    if v - high > SMALL:
+                        total += np.exp(v - high)
+                    xi = np.exp(before + v) if before + v > NOTHING else 0.0
                     sums[k, y, b, a, c] += xi
                     if len(position) > 0:
                         position[base + t, b, a, c] = xi
@@ -432,7 +445,8 @@ def log_forward_backward(
         for c in range(L):
             gamma[t, c] = 0.0
             for b in range(B):
-                gamma[t, c] += np.exp(alpha[t, b * L + c] + beta[t, b * L + c] - log_partition)
+                v = alpha[t, b * L + c] + beta[t, b * L + c] - log_partition
+                gamma[t, c] += np.exp(v) if v > NOTHING else 0.0
     return log_partition
 
 

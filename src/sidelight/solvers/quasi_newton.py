@@ -28,9 +28,13 @@ class Curvature:
     guess: Floats = field(default_factory=lambda: np.empty(0))
 
     def begin(self, guess: Floats) -> None:
-        """The next problem: its guess, all above 0, is B unless something was learned of as many variables."""
+        """The next problem: B is its guess, all above 0, or what was learned of as many variables in its scale."""
+        known = len(self.guess) == len(guess)
+        scale = np.sqrt(guess / self.guess) if known else guess
         self.guess = guess
-        if len(self.matrix) != len(guess):
+        if known:
+            self.matrix = self.matrix * np.outer(scale, scale)
+        else:
             self.forget()
 
     def forget(self) -> None:
