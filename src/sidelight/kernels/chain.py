@@ -379,10 +379,10 @@ def log_forward(u: Floats, arcs: Floats, types: Ints, start: Floats, end: Floats
                 for c in range(L):
                     below = before + step[b, a, c] - high[c]
                     if below > SMALL:
-                        total[c] += np.exp(below)
+                        total[c] += np.exp(below) if below < 0.0 else 1.0
             for c in range(L):
                 if high[c] > -np.inf:
-                    alpha[t, b * L + c] = high[c] + np.log(total[c]) + here[c]
+                    alpha[t, b * L + c] = high[c] + (np.log(total[c]) if total[c] > 1.0 else 0.0) + here[c]
     return alpha
 
 
@@ -431,16 +431,20 @@ def log_forward_backward(
                     high = v if v > high else high
                 if high == -np.inf:
                     continue
-                total, before = 0.0, alpha[t - 1, a * B + b] - log_partition
+                total = 0.0
                 for c in range(L):
-                    v = step[b, a, c] + after[c]
-                    if v - high > SMALL:
-                        total += np.exp(v - high)
-                    xi = np.exp(before + v) if before + v > NOTHING else 0.0
-                    sums[k, y, b, a, c] += xi
-                    if len(position) > 0:
-                        position[base + t, b, a, c] = xi
-                beta[t - 1, a * B + b] = high + np.log(total)
+                    below = step[b, a, c] + after[c] - high
+                    if below > SMALL:
+                        total += np.exp(below) if below < 0.0 else 1.0
+                beta[t - 1, a * B + b] = high + (np.log(total) if total > 1.0 else 0.0)
+                before = alpha[t - 1, a * B + b] - log_partition
+                if before + high > NOTHING:
+                    for c in range(L):
+                        v = before + step[b, a, c] + after[c]
+                        xi = np.exp(v) if v > NOTHING else 0.0
+                        sums[k, y, b, a, c] += xi
+                        if len(position) > 0:
+                            position[base + t, b, a, c] = xi
     for t in range(n):
         for c in range(L):
             gamma[t, c] = 0.0
