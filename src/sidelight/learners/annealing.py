@@ -24,7 +24,7 @@ class DeterministicAnnealing(ProjectingLearner):
     ----------
     start, rate, temperatures : the schedule. Above 1 the unlabelled sequences pull the model towards even
         distributions, and few labelled ones may not hold it: that of the paper, 2.0, 0.9 and 11, needs a base with a
-        strong prior, such as CRF(l2=0.3).
+        strong prior, such as CRF(l2=2).
     iterations : rounds at each temperature.
     penalty : 1 / ε of Eq. 16 for every rule without its own, which is written rule.expected(penalty); for a rule about
         each sequence the mean over the sequences counts.
