@@ -29,7 +29,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(annealing, "TIMED", (1, 2))
     monkeypatch.setattr(annealing, "SCHEDULE", {"start": 1.2, "rate": 0.8, "temperatures": 2, "iterations": 1})
     monkeypatch.setattr(annealing, "PAPER_SCHEDULE", {"start": 2.0, "rate": 0.9, "temperatures": 2, "iterations": 1})
-    monkeypatch.setattr(annealing, "FEW_ROUNDS", 1)
+    monkeypatch.setattr(annealing, "HOT_ROUNDS", 1)
     monkeypatch.setattr(annealing, "FLAT_ROUNDS", 1)
     monkeypatch.setattr(annealing, "FEATURES", ["word.lower()", "word.shape()"])
     seen = {"Pages": annealing._WORDS["Pages"], "Date": annealing._WORDS["Date"]}

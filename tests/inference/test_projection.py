@@ -286,6 +286,26 @@ def test_cold_projections_are_reached_from_warm_ones(monkeypatch):
     assert cooled.dual >= direct.dual - 1e-3 * len(X)
 
 
+def test_cold_projections_of_single_sequences():
+    for seed in range(4):
+        X, scores = example(seed, lengths=(6, 4, 5, 7) * 4)
+        slack = Slack("squared", penalty=300.0)
+        assert project(scores, Rows.compile(OWN, X, LABELS), slack, temperature=0.001, tolerance=1e-3).converged
+
+
+@pytest.mark.parametrize("temperature", [0.2, 0.05])
+def test_cold_projections_that_begin_near_stay_cold(temperature):
+    X, scores = example(2, lengths=(6, 4, 5, 7) * 4)
+    rows, slack = Rows.compile([*OWN, *CORPUS], X, LABELS), Slack("squared", penalty=300.0)
+    options = {"temperature": temperature, "tolerance": 1e-3}
+    first = project(scores, rows, slack, **options)
+    noise = np.random.default_rng(0).normal(scale=0.02, size=scores.unary.shape)
+    moved = replace(scores, unary=scores.unary + noise)
+    again, anew = (project(moved, rows, slack, start=start, **options) for start in (first.prices, None))
+    assert again.converged
+    assert again.passes < 0.5 * anew.passes
+
+
 def test_rules_count_as_much_as_they_are_worth():
     X, scores = example(3)
     light, heavy = (Rows.compile([(count("A") == 0.2).expected(p)], X, LABELS) for p in (0.1, 100.0))

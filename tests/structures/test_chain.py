@@ -214,6 +214,16 @@ def test_bad_scores_are_refused():
         Chain().argmax(ChainParts.of(np.array([0, 1, 2]), np.array([[0, 0], [-np.inf, -np.inf]]), pair))
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e4])
+@pytest.mark.parametrize("token", [0, 2, 4])
+def test_what_is_not_a_number_is_not_passed_over(scale, token):
+    scores = random_scores(np.random.default_rng(3), [5], scale=scale)
+    unary = scores.unary.copy()
+    unary[token, 1] = np.nan
+    with pytest.raises(Infeasible, match="no output of finite score"):
+        Chain().marginals(replace(scores, unary=unary))
+
+
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("scale", [1.0, 60.0, 400.0])
 def test_groups_of_sequences(order, scale):

@@ -10,8 +10,8 @@ its norm or half its square, or is not allowed. The dual has one price λ for ev
 
 (Eq. 7, 8, 23 of Ganchev et al.; 23 and 28 of Dhillon et al.). Where cost* leaves every row on its own (no slack, l1 or
 squared penalties, an l∞ bound) each sequence finds its own prices in one compiled loop and BFGS (L-BFGS-B if there are
-many) those of the corpus rows, where T is low after those of higher temperatures; other norms take proximal gradient
-steps on all prices at once. At T = 0 it is a linear program (`relaxation`).
+many) those of the corpus rows; if T is low, higher temperatures come first. Other norms take proximal gradient steps on
+all prices at once. At T = 0 it is a linear program (`relaxation`).
 """
 
 from contextlib import suppress
@@ -80,7 +80,7 @@ class Slack:
 _OWN_STEPS = 100
 # Corpus rows for which the matrix of BFGS is dense; more of them make L-BFGS-B cheaper.
 _DENSE = 200
-# Where the gap is so many times what is good enough, a cold problem is reached from T = 1 by steps of this factor.
+# Below _COOLING, where the gap is _FAR times what is good enough, T is reached from 1 by steps of the factor _COOLING.
 _FAR, _COOLING = 10.0, 0.25
 # Prices beyond this many temperatures make it worth asking whether the dual has a bound.
 _SUSPICIOUS = 30.0
@@ -113,7 +113,7 @@ class Projection:
 
     def or_better(self, other: "Projection") -> "Projection":
         """The better one, with the work of both."""
-        best = other if other.converged or other.dual > self.dual else self
+        best = other if other.converged or (other.dual > self.dual and not self.converged) else self
         return replace(best, passes=self.passes + other.passes)
 
 
@@ -136,6 +136,7 @@ def project(
     start: prices to begin with; curvature: of the dual, as earlier projections onto these rows learned it, and this one
     learns more; fixed: the prices of corpus rows stay what they are at the start. log_partition: of p_θ where that is
     known, or is another than that of `scores` (which may be restricted to what is known of the outputs).
+    max_iterations: at each temperature; low ones are reached from higher ones.
     It stops when the gap is at most `tolerance` for each sequence, and no row misses its bound by more than that
     beyond its slack. Raises `Infeasible`, naming rules, if no q has slack that is allowed.
     """
@@ -290,9 +291,9 @@ class _Problem:
         The colder, the closer the dual is to one with corners: where the first prices are far from the best, those of
         higher temperatures come before.
         """
-        first = np.clip(first, self.low, self.high)
-        cold = self.temperature < _COOLING and self.far(self.certify(self.tilt(first, 0)))
-        found = self.cooled(first, max_iterations, fixed) if cold else self.at(first)
+        found = self.at(np.clip(first, self.low, self.high))
+        if self.temperature < _COOLING and self.far(found):
+            found = found.or_better(self.cooled(found.prices, max_iterations, fixed))
         return found if fixed else self.refine(found, max_iterations)
 
     def far(self, found: Projection) -> bool:
@@ -310,8 +311,7 @@ class _Problem:
             warm = replace(self, temperature=warmth)
             begun = warm.at(prices)
             found = begun if fixed else warm.refine(begun, max_iterations)
-            prices, passes = found.prices, passes + found.passes
-            warmth = self.temperature if begun.converged else _COOLING * warmth
+            prices, passes, warmth = found.prices, passes + found.passes, _COOLING * warmth
         found = self.at(prices)
         return replace(found, passes=passes + found.passes)
 

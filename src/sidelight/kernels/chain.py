@@ -378,11 +378,11 @@ def log_forward(u: Floats, arcs: Floats, types: Ints, start: Floats, end: Floats
                 before = alpha[t - 1, a * B + b]
                 for c in range(L):
                     below = before + step[b, a, c] - high[c]
-                    if below > SMALL:
-                        total[c] += np.exp(below) if below < 0.0 else 1.0
+                    if not below <= SMALL:
+                        total[c] += 1.0 if below == 0.0 else np.exp(below)
             for c in range(L):
                 if high[c] > -np.inf:
-                    alpha[t, b * L + c] = high[c] + (np.log(total[c]) if total[c] > 1.0 else 0.0) + here[c]
+                    alpha[t, b * L + c] = high[c] + (0.0 if total[c] == 1.0 else np.log(total[c])) + here[c]
     return alpha
 
 
@@ -434,14 +434,14 @@ def log_forward_backward(
                 total = 0.0
                 for c in range(L):
                     below = step[b, a, c] + after[c] - high
-                    if below > SMALL:
-                        total += np.exp(below) if below < 0.0 else 1.0
-                beta[t - 1, a * B + b] = high + (np.log(total) if total > 1.0 else 0.0)
+                    if not below <= SMALL:
+                        total += 1.0 if below == 0.0 else np.exp(below)
+                beta[t - 1, a * B + b] = high + (0.0 if total == 1.0 else np.log(total))
                 before = alpha[t - 1, a * B + b] - log_partition
-                if before + high > NOTHING:
+                if not before + high <= NOTHING:
                     for c in range(L):
                         v = before + step[b, a, c] + after[c]
-                        xi = np.exp(v) if v > NOTHING else 0.0
+                        xi = 0.0 if v <= NOTHING else np.exp(v)
                         sums[k, y, b, a, c] += xi
                         if len(position) > 0:
                             position[base + t, b, a, c] = xi
@@ -450,7 +450,7 @@ def log_forward_backward(
             gamma[t, c] = 0.0
             for b in range(B):
                 v = alpha[t, b * L + c] + beta[t, b * L + c] - log_partition
-                gamma[t, c] += np.exp(v) if v > NOTHING else 0.0
+                gamma[t, c] += 0.0 if v <= NOTHING else np.exp(v)
     return log_partition
 
 

@@ -29,10 +29,9 @@ class Curvature:
 
     def begin(self, guess: Floats) -> None:
         """The next problem: B is its guess, all above 0, or what was learned of as many variables in its scale."""
-        known = len(self.guess) == len(guess)
-        scale = np.sqrt(guess / self.guess) if known else guess
-        self.guess = guess
-        if known:
+        before, self.guess = self.guess, guess
+        if len(before) == len(guess):
+            scale = np.sqrt(guess / before)
             self.matrix = self.matrix * np.outer(scale, scale)
         else:
             self.forget()
