@@ -134,7 +134,7 @@ def test_tagging_scores_ambiguous_words_of_every_system(tmp_path: Path, monkeypa
     assert main(["tagging", "--data", str(tmp_path), "--tokens", "20", "--seeds", "0,1", "--json", str(out)]) == 0
     lines = lines_of(out)
     means = {(x["section"], x["what"]): x["value"] for x in lines if x["system"] == "mean"}
-    assert len(means) == 2 * (len(SYSTEMS) + 3)
+    assert len(means) == 2 * (len(SYSTEMS) + 4)
     few = tmp_path / "few.jsonl"
     options = ["--tokens", "20", "--seeds", "0", "--tables", "contrastive-xpos", "--json", str(few)]
     assert main(["tagging", "--data", str(tmp_path), *options]) == 0
