@@ -36,15 +36,13 @@ class Tilted:
     """Marginals of (θ - Aᵀλ) / T.
 
     log_partition: (sequences,); expected: (rows,) Aμ; parts: the expected parts; prices: (rows,) λ, those of single
-    sequences improved if that was asked; residual: how far an own price would still move; passes: work done, in
-    forward-backward passes over the batch.
+    sequences improved if that was asked; passes: work done, in forward-backward passes over the batch.
     """
 
     log_partition: Floats
     expected: Floats
     parts: ChainParts
     prices: Floats
-    residual: float
     passes: float
 
 
@@ -304,7 +302,8 @@ class Rows:
 
         With `steps`, every sequence first moves its own prices to the maximum of its share of the dual,
         -T log Z - b·λ - Σ curve λ² / 2 over prices of the row's sign and at most `limit` in size; b is `bound`, or
-        else the statements' own.
+        else the statements' own. `tolerance` is what it may miss: its duality gap, or, where slack has no curved cost,
+        the largest move of a price by a step of one.
         """
         from ..kernels import parallel, tilting
 
@@ -321,12 +320,12 @@ class Rows:
             np.maximum(self.low[first], -most), np.minimum(self.high[first], most),
             np.zeros(J) if curve is None else curve,
         )  # fmt: skip
-        log_partition, residual = np.empty(self.sequences), np.zeros(self.sequences)
+        log_partition = np.empty(self.sequences)
         gamma, expected = np.empty_like(scores.unary), np.empty((self.sequences, J))
 
         def run(lo: int, hi: int) -> tuple[Floats, Floats, int]:
             return tilting.tilted_marginals(
-                lo, hi, batch, statements, own, steps if J else 0, tolerance, log_partition, gamma, expected, residual
+                lo, hi, batch, statements, own, steps if J else 0, tolerance, log_partition, gamma, expected
             )
 
         found = parallel.map_shards(run, self.offsets, n_jobs)
@@ -346,7 +345,7 @@ class Rows:
         passes = sum(f[2] for f in found) / max(len(gamma), 1)
         return Tilted(
             log_partition, np.concatenate((means, expected.ravel())), parts, np.concatenate((corpus, own.ravel())),
-            float(residual.max(initial=0.0)), passes,
+            passes,
         )  # fmt: skip
 
 

@@ -17,6 +17,9 @@ import numpy as np
 from .chain import RANGE, backward, forward, log_forward_backward
 from .compiling import Floats, Ints, Longs, inner, ordered, ordered_inner
 
+# RANGE is what logarithms of pair scores may span, WIDE what their exponentials may.
+WIDE = float(np.exp(RANGE))
+
 
 class Entries(NamedTuple):
     """Sparse tables, see above."""
@@ -143,24 +146,39 @@ def span(table: Floats) -> tuple[float, float]:
 
 @inner
 def lay_own(y: int, batch: Batch, own: Own, price: Floats, space: Space) -> bool:
-    """The pair scores of one type with a sequence's own shift; whether they still span little."""
+    """The exponentials of one type's pair scores with a sequence's own shift; whether they still span little."""
     L = batch.unary.shape[1]
-    table, e_table = space.arcs[0, y, 0], space.e_arcs[0, y, 0]
-    table[:] = batch.pair[y]
-    e_table[:] = space.common[y]
-    flat, e_flat = table.reshape(L * L), e_table.reshape(L * L)
-    row, value, shift, factor = -1, 0.0, 0.0, 1.0
+    table, again = space.e_arcs[0, y, 0].reshape(L * L), space.e_arcs[1, y, 0].reshape(L * L)
+    common = space.common[y].reshape(L * L)
+    for m in range(L * L):
+        table[m] = common[m]
+    row, value, factor = -1, 0.0, 1.0
     for k in range(own.pair.pointer[y], own.pair.pointer[y + 1]):
         if own.pair.row[k] != row or own.pair.value[k] != value:  # most entries of a row are equal
             row, value = own.pair.row[k], own.pair.value[k]
             shift = price[row] * value / batch.temperature
+            if abs(shift) > RANGE:
+                return False
             factor = np.exp(-shift)
-        flat[own.pair.cell[k]] -= shift
-        e_flat[own.pair.cell[k]] *= factor
-    space.arcs[1, y, 0] = table
-    space.e_arcs[1, y, 0] = e_table
-    high, low = span(table)
-    return high - low <= RANGE and abs(high - space.top[0, y]) <= RANGE
+        table[own.pair.cell[k]] *= factor
+    high, low = 0.0, np.inf
+    for m in range(L * L):
+        high = max(high, table[m])
+        low = min(low, table[m] if common[m] > 0.0 else np.inf)
+    for m in range(L * L):
+        again[m] = table[m]
+    return WIDE * low >= high and WIDE * high >= 1.0 and high <= WIDE
+
+
+@inner
+def lay_own_scores(y: int, batch: Batch, own: Own, price: Floats, space: Space) -> None:
+    """The pair scores themselves, of which `lay_own` makes the exponentials."""
+    L = batch.unary.shape[1]
+    space.arcs[0, y, 0] = batch.pair[y]
+    table = space.arcs[0, y, 0].reshape(L * L)
+    for k in range(own.pair.pointer[y], own.pair.pointer[y + 1]):
+        table[own.pair.cell[k]] -= price[own.pair.row[k]] * own.pair.value[k] / batch.temperature
+    space.arcs[1, y, 0] = space.arcs[0, y, 0]
 
 
 @inner
@@ -194,6 +212,9 @@ def tilt(
             space.nothing, 0,
         )  # fmt: skip
     else:
+        if len(own.pair.row) > 0:
+            for k in range(count):
+                lay_own_scores(space.used[k], batch, own, price, space)
         log_partition = log_forward_backward(
             u, space.arcs, types, batch.start, batch.end, gamma, space.factors, space.nothing, 0
         )
@@ -233,13 +254,23 @@ def own_value(own: Own, temperature: float, log_partition: float, price: Floats)
 
 @ordered_inner
 def own_gradient(own: Own, expected: Floats, price: Floats, gradient: Floats) -> float:
-    """Its gradient b - E + curve λ; returns the largest move that a step of one would make inside the range."""
-    largest = 0.0
+    """Its gradient b - E + curve λ; returns how far it is from the smallest value.
+
+    That is the duality gap where slack has a curved cost, Σ ξ² / (2 curve) + curve λ² / 2 - λ (E - b) with the slack ξ;
+    elsewhere the largest move that a step of one would make inside the range.
+    """
+    gap, largest = 0.0, 0.0
     for j in range(len(price)):
         gradient[j] = own.bound[j] - expected[j] + own.curve[j] * price[j]
-        moved = min(max(price[j] - gradient[j], own.low[j]), own.high[j])
-        largest = max(largest, abs(moved - price[j]))
-    return largest
+        if own.curve[j] > 0.0:
+            above = expected[j] - own.bound[j]
+            slack = above if own.low[j] < 0.0 else max(above, 0.0)
+            slack = slack if own.high[j] > 0.0 else min(slack, 0.0)
+            gap += 0.5 * slack * slack / own.curve[j] + 0.5 * own.curve[j] * price[j] * price[j] - price[j] * above
+        else:
+            moved = min(max(price[j] - gradient[j], own.low[j]), own.high[j])
+            largest = max(largest, abs(moved - price[j]))
+    return max(gap, largest)
 
 
 @ordered
@@ -254,14 +285,12 @@ def tilted_marginals(
     log_partition: Floats,
     gamma: Floats,
     expected: Floats,
-    residual: Floats,
 ) -> tuple[Floats, Floats, int]:
     """Marginals of sequences lo to hi, after at most `steps` steps on each sequence's own prices (in place).
 
     Returns the marginals summed by code (codes, L) and the pair marginals by type (types, L, L), and how many tokens
     were visited, visits counted. Own prices move by projected gradient with Barzilai-Borwein steps, each taken only if
-    the value falls (Birgin et al. 2000, monotone), until no step of one would move a price by more than `tolerance`;
-    residual: (sequences,) that move.
+    the value falls (Birgin et al. 2000, monotone), until they miss the best by `tolerance` or less (`own_gradient`).
     """
     offsets, L = batch.offsets, batch.unary.shape[1]
     longest = 0
@@ -281,9 +310,9 @@ def tilted_marginals(
         visited += q - p
         read_own(p, q, own, count, space, here, expected[i])
         value = own_value(own, batch.temperature, log_partition[i], price)
-        move = own_gradient(own, expected[i], price, gradient)
+        miss = own_gradient(own, expected[i], price, gradient)
         step, taken, stale = batch.temperature, 0, False
-        while taken < steps and move > tolerance:
+        while taken < steps and miss > tolerance:
             descent = 0.0
             for j in range(J):
                 trial[j] = min(max(price[j] - step * gradient[j], own.low[j]), own.high[j])
@@ -308,12 +337,11 @@ def tilted_marginals(
                 bent += change[j] * (slope - gradient[j])
                 size += change[j] * change[j]
             value, log_partition[i] = moved, log_z
-            move = own_gradient(own, expected[i], price, gradient)
+            miss = own_gradient(own, expected[i], price, gradient)
             step = min(max(size / bent, 1e-3 * step), 1e3 * step) if bent > 0.0 else 10.0 * step
         if stale:  # the last trial was not taken
             log_partition[i] = tilt(p, q, batch, own, price, count, fits, space, here)
             visited += q - p
-        residual[i] = move
         for t in range(q - p):
             code = batch.code[p + t]
             for c in range(L):
