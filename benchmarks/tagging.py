@@ -117,7 +117,6 @@ def companions(*, random_ties: bool, drawn: bool = False) -> System:
         learner = JLIS(
             ["word"], C2=_C2, dictionary=text.dictionary, order=2, random_ties=random_ties, random_state=seed,
             classes=np.random.default_rng(seed).permutation(labels).tolist() if drawn else labels,
-            tolerance=0.01, change=0.002, max_rounds=30,
         )  # fmt: skip
         return learner.fit(good + bad, [GOOD] * len(good) + [BAD] * len(bad))
 

@@ -140,6 +140,50 @@ def test_ties(order):
 
 
 @pytest.mark.parametrize("order", [1, 2])
+def test_few_possible_labels(order):
+    """Where two of twelve labels are possible, the best output is that of a very low score for the others."""
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        drawn = random_scores(rng, rng.integers(1, 7, size=5), labels=12, order=order, types=2)
+        tables = ("unary", "pair", "start", "end", *(["triple"] if order == 2 else []))
+        whole = replace(drawn, **{name: np.rint(getattr(drawn, name)) for name in tables})  # so that there are ties
+        possible = np.zeros(whole.unary.shape, bool)
+        np.put_along_axis(possible, rng.integers(12, size=(len(possible), 2)), True, axis=1)
+        few = Chain().argmax(whole.restrict(possible))
+        low = Chain().argmax(replace(whole, unary=np.where(possible, whole.unary, -1e6)))
+        np.testing.assert_array_equal(few.labels, low.labels)
+        np.testing.assert_array_equal(few.scores, low.scores)
+        for ties in range(5):
+            random = Chain().argmax(whole.restrict(possible), seed=ties)
+            np.testing.assert_array_equal(random.scores, few.scores)
+            np.testing.assert_array_equal(Chain().score(whole, random.labels), few.scores)
+            assert np.take_along_axis(possible, random.labels[:, None], axis=1).all()
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_ties_of_few_possible_labels(order):
+    """All outputs of two labels out of ten tie: each of the eight is found about as often."""
+    triple = np.zeros((10, 10, 10)) if order == 2 else None
+    free = ChainParts.of(np.array([0, 3]), np.zeros((3, 10)), np.zeros((10, 10)), triple=triple)
+    scores = free.restrict(np.isin(np.arange(10), (3, 7))[None].repeat(3, axis=0))
+    np.testing.assert_array_equal(Chain().argmax(scores).labels, [3, 3, 3])
+    seen = [tuple(Chain().argmax(scores, seed=seed).labels) for seed in range(400)]
+    counts = [seen.count(output) for output in set(seen)]
+    assert len(counts) == 8
+    assert min(counts) > 25
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_no_path_of_few_possible_labels(order):
+    triple = np.zeros((10, 10, 10)) if order == 2 else None
+    pair = np.zeros((10, 10))
+    pair[3, 3] = -np.inf
+    scores = ChainParts.of(np.array([0, 3]), np.zeros((3, 10)), pair, triple=triple)
+    with pytest.raises(Infeasible, match="sequence 0 "):
+        Chain().argmax(scores.restrict(np.isin(np.arange(10), 3)[None].repeat(3, axis=0)))
+
+
+@pytest.mark.parametrize("order", [1, 2])
 def test_arc_marginals_sum_to_the_expected_parts(order):
     scores = random_scores(np.random.default_rng(9), [1, 2, 5, 3], order=order)
     arcs, parts = Chain().arc_marginals(scores), Chain().marginals(scores).parts

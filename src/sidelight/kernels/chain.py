@@ -24,6 +24,8 @@ FLOOR = 1e-150
 # In log space, a part of exp(SMALL) of the largest is lost in a sum, and exp(NOTHING) is 0: they need no exponentials.
 SMALL = -40.0
 NOTHING = -746.0
+# One label in FEW or less is possible: it pays to visit these alone.
+FEW = 4
 
 
 @inner
@@ -111,6 +113,93 @@ def best_path(
     return best
 
 
+@inner
+def list_possible(u: Floats, possible: Ints, count: Longs) -> int:
+    """The labels that are not forbidden at each position, at the front of its row; returns how many in all."""
+    n, L = u.shape
+    total = 0
+    for t in range(n):
+        found = 0
+        for c in range(L):
+            possible[t, found] = c
+            found += u[t, c] > -np.inf
+        count[t] = found
+        total += found
+    return total
+
+
+@inner
+def best_path_of_few(
+    u: Floats,
+    arcs: Floats,
+    types: Ints,
+    start: Floats,
+    end: Floats,
+    possible: Ints,
+    count: Longs,
+    delta: Floats,
+    labels: Ints,
+    stream: Stream,
+) -> float:
+    """`best_path` where few labels are possible at a position: the same output, ties included, from these alone."""
+    n, L = u.shape
+    B = arcs.shape[2]
+    second, nothing = B > 1, np.zeros(1, np.int32)
+    for i in range(count[0]):
+        c = possible[0, i]
+        delta[0, c] = u[0, c] + start[c]
+    for t in range(1, n):
+        step = arcs[min(t, 2) - 1, types[t]]
+        begins, middles = beginnings(t, second, possible, count, nothing)
+        for b in middles:
+            for j in range(count[t]):
+                c = possible[t, j]
+                best = -np.inf
+                for a in begins:
+                    v = delta[t - 1, a * B + b] + step[b, a, c]
+                    best = v if v > best else best
+                delta[t, b * L + c] = best + u[t, c]
+    best, state, ties = -np.inf, 0, 0
+    middles = beginnings(n - 1, second, possible, count, nothing)[1] if n > 1 else nothing
+    for b in middles:
+        for j in range(count[n - 1]):
+            s = b * L + possible[n - 1, j]
+            v = delta[n - 1, s] + end[s % L]
+            if v > best:
+                best, state, ties = v, s, 1
+            elif v == best and len(stream) > 0 and v > -np.inf:
+                ties += 1
+                if random_unit(stream) * ties < 1.0:
+                    state = s
+    labels[:] = 0
+    if best == -np.inf:
+        return best
+    labels[n - 1] = state % L
+    for t in range(n - 1, 0, -1):
+        step = arcs[min(t, 2) - 1, types[t]]
+        b, c = state // L, state % L
+        highest, ties = -np.inf, 0
+        for a in beginnings(t, second, possible, count, nothing)[0]:
+            v = delta[t - 1, a * B + b] + step[b, a, c]
+            if v > highest:
+                highest, state, ties = v, a * B + b, 1
+            elif v == highest and len(stream) > 0 and v > -np.inf:
+                ties += 1
+                if random_unit(stream) * ties < 1.0:
+                    state = a * B + b
+        labels[t - 1] = state % L
+    return best
+
+
+@inner
+def beginnings(t: int, second: bool, possible: Ints, count: Longs, nothing: Ints) -> tuple[Ints, Ints]:
+    """Which a and which b an arc to position t may have; `nothing` is the one label where there is none."""
+    before = possible[t - 1, : count[t - 1]]
+    if not second:
+        return before, nothing
+    return (possible[t - 2, : count[t - 2]] if t > 1 else nothing), before
+
+
 @kernel
 def best_paths(
     lo: int,
@@ -131,12 +220,18 @@ def best_paths(
     for i in range(lo, hi):
         longest = max(longest, offsets[i + 1] - offsets[i])
     delta = np.empty((longest, B * L))
+    possible, count = np.empty((longest, L), np.int32), np.empty(longest, np.int64)
     stream = np.empty(0, np.uint64)
     for i in range(lo, hi):
         p, q = offsets[i], offsets[i + 1]
         if seed >= 0:
             stream = sequence_stream(seed, i)
-        scores[i] = best_path(u[p:q], arcs, types[p:q], start, end, delta, labels[p:q], stream)
+        if FEW * list_possible(u[p:q], possible, count) <= (q - p) * L:
+            scores[i] = best_path_of_few(
+                u[p:q], arcs, types[p:q], start, end, possible, count, delta, labels[p:q], stream
+            )
+        else:
+            scores[i] = best_path(u[p:q], arcs, types[p:q], start, end, delta, labels[p:q], stream)
 
 
 @inner

@@ -265,7 +265,8 @@ class ProjectingLearner(SequenceLearner):
             def record(temperature: float) -> None:
                 step = self._step(len(trace) + 1, temperature, fitting, pool.found, pool.log_z, weight)
                 trace.append(step)
-                tell(min(len(trace), len(temperatures)), str(step))
+                if len(trace) <= len(temperatures):  # after them, one more tells how the last model stands
+                    tell(len(trace), str(step))
 
             for temperature, rounds in groupby(temperatures):
                 fitting.alternate(partial(expect, temperature), len(list(rounds)), partial(record, temperature))

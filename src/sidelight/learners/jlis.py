@@ -51,8 +51,10 @@ class JLIS(CompanionLearner, LinearLearner):
     tolerance : gap of the convex problem of each round, as a share of its objective.
     change : it stops when a round changes the objective by no more than this share (Eq. 6.11).
     max_rounds : rounds at most.
-    random_ties : whether ties between best outputs are broken at random; without labelled inputs that matters much.
-        Under rules that are not sums over parts they are not.
+    random_ties : whether ties between best outputs are broken at random; else the first of `classes` wins. Without
+        labelled inputs all outputs tie at first, and where a fixed order leads is a matter of luck with that order;
+        random ties are steadier, the more so with a lower C2 and `change`. Under rules that are not sums over parts
+        ties are not random.
     restarts : runs with different seeds, of which the one with the lowest objective is kept.
 
     Attributes

@@ -53,7 +53,8 @@ def percent(share: float) -> str:
 
 def counted(count: int, thing: str) -> str:
     """A number of things."""
-    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
+    many = f"{thing}es" if thing.endswith("s") else f"{thing}s"
+    return f"{count:,} {thing if count == 1 else many}"
 
 
 def training_table(summary: TrainingSummary) -> Table:
@@ -82,8 +83,7 @@ def _course(summary: TrainingSummary) -> str:
     if final:  # a round is one step of the model inside, whose own solver has nothing to add
         return ", ".join(parts)
     if summary.passes is not None:
-        some = "iteration" if summary.solver == "lbfgs" else "pass" if summary.passes == 1 else "passe"
-        passes = counted(summary.passes, some)
+        passes = counted(summary.passes, "iteration" if summary.solver == "lbfgs" else "pass")
         parts.append(passes + (f" of {summary.solver}" if summary.solver else ""))
     if summary.mistakes is not None:
         parts.append(f"{summary.mistakes:,} tokens wrong in the last")

@@ -233,6 +233,10 @@ class Expectation:
         return out
 
 
+# Positions whose possible triples are looked at together.
+_CHUNK = 4096
+
+
 def _observed_tables(
     offsets: Longs, targets: Targets, L: int, order: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
@@ -240,7 +244,7 @@ def _observed_tables(
     if targets.allowed is None:
         pair, start, end, triple = (t > 0 for t in count_tables(offsets, targets.labels, L, order))
         return pair, start, end, triple
-    allowed = targets.allowed.astype(np.float64)
+    allowed = targets.allowed.astype(np.float32)
     heads, tails = offsets[:-1], offsets[1:] - 1
     follows = np.ones(len(allowed), bool)
     follows[heads] = False
@@ -250,8 +254,14 @@ def _observed_tables(
     if order == 2:
         follows[heads[tails > heads] + 1] = False
         at = np.flatnonzero(follows)
-        both = (allowed[at - 2][:, :, None] * allowed[at - 1][:, None, :]).reshape(len(at), L * L)
-        triple = (both.T @ allowed[at] > 0).reshape(L, L, L)
+        seen = np.zeros((L * L, L), bool)
+        for first in range(0, len(at), _CHUNK):
+            some = at[first : first + _CHUNK]
+            both = (allowed[some - 2][:, :, None] * allowed[some - 1][:, None, :]).reshape(len(some), L * L)
+            seen |= both.T @ allowed[some] > 0
+            if seen.all():
+                break
+        triple = seen.reshape(L, L, L)
     return pair, allowed[heads].sum(axis=0) > 0, allowed[tails].sum(axis=0) > 0, triple
 
 
