@@ -195,6 +195,19 @@ def test_every_slack_by_a_generic_solver(slack, rules, temperature):
     assert again.converged
 
 
+@pytest.mark.parametrize("rule", OWN, ids=lambda rule: rule.title)
+@pytest.mark.parametrize("penalty", [0.3, 3.0, 300.0])
+@pytest.mark.parametrize("tolerance", [1e-1, 1e-3, 1e-6])
+def test_own_prices_stop_by_their_gap(rule, penalty, tolerance):
+    """Each sequence stops by itself, near enough, and not much nearer than was asked."""
+    X, scores = example(3, lengths=(4, 2, 5, 3, 6))
+    rows = Rows.compile([rule], X, LABELS)
+    found = project(scores, rows, Slack("squared", penalty=penalty), tolerance=tolerance, max_iterations=0)
+    assert found.converged
+    assert 0.0 <= found.gap + 1e-9 <= tolerance * len(X) + 1e-9
+    assert found.passes <= 40
+
+
 @pytest.mark.parametrize("temperature", [0.5, 1.0])
 def test_the_projection_factors_as_the_model_does(temperature):
     """Proposition 2.2: every output has its probability in the chain of the shifted scores."""

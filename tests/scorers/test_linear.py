@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from sidelight.features.encoded import Encoded
+from sidelight.scorers import linear
 from sidelight.scorers.linear import LinearScorer
 from sidelight.structures.chain import Chain, indicator
 from sidelight.supervision import Signal, Targets
@@ -81,6 +82,14 @@ def test_weights_exist_for_what_is_observed(partial, labels):
     expected = observed_sets(encoded, targets, labels)
     assert sets_of(scorer) == expected
     assert scorer.size == sum(map(len, expected))
+
+
+def test_possible_triples_are_looked_at_in_chunks(monkeypatch):
+    monkeypatch.setattr(linear, "_CELLS", 3 * 5 * 5)
+    rng = np.random.default_rng(0)
+    encoded = random_encoded(rng, [1, 2, 3, 9, 5], attributes=9)
+    targets = random_targets(rng, encoded, 5, True)
+    assert sets_of(LinearScorer.observed(encoded, targets, 5, order=2)) == observed_sets(encoded, targets, 5)
 
 
 def test_options_of_the_layout():

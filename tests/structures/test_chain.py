@@ -139,25 +139,40 @@ def test_ties(order):
     check_ties(Chain(), ChainParts.of(np.array([0, 3]), np.zeros((3, 2)), np.zeros((2, 2)), triple=triple))
 
 
+def few_of(rng, tokens, labels):
+    """One or two labels for each token."""
+    possible = np.zeros((tokens, labels), bool)
+    np.put_along_axis(possible, rng.integers(labels, size=(tokens, 2)), True, axis=1)
+    return possible
+
+
 @pytest.mark.parametrize("order", [1, 2])
-def test_few_possible_labels(order):
-    """Where two of twelve labels are possible, the best output is that of a very low score for the others."""
+def test_few_possible_labels_by_enumeration(order):
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        scores = random_scores(rng, rng.integers(1, 4, size=4), labels=8, order=order, types=2, forbid=0.1)
+        check_structure(Chain(), scores.restrict(few_of(rng, len(scores.unary), 8)), indicator)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_few_possible_labels_are_the_same_output_ties_included(order):
+    """Whether labels are forbidden where they are, or by the arcs that lead there: one way visits few, one all."""
     for seed in range(10):
         rng = np.random.default_rng(seed)
-        drawn = random_scores(rng, rng.integers(1, 7, size=5), labels=12, order=order, types=2)
+        drawn = random_scores(rng, [6], labels=12, order=order, types=6)
         tables = ("unary", "pair", "start", "end", *(["triple"] if order == 2 else []))
         whole = replace(drawn, **{name: np.rint(getattr(drawn, name)) for name in tables})  # so that there are ties
-        possible = np.zeros(whole.unary.shape, bool)
-        np.put_along_axis(possible, rng.integers(12, size=(len(possible), 2)), True, axis=1)
-        few = Chain().argmax(whole.restrict(possible))
-        low = Chain().argmax(replace(whole, unary=np.where(possible, whole.unary, -1e6)))
-        np.testing.assert_array_equal(few.labels, low.labels)
-        np.testing.assert_array_equal(few.scores, low.scores)
-        for ties in range(5):
-            random = Chain().argmax(whole.restrict(possible), seed=ties)
-            np.testing.assert_array_equal(random.scores, few.scores)
-            np.testing.assert_array_equal(Chain().score(whole, random.labels), few.scores)
-            assert np.take_along_axis(possible, random.labels[:, None], axis=1).all()
+        whole = replace(whole, pair_type=np.arange(6, dtype=np.int32))
+        possible = few_of(rng, 6, 12)
+        by_arcs = replace(
+            whole,
+            pair=np.where(possible[:, None, :], whole.pair, -np.inf),
+            start=np.where(possible[0], whole.start, -np.inf),
+        )
+        for ties in (None, 0, 1, 2, 3):
+            few, all_ = Chain().argmax(whole.restrict(possible), seed=ties), Chain().argmax(by_arcs, seed=ties)
+            np.testing.assert_array_equal(few.labels, all_.labels)
+            np.testing.assert_array_equal(few.scores, all_.scores)
 
 
 @pytest.mark.parametrize("order", [1, 2])

@@ -301,8 +301,8 @@ class Rows:
         """Marginals of (θ - Aᵀλ) / T.
 
         With `steps`, every sequence first moves its own prices to the maximum of its share of the dual,
-        -T log Z - b·λ - Σ curve λ² / 2 over prices of the row's sign and at most `limit` in size; b is `bound`, or
-        else the statements' own. `tolerance` is what it may miss: its duality gap, or, where slack has no curved cost,
+        -T log Z - b·λ - Σ curve λ² / 2 over prices of the row's sign and, where curve is 0, at most `limit` in size; b
+        is `bound`, or else the statements' own. `tolerance` is what it may miss: its duality gap or, where curve is 0,
         the largest move of a price by a step of one.
         """
         from ..kernels import parallel, tilting

@@ -24,8 +24,8 @@ FLOOR = 1e-150
 # In log space, a part of exp(SMALL) of the largest is lost in a sum, and exp(NOTHING) is 0: they need no exponentials.
 SMALL = -40.0
 NOTHING = -746.0
-# One label in FEW or less is possible: it pays to visit these alone.
-FEW = 4
+# Where one arc in FEW or less is possible, it pays to visit these alone, one by one.
+FEW = 8
 
 
 @inner
@@ -46,6 +46,16 @@ def sequence_stream(seed: int, index: int) -> Stream:
     state[0] = np.uint64(seed) * np.uint64(0xD1342543DE82EF95) + np.uint64(index) * np.uint64(0x2545F4914F6CDD1D)
     random_unit(state)
     return state
+
+
+@inner
+def leads(v: float, best: float, ties: int, stream: Stream) -> tuple[bool, int]:
+    """Whether v takes the place of the best so far, and how many have tied then; with a stream, ties are drawn."""
+    if v > best:
+        return True, 1
+    if v == best and len(stream) > 0 and v > -np.inf:
+        return random_unit(stream) * (ties + 1) < 1.0, ties + 1
+    return False, ties
 
 
 @inner
@@ -90,12 +100,9 @@ def best_path(
     best, state, ties = -np.inf, 0, 0
     for s in range(B * L):
         v = delta[n - 1, s] + end[s % L]
-        if v > best:
-            best, state, ties = v, s, 1
-        elif v == best and len(stream) > 0 and v > -np.inf:
-            ties += 1
-            if random_unit(stream) * ties < 1.0:
-                state = s
+        first, ties = leads(v, best, ties, stream)
+        if first:
+            best, state = v, s
     labels[n - 1] = state % L
     for t in range(n - 1, 0, -1):
         step = arcs[min(t, 2) - 1, types[t]]
@@ -103,29 +110,31 @@ def best_path(
         highest, ties = -np.inf, 0
         for a in range(L):
             v = delta[t - 1, a * B + b] + step[b, a, c]
-            if v > highest:
-                highest, state, ties = v, a * B + b, 1
-            elif v == highest and len(stream) > 0 and v > -np.inf:
-                ties += 1
-                if random_unit(stream) * ties < 1.0:
-                    state = a * B + b
+            first, ties = leads(v, highest, ties, stream)
+            if first:
+                highest, state = v, a * B + b
         labels[t - 1] = state % L
     return best
 
 
 @inner
-def list_possible(u: Floats, possible: Ints, count: Longs) -> int:
-    """The labels that are not forbidden at each position, at the front of its row; returns how many in all."""
+def few_possible(u: Floats, B: int, possible: Ints, count: Longs) -> bool:
+    """Whether it pays to visit only the arcs between labels that are not forbidden. If so, these are listed for each
+    position: `possible` (n, L) has them at the front of its rows, `count` (n,) says how many.
+    """
     n, L = u.shape
-    total = 0
+    arcs, limit = 0, n * B * L * L
     for t in range(n):
         found = 0
         for c in range(L):
             possible[t, found] = c
             found += u[t, c] > -np.inf
         count[t] = found
-        total += found
-    return total
+        if t > 0:
+            arcs += found * count[t - 1] * (count[t - 2] if B > 1 and t > 1 else 1)
+        if FEW * arcs > limit:
+            return False
+    return True
 
 
 @inner
@@ -144,13 +153,13 @@ def best_path_of_few(
     """`best_path` where few labels are possible at a position: the same output, ties included, from these alone."""
     n, L = u.shape
     B = arcs.shape[2]
-    second, nothing = B > 1, np.zeros(1, np.int32)
+    second, only = B > 1, np.zeros(1, np.int32)
     for i in range(count[0]):
         c = possible[0, i]
         delta[0, c] = u[0, c] + start[c]
     for t in range(1, n):
         step = arcs[min(t, 2) - 1, types[t]]
-        begins, middles = beginnings(t, second, possible, count, nothing)
+        begins, middles = beginnings(t, second, possible, count, only)
         for b in middles:
             for j in range(count[t]):
                 c = possible[t, j]
@@ -160,44 +169,38 @@ def best_path_of_few(
                     best = v if v > best else best
                 delta[t, b * L + c] = best + u[t, c]
     best, state, ties = -np.inf, 0, 0
-    middles = beginnings(n - 1, second, possible, count, nothing)[1] if n > 1 else nothing
+    middles = beginnings(n - 1, second, possible, count, only)[1] if n > 1 else only
     for b in middles:
         for j in range(count[n - 1]):
             s = b * L + possible[n - 1, j]
             v = delta[n - 1, s] + end[s % L]
-            if v > best:
-                best, state, ties = v, s, 1
-            elif v == best and len(stream) > 0 and v > -np.inf:
-                ties += 1
-                if random_unit(stream) * ties < 1.0:
-                    state = s
-    labels[:] = 0
+            first, ties = leads(v, best, ties, stream)
+            if first:
+                best, state = v, s
     if best == -np.inf:
+        labels[:] = 0
         return best
     labels[n - 1] = state % L
     for t in range(n - 1, 0, -1):
         step = arcs[min(t, 2) - 1, types[t]]
         b, c = state // L, state % L
         highest, ties = -np.inf, 0
-        for a in beginnings(t, second, possible, count, nothing)[0]:
+        for a in beginnings(t, second, possible, count, only)[0]:
             v = delta[t - 1, a * B + b] + step[b, a, c]
-            if v > highest:
-                highest, state, ties = v, a * B + b, 1
-            elif v == highest and len(stream) > 0 and v > -np.inf:
-                ties += 1
-                if random_unit(stream) * ties < 1.0:
-                    state = a * B + b
+            first, ties = leads(v, highest, ties, stream)
+            if first:
+                highest, state = v, a * B + b
         labels[t - 1] = state % L
     return best
 
 
 @inner
-def beginnings(t: int, second: bool, possible: Ints, count: Longs, nothing: Ints) -> tuple[Ints, Ints]:
-    """Which a and which b an arc to position t may have; `nothing` is the one label where there is none."""
+def beginnings(t: int, second: bool, possible: Ints, count: Longs, only: Ints) -> tuple[Ints, Ints]:
+    """Which a and which b an arc to position t may have; `only` is the one number, 0, where there is no label."""
     before = possible[t - 1, : count[t - 1]]
     if not second:
-        return before, nothing
-    return (possible[t - 2, : count[t - 2]] if t > 1 else nothing), before
+        return before, only
+    return (possible[t - 2, : count[t - 2]] if t > 1 else only), before
 
 
 @kernel
@@ -226,7 +229,7 @@ def best_paths(
         p, q = offsets[i], offsets[i + 1]
         if seed >= 0:
             stream = sequence_stream(seed, i)
-        if FEW * list_possible(u[p:q], possible, count) <= (q - p) * L:
+        if few_possible(u[p:q], B, possible, count):
             scores[i] = best_path_of_few(
                 u[p:q], arcs, types[p:q], start, end, possible, count, delta, labels[p:q], stream
             )

@@ -7,7 +7,7 @@ its turn comes, so no table of all sequences exists. The recursions are those of
 Sparse tables: table k has the entries pointer[k] to pointer[k + 1], each adds value at cell for a statement (`row`).
 A cell is a label, or a * L + c for the labels a and c of neighbours.
 
-Legend: θ scores, A rows, λ prices, T temperature, u unary scores, γ marginals, g gradient.
+Legend: θ scores, A rows, λ prices, T temperature, u unary scores, γ marginals, E expectations, b bounds, ξ slack.
 """
 
 from typing import NamedTuple
@@ -17,7 +17,7 @@ import numpy as np
 from .chain import RANGE, backward, forward, log_forward_backward
 from .compiling import Floats, Ints, Longs, inner, ordered, ordered_inner
 
-# RANGE is what logarithms of pair scores may span, WIDE what their exponentials may.
+# RANGE is what pair scores may span, WIDE the ratio of their exponentials.
 WIDE = float(np.exp(RANGE))
 
 
@@ -254,10 +254,14 @@ def own_value(own: Own, temperature: float, log_partition: float, price: Floats)
 
 @ordered_inner
 def own_gradient(own: Own, expected: Floats, price: Floats, gradient: Floats) -> float:
-    """Its gradient b - E + curve λ; returns how far it is from the smallest value.
+    """Its gradient b - E + curve λ; returns a measure of what is missed.
 
-    That is the duality gap where slack has a curved cost, Σ ξ² / (2 curve) + curve λ² / 2 - λ (E - b) with the slack ξ;
-    elsewhere the largest move that a step of one would make inside the range.
+    Where slack has a curved cost, and prices no limit, it is the duality gap
+
+        Σ [ξ² / (2 curve) + curve λ² / 2 - λ (E - b)]
+
+    with the slack ξ: E - b, or the part of it that is not allowed. Elsewhere it is the largest move that a step of one
+    would make inside the range.
     """
     gap, largest = 0.0, 0.0
     for j in range(len(price)):
@@ -290,7 +294,7 @@ def tilted_marginals(
 
     Returns the marginals summed by code (codes, L) and the pair marginals by type (types, L, L), and how many tokens
     were visited, visits counted. Own prices move by projected gradient with Barzilai-Borwein steps, each taken only if
-    the value falls (Birgin et al. 2000, monotone), until they miss the best by `tolerance` or less (`own_gradient`).
+    the value falls (Birgin et al. 2000, monotone), until `own_gradient` finds `tolerance` or less missed.
     """
     offsets, L = batch.offsets, batch.unary.shape[1]
     longest = 0

@@ -262,14 +262,15 @@ class ProjectingLearner(SequenceLearner):
 
         with progress(type(self).__name__, len(temperatures), self.verbose) as tell:
 
-            def record(temperature: float) -> None:
-                step = self._step(len(trace) + 1, temperature, fitting, pool.found, pool.log_z, weight)
-                trace.append(step)
-                if len(trace) <= len(temperatures):  # after them, one more tells how the last model stands
-                    tell(len(trace), str(step))
+            def record(temperature: float) -> ProjectionStep:
+                trace.append(self._step(len(trace) + 1, temperature, fitting, pool.found, pool.log_z, weight))
+                return trace[-1]
+
+            def after(temperature: float) -> None:
+                tell(len(trace) + 1, str(record(temperature)))
 
             for temperature, rounds in groupby(temperatures):
-                fitting.alternate(partial(expect, temperature), len(list(rounds)), partial(record, temperature))
+                fitting.alternate(partial(expect, temperature), len(list(rounds)), partial(after, temperature))
             expect(last, fitting.scores())
             record(last)
         if not pool.found.converged:

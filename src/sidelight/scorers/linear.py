@@ -233,8 +233,8 @@ class Expectation:
         return out
 
 
-# Positions whose possible triples are looked at together.
-_CHUNK = 4096
+# Cells of the table of possible pairs, positions by pairs, that are held at a time.
+_CELLS = 1 << 24
 
 
 def _observed_tables(
@@ -255,8 +255,9 @@ def _observed_tables(
         follows[heads[tails > heads] + 1] = False
         at = np.flatnonzero(follows)
         seen = np.zeros((L * L, L), bool)
-        for first in range(0, len(at), _CHUNK):
-            some = at[first : first + _CHUNK]
+        chunk = max(1, _CELLS // (L * L))
+        for first in range(0, len(at), chunk):
+            some = at[first : first + chunk]
             both = (allowed[some - 2][:, :, None] * allowed[some - 1][:, None, :]).reshape(len(some), L * L)
             seen |= both.T @ allowed[some] > 0
             if seen.all():
