@@ -76,8 +76,8 @@ class Slack:
         return float(self.penalty or self.bound or 0.0)
 
 
-# Steps of a sequence on its own prices, in each evaluation of the dual.
-_OWN_STEPS = 100
+# Steps of a sequence on its own prices, in each evaluation of the dual, and the share of the tolerance it may miss.
+_OWN_STEPS, _OWN_SHARE = 100, 0.03
 # Corpus rows for which the matrix of BFGS is dense; more of them make L-BFGS-B cheaper.
 _DENSE = 200
 # Below _COOLING, where the gap is _FAR times what is good enough, T is reached from 1 by steps of the factor _COOLING.
@@ -237,7 +237,7 @@ class _Problem:
         own = slice(self.rows.joint, self.rows.joint + len(self.rows.about_each))
         return self.rows.tilt(
             self.scores, prices, temperature=self.temperature, bound=self.bound[own], curve=self.curve[own],
-            limit=self.limit[own], steps=steps, tolerance=0.3 * self.tolerance, n_jobs=self.n_jobs,
+            limit=self.limit[own], steps=steps, tolerance=_OWN_SHARE * self.tolerance, n_jobs=self.n_jobs,
         )  # fmt: skip
 
     def slope(self, found: Projection) -> Floats:
