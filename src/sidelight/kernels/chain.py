@@ -59,6 +59,20 @@ def leads(v: float, best: float, ties: int, stream: Stream) -> tuple[bool, int]:
 
 
 @inner
+def step_back(state: int, step: Floats, before: Floats, begins: Ints, stream: Stream) -> int:
+    """The state before `state` on the best path: an arc (b, a, c) of `step` with a among `begins`."""
+    B, L = step.shape[0], step.shape[1]
+    b, c = state // L, state % L
+    highest, ties = -np.inf, 0
+    for a in begins:
+        v = before[a * B + b] + step[b, a, c]
+        first, ties = leads(v, highest, ties, stream)
+        if first:
+            highest, state = v, a * B + b
+    return state
+
+
+@inner
 def best_path(
     u: Floats,
     arcs: Floats,
@@ -103,16 +117,9 @@ def best_path(
         first, ties = leads(v, best, ties, stream)
         if first:
             best, state = v, s
-    labels[n - 1] = state % L
+    labels[n - 1], every = state % L, np.arange(L).astype(np.int32)
     for t in range(n - 1, 0, -1):
-        step = arcs[min(t, 2) - 1, types[t]]
-        b, c = state // L, state % L
-        highest, ties = -np.inf, 0
-        for a in range(L):
-            v = delta[t - 1, a * B + b] + step[b, a, c]
-            first, ties = leads(v, highest, ties, stream)
-            if first:
-                highest, state = v, a * B + b
+        state = step_back(state, arcs[min(t, 2) - 1, types[t]], delta[t - 1], every, stream)
         labels[t - 1] = state % L
     return best
 
@@ -182,14 +189,8 @@ def best_path_of_few(
         return best
     labels[n - 1] = state % L
     for t in range(n - 1, 0, -1):
-        step = arcs[min(t, 2) - 1, types[t]]
-        b, c = state // L, state % L
-        highest, ties = -np.inf, 0
-        for a in beginnings(t, second, possible, count, only)[0]:
-            v = delta[t - 1, a * B + b] + step[b, a, c]
-            first, ties = leads(v, highest, ties, stream)
-            if first:
-                highest, state = v, a * B + b
+        begins = beginnings(t, second, possible, count, only)[0]
+        state = step_back(state, arcs[min(t, 2) - 1, types[t]], delta[t - 1], begins, stream)
         labels[t - 1] = state % L
     return best
 
