@@ -67,6 +67,7 @@ CASES = [
     UnifiedEM(HMM(), [], gamma=-np.inf, iterations=2),
     DeterministicAnnealing(FAST, RULES, temperatures=2, iterations=2),
     DeterministicAnnealing(HMM(), RULES, temperatures=3, iterations=1, start=1.5, rate=0.5),
+    DeterministicAnnealing(FAST, RULES, temperatures=2, iterations=2, begin="nothing"),
 ]
 
 
@@ -189,6 +190,22 @@ def test_annealing_at_one_is_posterior_regularization(base):
     assert unified.trace_ == plain.trace_
 
 
+@pytest.mark.parametrize("base", [LOOSE, CRF(tolerance=1e-4, all_weights=True)], ids=["hmm", "crf"])
+def test_annealing_may_begin_with_nothing(base):
+    def fitted(begin, X, y, **options):
+        return DeterministicAnnealing(base, [], begin=begin, temperatures=1, unlabeled_weight=1.0, **options).fit(X, y)
+
+    first = fitted("nothing", X, HALF, iterations=1).trace_[0]
+    if isinstance(base, CRF):  # weights of zero: the labelled loss is that of even distributions, the divergence 0
+        np.testing.assert_allclose(first.objective, np.log(3) * sum(map(len, X[:12])))
+        np.testing.assert_allclose(first.primal, 0, atol=1e-9)
+        known, nothing = (fitted(b, X, HALF, iterations=300) for b in ("labelled", "nothing"))
+        np.testing.assert_allclose(nothing.trace_[-1].objective, known.trace_[-1].objective, rtol=1e-3)
+    assert first != fitted("labelled", X, HALF, iterations=1).trace_[0]
+    told = [fitted(b, X, Y, iterations=1) for b in ("labelled", "nothing")]  # all labelled: nothing to begin with
+    np.testing.assert_array_equal(told[0].scores(X).unary, told[1].scores(X).unary)
+
+
 def test_gamma_zero_is_a_linear_program():
     rules = [runs("A") <= 0.7, count("T") >= 0.5]
     inputs, known = [x[:4] for x in X], [y[:4] if i < 4 else None for i, y in enumerate(Y)]
@@ -287,6 +304,8 @@ def test_what_is_refused():
         (DeterministicAnnealing(HMM(), start=-2), "a temperature is above 0"),
         (DeterministicAnnealing(HMM(), rate=1.5), "rate of cooling"),
         (DeterministicAnnealing(HMM(), temperatures=0), "temperatures must be"),
+        (DeterministicAnnealing(HMM(), begin="even"), "begin is 'labelled' or 'nothing', got 'even'"),
+        (DeterministicAnnealing(FAST, begin="nothing", iterations=0), "learns nothing in 0 iterations"),
         (UnifiedEM(HMM(), gamma=float("nan")), "gamma is a number"),
         (UnifiedEM(HMM(), gamma=1.0, start=0.5), "start must be above gamma"),
         (UnifiedEM(HMM(), start=np.inf), "a temperature is above 0 and finite, got inf"),

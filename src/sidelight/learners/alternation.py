@@ -122,6 +122,10 @@ class ProjectingLearner(SequenceLearner):
         """α: how much the divergence counts (Appendix A of Ganchev et al. 2010)."""
         return 1.0
 
+    def _labelled_first(self) -> bool:
+        """Whether the first projection is of the base fitted to the labelled sequences."""
+        return True
+
     def _slack(self) -> Slack:
         slack = Slack(self.norm, self.penalty, self.bound)
         slack.check()
@@ -146,7 +150,8 @@ class ProjectingLearner(SequenceLearner):
             weight = len(known) / len(rest) if known and rest else 1.0
         fitting = begin(
             self.base, [X[i] for i in known], [y[i] for i in known], pool, classes,
-            initial=initial, weight=weight * self._strength(), seed=self.random_state, n_jobs=self.n_jobs,
+            initial=initial, labelled_first=self._labelled_first() or not pool, weight=weight * self._strength(),
+            seed=self.random_state, n_jobs=self.n_jobs,
         )  # fmt: skip
         temperatures = self._temperatures()
         if not pool:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from ..errors import DataError
 from ..inference.projection import NormName
 from ..rules.language import Rule
 from ..solvers.annealing import geometric
@@ -25,6 +26,8 @@ class DeterministicAnnealing(ProjectingLearner):
     start, rate, temperatures : the schedule. Above 1 the unlabelled sequences pull the model towards even
         distributions, and few labelled ones may not hold it: that of the paper, 2.0, 0.9 and 11, needs a base with a
         strong prior, such as CRF(l2=2).
+    begin : the first model: "labelled", the base fitted to the labelled sequences, or "nothing", even distributions (of
+        an HMM, chance). What high temperatures find hardly depends on it, what low ones do may be much worse.
     iterations : rounds at each temperature.
     penalty : 1 / ε of Eq. 16 for every rule without its own, which is written rule.expected(penalty); for a rule about
         each sequence the mean over the sequences counts.
@@ -47,6 +50,7 @@ class DeterministicAnnealing(ProjectingLearner):
         start: float = 1.0,
         rate: float = 0.8,
         temperatures: int = 4,
+        begin: Literal["labelled", "nothing"] = "labelled",
         norm: NormName = "squared",
         penalty: float | None = 1.0,
         bound: float | None = None,
@@ -64,6 +68,7 @@ class DeterministicAnnealing(ProjectingLearner):
         self.start = start
         self.rate = rate
         self.temperatures = temperatures
+        self.begin = begin
         self.norm = norm
         self.penalty = penalty
         self.bound = bound
@@ -79,7 +84,14 @@ class DeterministicAnnealing(ProjectingLearner):
     def _check(self) -> None:
         super()._check()
         require_number(self, "temperatures", 1, whole=True)
+        if self.begin not in ("labelled", "nothing"):
+            raise DataError(f"begin is 'labelled' or 'nothing', got {self.begin!r}")
+        if self.begin == "nothing" and not self.iterations:
+            raise DataError("begin='nothing' learns nothing in 0 iterations; give some, or begin='labelled'")
         self._temperatures()
+
+    def _labelled_first(self) -> bool:
+        return self.begin == "labelled"
 
     def _temperatures(self) -> list[float]:
         schedule = geometric(self.start, self.rate, self.temperatures)

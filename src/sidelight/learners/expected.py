@@ -66,7 +66,10 @@ class Fitting(Protocol):
 def begin(
     base: Any, X: Sequence[Any], y: Sequence[Any], pool: Sequence[Any], classes: list[str], **options: Any
 ) -> "Fitting":
-    """The base learner fitted to the labelled sequences, or the option `initial`, ready to learn from the pool."""
+    """The base learner fitted to the labelled sequences, or the option `initial`, ready to learn from the pool.
+
+    Without the option `labelled_first` it knows nothing yet, and its first update is to labelled sequences and pool.
+    """
     if hasattr(base, "fit_expected"):
         return Generative(base, X, y, pool, classes, **options)
     if isinstance(base, CRF):
@@ -90,6 +93,7 @@ class Generative:
         weight: float,
         seed: int,
         n_jobs: int,
+        labelled_first: bool = True,
         initial: Any = None,
     ) -> None:
         if initial is not None and not isinstance(initial, type(base)):
@@ -98,7 +102,7 @@ class Generative:
         self._structure = Chain(n_jobs)
         self._labels = encode_targets(y, [len(x) for x in X], classes).labels
         begun = None if initial is None else deepcopy(initial)
-        self.learner: Any = begun if begun is not None or not len(X) else fit_on(base, X, y, classes)
+        self.learner: Any = fit_on(base, X, y, classes) if begun is None and len(X) and labelled_first else begun
         self._encoded: list[Encoded] = []  # of the labelled sequences, the pool, and both
 
     def scores(self) -> ChainParts:
@@ -158,6 +162,7 @@ class Discriminative:
         weight: float,
         seed: int,  # begins with the labelled sequences or with zeros: nothing is random
         n_jobs: int,
+        labelled_first: bool = True,
         initial: Any = None,
     ) -> None:
         if initial is not None:
@@ -182,9 +187,10 @@ class Discriminative:
         if len(X):
             known = encode_targets(y, [len(x) for x in X], classes)
             self._known = LogLoss(scorer, self._structure, encoded.sequences(0, len(X)), known)
-            self._finish(
-                self.learner._solve(self._solver(known), self._known, self.learner.weights_, lambda step: None)
-            )
+            if labelled_first:
+                self._finish(
+                    self.learner._solve(self._solver(known), self._known, self.learner.weights_, lambda step: None)
+                )
 
     def _solver(self, targets: Any) -> str:
         return str(self.learner._choose_solver(self._prepared._replace(targets=targets)))
