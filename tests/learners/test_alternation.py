@@ -236,6 +236,28 @@ def test_objective_by_enumeration():
     np.testing.assert_allclose(model.trace_[0].objective, total, rtol=1e-4)
 
 
+def test_rough_projections_lead_almost_as_far():
+    """L-BFGS follows the dual, which is near its optimum where rules are stiff and the primal is not."""
+    references, gold = generate_references(60, seed=1)
+    known = [labels if i < 4 else None for i, labels in enumerate(gold)]
+    flat = [label for labels in gold for label in labels]
+    fields = sorted(set(flat))
+    rules = [
+        (runs(each) <= 1).expected(3),
+        *((share(field) == flat.count(field) / len(flat)).expected(3000) for field in fields),
+    ]
+    base = CRF(l2=0.03, all_weights=True, tolerance=1e-4, classes=fields)
+    lowest = [
+        PosteriorRegularization(base, rules, iterations=40, tolerance=tolerance, unlabeled_weight=None)
+        .fit(references, known)
+        .trace_[-1]
+        for tolerance in (0.02, 1e-4)
+    ]
+    rough, exact = (step.objective - 4 / 56 * step.gap for step in lowest)
+    assert rough == pytest.approx(exact, rel=0.01)
+    assert lowest[0].iteration == lowest[1].iteration == 41  # no line search gave up
+
+
 def test_rules_hold_more_and_more():
     references, gold = generate_references(60, seed=1)
     known = [labels if i < 4 else None for i, labels in enumerate(gold)]

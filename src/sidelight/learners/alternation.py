@@ -262,7 +262,9 @@ class ProjectingLearner(SequenceLearner):
 
         def expect(temperature: float, scores: ChainParts) -> Expected:
             found = pool.project(scores, temperature)
-            cost = found.primal if temperature < np.inf else pool.log_z - scores.dot(found.parts)
+            # Not the primal: at given prices the gradient that is followed is that of the dual, and exact. Where slack
+            # is dear and the projection rough, the primal is much further from the optimum.
+            cost = found.dual if temperature < np.inf else pool.log_z - scores.dot(found.parts)
             return Expected(self._targets(fitting, pool.model, found.parts), pool.model, cost)
 
         with progress(type(self).__name__, len(temperatures), self.verbose) as tell:
