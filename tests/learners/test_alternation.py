@@ -354,6 +354,8 @@ def test_what_is_refused_as_a_model_to_begin_with():
         UnifiedEM(HMM()).fit(X, HALF, initial=few)
     with pytest.raises(DataError, match="here all are labelled"):
         UnifiedEM(HMM()).fit(X, Y, initial=HMM().fit(X, Y))
+    with pytest.raises(DataError, match="begin='nothing' and an initial model contradict"):
+        DeterministicAnnealing(HMM(), begin="nothing").fit(X, HALF, initial=HMM().fit(X, Y))
     with pytest.raises(NotFittedError):
         UnifiedEM(HMM()).fit(X, HALF, initial=HMM())
     with pytest.raises(DataError, match="must be of the base's kind, HMM, got CRF"):

@@ -143,6 +143,8 @@ class ProjectingLearner(SequenceLearner):
         rest = [i for i, one in enumerate(y) if kind_of(one) is not Signal.FULL]
         if initial is not None and not rest:
             raise DataError("an initial model is for unlabelled sequences to begin with; here all are labelled")
+        if initial is not None and not self._labelled_first():
+            raise DataError("begin='nothing' and an initial model contradict each other; leave one of them out")
         classes = all_labels(self, y) if initial is None else _labels_of(initial, named_labels(self, y))
         pool = [X[i] for i in rest]
         weight = self.unlabeled_weight
