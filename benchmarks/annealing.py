@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,7 +35,7 @@ from sidelight.rules.language import Rule
 
 from .citations.experiment import Experiment
 from .datasets import citation_files, unlabelled_citations
-from .report import Report
+from .report import Report, seconds
 from .setting import Setting
 from .word_classes import learn_classes, with_classes
 
@@ -128,7 +127,7 @@ def annealed(known: Sequence[Rule], *, l2: float = L2, **options: Any) -> Determ
 
 
 class Scores(NamedTuple):
-    """Accuracy in percent, and the squared violations of Viterbi's output for each rule (section 5.3)."""
+    """Accuracy in percent, and the squared violations of Viterbi's output on what is scored (section 5.3)."""
 
     inductive: float
     transductive: float
@@ -157,7 +156,7 @@ def measure(
             first = experiment.accuracy(model)
         pool = [*experiment.pool, *task.eval_X]
         model = make(known).fit([*X, *pool], [*y, *[None] * len(pool)]).set_params(decode="model")
-        left = violations(model, known, pool)
+        left = violations(model, known, task.eval_X)
         second = 100 * token_accuracy(task.eval_y, model.set_params(decode="projected").predict(task.eval_X))
         found.append(Scores(first, float(second), left))
     spread = Scores(*np.std(found, axis=0, ddof=1).tolist()) if len(found) > 1 else None
@@ -231,7 +230,7 @@ def speed(experiment: Experiment, report: Report) -> None:
     plain = crf().fit(X[: SIZES[1]], labelled)
     scores = plain.scores(experiment.pool)
     Chain().marginals(scores)
-    once = min(_seconds(lambda: Chain().marginals(scores)) for _ in range(5))
+    once = min(seconds(lambda: Chain().marginals(scores)) for _ in range(5))
     report.note(f"Speed: {len(experiment.pool)} references, one pass is {once * 1000:.1f} ms; all cores.")
     with report.section(f"Speed, {SIZES[1]} labelled"):
         for name, make in (
@@ -243,12 +242,12 @@ def speed(experiment: Experiment, report: Report) -> None:
             ),
             ("CRF", lambda n: regularized(known, iterations=n)),
         ):
-            few, many = (_seconds(lambda n=n, make=make: make(n).fit(X, y)) for n in TIMED)
+            few, many = (seconds(lambda n=n, make=make: make(n).fit(X, y)) for n in TIMED)
             each = (many - few) / (TIMED[1] - TIMED[0]) / once
             report.add(f"a round of PR, {name}", OURS, each, "passes", at_most=PASSES_TARGET)
-        spent = _seconds(lambda: regularized(known).fit(X, y))
+        spent = seconds(lambda: regularized(known).fit(X, y))
         report.add(f"PR, {PR_ROUNDS} rounds, CRF", OURS, spent, "s", at_most=PR_TARGET)
-        spent = _seconds(lambda: annealed(known, l2=L2_HOT, **PAPER_SCHEDULE).fit(X, y))
+        spent = seconds(lambda: annealed(known, l2=L2_HOT, **PAPER_SCHEDULE).fit(X, y))
         report.add(
             f"DASO, {PAPER_SCHEDULE['temperatures']} temperatures of {ROUNDS} rounds",
             OURS,
@@ -256,12 +255,6 @@ def speed(experiment: Experiment, report: Report) -> None:
             "s",
             at_most=DASO_TARGET,
         )
-
-
-def _seconds(work: Callable[[], Any]) -> float:
-    started = perf_counter()
-    work()
-    return perf_counter() - started
 
 
 def classed(experiment: Experiment) -> Experiment:

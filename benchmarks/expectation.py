@@ -6,7 +6,6 @@ test accuracy with 17 constraints on words and label shares, and the shortest of
 
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 from sidelight import (
@@ -27,7 +26,7 @@ from sidelight.solvers.unlabelled import UnlabelledLoss
 from . import annealing
 from .citations.experiment import Experiment
 from .datasets import citation_files, unlabelled_citations
-from .report import Report
+from .report import Report, seconds
 from .setting import Setting
 
 OURS, MALLET = "sidelight", "MALLET"
@@ -122,7 +121,7 @@ def speed(experiment: Experiment, report: Report) -> None:
             theirs = SECONDS.get(name)
             for count in SIZES[:2]:
                 X, y = experiment.with_pool(count, experiment.seeds[0])
-                spent = _seconds(lambda name=name, X=X, y=y: LEARNERS[name]().fit(X, y))
+                spent = seconds(lambda name=name, X=X, y=y: LEARNERS[name]().fit(X, y))
                 what = f"{name}, {count} labelled"
                 report.add(what, OURS, spent, "s", at_most=None if theirs is None else theirs / FASTER)
                 if theirs is not None:
@@ -143,13 +142,7 @@ def speed(experiment: Experiment, report: Report) -> None:
 def _best(work: Callable[[], Any], times: int = 5) -> float:
     """Seconds of the fastest of several calls, after one that compiles."""
     work()
-    return min(_seconds(work) for _ in range(times))
-
-
-def _seconds(work: Callable[[], Any]) -> float:
-    started = perf_counter()
-    work()
-    return perf_counter() - started
+    return min(seconds(work) for _ in range(times))
 
 
 TABLES: dict[str, Callable[[Experiment, Report], None]] = {"ge": accuracy, "ge-speed": speed}

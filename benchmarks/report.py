@@ -4,11 +4,12 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 from rich.console import Console
@@ -142,6 +143,13 @@ def environment() -> dict[str, Any]:
         "cpus": os.cpu_count(),
         "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
     }
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    """How long it takes."""
+    started = perf_counter()
+    work()
+    return perf_counter() - started
 
 
 def _column(result: Result) -> str:

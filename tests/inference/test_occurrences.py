@@ -153,5 +153,5 @@ def test_without_words_it_is_the_model():
 
 @pytest.mark.parametrize("temperature", [0.0, -1.0, np.inf, np.nan])
 def test_temperatures_are_above_zero(temperature):
-    with pytest.raises(DataError, match="a temperature above 0"):
+    with pytest.raises(DataError, match="a temperature is above 0"):
         project_words(example(0), Occurrences.of(["a"] * 7, 1), temperature=temperature)

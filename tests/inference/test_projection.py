@@ -255,7 +255,8 @@ def test_rows_that_say_little_about_the_corpus(slack, dense, monkeypatch):
     monkeypatch.setattr(projection, "_DENSE", dense)
     nowhere = (count("A", where=word.isin("nothing")) <= 0.2).over_corpus()
     rules = [ends_with("A", "B").over_corpus(), nowhere, share("A") == 0.3]
-    scores, rows = tiny(7, rules)
+    X, scores = example(7, lengths=(2, 1))
+    rows = Rows.compile(rules, X, LABELS, units=[2.0, 2.0, 3.0])
     found = project(scores, rows, slack, **TIGHT)
     assert found.converged
     np.testing.assert_allclose(found.primal, Listed(scores, rows, slack, 1.0).best()[0], atol=2e-5)
@@ -379,23 +380,74 @@ def test_infeasible_rules_are_named():
         project(scores, Rows.compile([count("A") >= 9], X, LABELS), Slack("l2", bound=0.5), max_iterations=2000)
 
 
+@pytest.mark.parametrize("norm", ["l1", "l2", "linf", "group"])
+@pytest.mark.parametrize(
+    "rules",
+    [
+        [share("A") >= 0.5, share("A") <= 0.49],
+        [share("A") == 0.5, share("A") == 0.49],
+        [count("A") == 0.5, count("A") == 0.6],
+        [count("A") <= 0.5, (count("A") >= 0.55).over_corpus()],
+        [ends_with("A"), ends_with("B")],
+        [count("A", where=word.isin("nowhere")) >= 1],
+    ],
+    ids=str,
+)
+def test_contradictions_within_a_bound(norm, rules):
+    X, scores = example(3)
+    with pytest.raises(Infeasible, match=r"no distribution .*satisfies "):
+        project(scores, Rows.compile(rules, X, LABELS), Slack(norm, bound=0.001))
+
+
+def test_rules_that_contradict_are_all_named():
+    """Their prices have different units: a share is divided by its tokens."""
+    X, scores = example(3)
+    rules = [count("A") <= 0.1, share("A") >= 0.9, count("C") >= 0.01]
+    with pytest.raises(Infeasible, match=r"""satisfies "share\('A'\) >= 0.9" and "count\('A'\) <= 0.1"; allow"""):
+        project(scores, Rows.compile(rules, X, LABELS))
+
+
+@pytest.mark.parametrize(
+    "slack", [Slack(), Slack("linf", bound=0.01), Slack("l1", penalty=5.0), Slack("squared", penalty=5.0)], ids=str
+)
+def test_kept_prices_are_those_of_the_whole_batch(slack):
+    """Each sequence alone, at the corpus prices of all: the same distribution, although their scale is another."""
+    X, scores = example(3)
+    rules = [(count("A") >= 1.2).over_corpus(), count("B") <= 1.5]
+    rows = Rows.compile(rules, X, LABELS)
+    every = project(scores, rows, slack, **TIGHT)
+    for i in range(len(scores)):
+        some = Rows.compile(rules, X[i : i + 1], LABELS, rows.units)
+        start = np.concatenate((every.prices[: rows.joint], [0.0]))
+        alone = project(scores.sequences(i, i + 1), some, slack, start=start, fixed=True, **TIGHT)
+        tokens = slice(scores.offsets[i], scores.offsets[i + 1])
+        np.testing.assert_allclose(alone.parts.unary, every.parts.unary[tokens], atol=1e-5)
+    contrary = Rows.compile([rules[0], count("B") >= 9], X[:1], LABELS, rows.units)
+    with pytest.raises(Infeasible, match=r"sequence 0 has no distribution that satisfies \"count\('B'\) >= 9\""):
+        project(scores.sequences(0, 1), contrary, start=start, fixed=True)
+
+
 def test_bad_parameters():
     X, scores = example(0)
     rows = Rows.compile(OWN, X, LABELS)
-    for temperature in (0, -1, np.inf, np.nan):
-        with pytest.raises(DataError, match="temperature above 0"):
+    for temperature in (0, -1, np.inf, np.nan, "warm"):
+        with pytest.raises(DataError, match="temperature is above 0"):
             project(scores, rows, temperature=temperature)
     cases = [
         (Slack("l3"), "the norm of slack is one of l1, l2"),
         (Slack("l1", penalty=1, bound=1), "a penalty or a bound, not both"),
         (Slack("l1", penalty=0), "finite number above 0, got 0"),
         (Slack("l1", bound=-1), "at least 0, got -1"),
+        (Slack("l1", penalty="a"), "finite number above 0, got 'a'"),
+        (Slack("l1", bound="a"), "at least 0, got 'a'"),
         (Slack("squared", bound=1), "use norm 'l2'"),
     ]
     for slack, message in cases:
         with pytest.raises(DataError, match=message):
             project(scores, rows, slack)
-    with pytest.raises(DataError, match="prices can be kept only"):
+    with pytest.raises(DataError, match="a temperature of 1e-12 is too low to divide scores by"):
+        project(scores, rows, temperature=1e-12)
+    with pytest.raises(NotSupported, match="prices can be kept only"):
         project(scores, rows, Slack("l2", penalty=1), fixed=True)
 
 

@@ -143,8 +143,8 @@ def test_bounds_and_signs():
     np.testing.assert_array_equal(rows.high[:3], [np.inf, np.inf, 0])
     expected = np.tile([3.0, 0.5], 4)
     np.testing.assert_allclose(rows.excess(np.concatenate(([-0.1], expected)))[:3], [-0.1, 1, -0.5])
-    assert rows.title(0) == "share('A') == 0.3"
-    assert rows.title(4) == "count('B') >= 1 (sequence 1)"
+    assert [rows.rule(r).title for r in (0, 3, 4)] == ["share('A') == 0.3", "count('A') <= 2", "count('B') >= 1"]
+    np.testing.assert_array_equal(rows.equations[:3], [True, False, False])
     weighed = Rows.compile([(count("A") <= 2).expected(5), count("B") >= 1], X, LABELS)
     np.testing.assert_array_equal(weighed.penalty[:2], [5, 1])
 

@@ -11,7 +11,6 @@ from sidelight import (
     CRF,
     EM,
     HMM,
-    Codl,
     DataError,
     DeterministicAnnealing,
     EntropyRegularization,
@@ -88,7 +87,7 @@ def test_conventions(learner, tmp_path):
 
 
 def never_rises(model, since=1, slack=1e-6):
-    """From the second round on: before it, an HMM knows the words of labelled sequences only."""
+    """Usually from the second round on: before it, an HMM knows the words of labelled sequences only."""
     steps = model.trace_[since:]
     assert len(steps) > 1
     for before, after in pairwise(steps):
@@ -98,25 +97,32 @@ def never_rises(model, since=1, slack=1e-6):
 
 
 TIGHT = {"tolerance": 1e-6, "iterations": 6}
+SLACKS = [
+    {"penalty": 5.0},
+    *({"norm": norm, "penalty": 0.5} for norm in ("l1", "l2", "linf", "group")),
+    *({"norm": norm, "penalty": None, "bound": 0.5} for norm in ("l1", "l2", "linf", "group")),
+]
 
 
 @pytest.mark.parametrize("base", [LOOSE, FAST], ids=["hmm", "crf"])
 @pytest.mark.parametrize("y", [HALF, MIXED], ids=["half", "mixed"])
 @pytest.mark.parametrize("strength", [1.0, 0.4])
+@pytest.mark.filterwarnings("ignore:the projection onto the rules stopped")
 def test_the_objective_of_posterior_regularization_never_rises(base, y, strength):
-    """Propositions 2.1 to 2.3, scaled as in Appendix A."""
-    for slack in ({"penalty": 5.0}, {"norm": "l2", "penalty": 0.5}, {"norm": "linf", "penalty": None, "bound": 0.5}):
+    """Proposition 2.3, scaled as in Appendix A; 2.1 and 2.2 are about the projection."""
+    for slack in SLACKS:
         rules = RULES[:2] if slack.get("bound") else RULES
         model = PosteriorRegularization(base, rules, strength=strength, **slack, **TIGHT).fit(X, y)
-        never_rises(model)
+        never_rises(model, since=1 if base is LOOSE else 0)
         assert model.trace_[-1].objective < model.trace_[1].objective
-        assert all(abs(step.gap) <= 1e-6 * len(X) for step in model.trace_)
+        slow = slack["penalty"] is None and slack["norm"] in ("l1", "group")
+        assert all(abs(step.gap) <= (3e-4 if slow else 1e-6) * len(X) for step in model.trace_)
 
 
 @pytest.mark.parametrize("gamma", [-np.inf, -1.5, 0.0, 0.2, 0.7, 1.0, 1.5, 4.0, np.inf])
 @pytest.mark.parametrize("rules", [[], [runs("A") <= 1, where(word.isdigit()).label("Y")]], ids=["free", "rules"])
 def test_the_objective_of_unified_em_never_rises(gamma, rules):
-    """Theorem 2."""
+    """Theorem 2; at gamma = inf q is always the same, and so is the objective."""
     if rules and -np.inf < gamma < 0:
         pytest.skip("there is no exact E step")
     model = UnifiedEM(LOOSE, rules, gamma=gamma, **TIGHT).fit(X, HALF)
@@ -126,6 +132,18 @@ def test_the_objective_of_unified_em_never_rises(gamma, rules):
     dictionary = TagDictionary({"Ann": {"A", "T"}, "run": {"T", "Y"}, "7": {"Y"}}, open={"A", "T", "Y"})
     told = UnifiedEM(LOOSE, rules, gamma=gamma, **TIGHT).fit(X, dictionary.apply(X), initial=even())
     never_rises(told, since=0)
+    if gamma == np.inf:
+        np.testing.assert_allclose([step.objective for step in told.trace_], told.trace_[0].objective, rtol=1e-6)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.3, 2.0])
+@pytest.mark.parametrize("slack", [{"penalty": 2.0}, {"bound": 0.2}], ids=str)
+@pytest.mark.filterwarnings("ignore:the projection onto the rules stopped")
+def test_the_objective_of_unified_em_never_rises_with_slack(gamma, slack):
+    rules = [runs("A") <= 0.7, count("T") >= 1]
+    model = UnifiedEM(LOOSE, rules, gamma=gamma, norm="l1", **slack, **TIGHT).fit(X, HALF)
+    never_rises(model)
+    assert model.trace_[-1].slack > 0
 
 
 def even():
@@ -173,9 +191,6 @@ def test_em_is_a_special_case():
         np.testing.assert_allclose(model.scores(X).pair, usual.scores(X).pair)
         ours = [-step.objective for step in model.trace_]
         np.testing.assert_allclose(ours[1:-1], [step.objective for step in usual.trace_[1:]])
-    hard = Codl(LOOSE, balance=0.0, iterations=3).fit(X, HALF)
-    soft = UnifiedEM(LOOSE, gamma=-np.inf, iterations=3).fit(X, HALF)
-    assert hard.classes_ == soft.classes_
 
 
 @pytest.mark.parametrize("base", [LOOSE, FAST], ids=["hmm", "crf"])
@@ -264,7 +279,7 @@ def test_rules_hold_more_and_more():
     rules = [runs(each) <= 1, starts_with("author", "editor")]
     fields = sorted({label for labels in gold for label in labels} | {"editor"})
     model = PosteriorRegularization(HMM(), rules, penalty=10.0, iterations=5, classes=fields).fit(references, known)
-    before, after = model.trace_[0].violation, model.trace_[-1].violation
+    before, after = model.trace_[0].slack, model.trace_[-1].slack
     assert after < before
     rows = Rows.compile(rules, references, model.classes_)
     left = []
@@ -314,10 +329,14 @@ def test_what_is_refused():
         PosteriorRegularization(HMM(), RULES, decode="projected", iterations=1).fit(X, HALF).explain(X[0], 0)
     with pytest.raises(DataError, match="no label is known"):
         PosteriorRegularization(HMM()).fit(X, [None] * len(X))
-    with pytest.raises(DataError, match="nothing to learn in 0 iterations"):
-        PosteriorRegularization(HMM(), classes=LABELS, iterations=0).fit(X, [None] * len(X))
+    for base in (HMM(), CRF()):
+        with pytest.raises(DataError, match="nothing to learn in 0 iterations"):
+            PosteriorRegularization(base, classes=LABELS, iterations=0).fit(X, [None] * len(X))
     cases = [
         (PosteriorRegularization(HMM(), strength=0), "strength is above 0 and at most 1"),
+        (PosteriorRegularization(HMM(), strength="a"), "strength is above 0 and at most 1, got 'a'"),
+        (UnifiedEM(HMM(), gamma=1e-16), "a temperature of 1e-16 is too low"),
+        (DeterministicAnnealing(HMM(), rate=0.5, temperatures=60), "the schedule ends at 1.7.*e-18, .*; cool less"),
         (PosteriorRegularization(HMM(), decode="both"), "decode is 'model' or 'projected'"),
         (PosteriorRegularization(HMM(), penalty=-1), "penalty of slack is a finite number above 0"),
         (PosteriorRegularization(HMM(), norm="l7"), "the norm of slack"),
@@ -333,7 +352,7 @@ def test_what_is_refused():
         (UnifiedEM(HMM(), start=np.inf), "a temperature is above 0 and finite, got inf"),
         (UnifiedEM(HMM(), start="warm"), "a temperature is above 0 and finite, got 'warm'"),
         (DeterministicAnnealing(HMM(), start=np.inf), "a temperature is above 0 and finite, got inf"),
-        (DeterministicAnnealing(HMM(), rate=1e-9, temperatures=50), "the schedule ends at 0.*; cool less"),
+        (DeterministicAnnealing(HMM(), rate=1e-9, temperatures=50), "the schedule ends at 0, .*; cool less"),
     ]
     for learner, message in cases:
         with pytest.raises(DataError, match=message):
@@ -342,6 +361,13 @@ def test_what_is_refused():
         UnifiedEM(HMM(), RULES, gamma=-0.5).fit(X, HALF)
     with pytest.raises(NotSupported, match="rules are hard"):
         UnifiedEM(HMM(), RULES, gamma=-np.inf, penalty=1.0).fit(X, HALF)
+    for rule in (starts_with("Y").soft(0.001), starts_with("Y").expected(5)):
+        with pytest.raises(
+            NotSupported, match=r"at gamma = -inf rules are hard, and \"starts_with\('Y'\)\" is read as"
+        ):
+            UnifiedEM(HMM(), [rule], gamma=-np.inf).fit(X, HALF)
+    with pytest.raises(NotSupported, match="at gamma = inf a penalty is nothing beside the entropy"):
+        UnifiedEM(HMM(), RULES, gamma=np.inf, penalty=1.0).fit(X, HALF)
     with pytest.raises(NotSupported, match="decode='projected' needs a gamma"):
         UnifiedEM(HMM(), RULES, gamma=0.0, decode="projected").fit(X, HALF)
     with pytest.raises(NotSupported, match="start needs a gamma of at least 0, got -inf"):
@@ -378,6 +404,7 @@ LEARNERS = [
 def test_rules_are_checked_whatever_is_labelled(learner, y):
     cases = [
         ([share("A", where=word.isin("zebra")) == 1], DataError, "about tokens of the corpus, and the data has none"),
+        ([(count("A", where=word.isin("zebra")) >= 1).over_corpus()], DataError, "and the data has none of them"),
         ([min_length(2)], NotSupported, "is not a sum over parts"),
         ([starts_with("A").soft(3)], NotSupported, "is read as soft"),
         ([count("Q") <= 1], DataError, "names the label 'Q'; known are A, T, Y"),
@@ -443,6 +470,15 @@ def test_batches(base):
     np.testing.assert_allclose(many.trace_[-1].objective, whole.trace_[-1].objective, rtol=5e-3)
     with pytest.raises(NotSupported, match="is about the corpus and cannot be kept batch by batch"):
         PosteriorRegularization(base, RULES, batches=2).fit(X, HALF)
+    for slack in SLACKS[2:6]:
+        with pytest.raises(NotSupported, match=f"slack in the norm {slack['norm']} is that of all batches together"):
+            PosteriorRegularization(base, rules, batches=2, **slack).fit(X, HALF)
+
+
+def test_work_is_counted_in_passes_over_the_pool():
+    rules = [runs(each) <= 1]
+    one, many = (PosteriorRegularization(LOOSE, rules, batches=n, iterations=3).fit(X, HALF) for n in (1, 6))
+    assert many.trace_[0].passes == pytest.approx(one.trace_[0].passes, rel=0.3)
 
 
 def test_annealed_unified_em():
@@ -458,6 +494,8 @@ def test_rules_about_the_corpus_hold_where_all_is_labelled():
     assert marginals[:, LABELS.index("T")].mean() == pytest.approx(0.1, abs=0.02)
     plain = np.concatenate(learner.set_params(decode="model").predict_marginals(X))
     assert plain[:, LABELS.index("T")].mean() > 0.2
+    later = PosteriorRegularization(LOOSE, [rule]).fit(X, Y).set_params(decode="projected")
+    np.testing.assert_allclose(np.concatenate(later.predict_marginals(X)), marginals)
 
 
 @pytest.mark.parametrize("norm", ["l2", "linf", "group"])
@@ -468,13 +506,59 @@ def test_norms_that_join_rows(norm):
     assert len(learner.fit(X, HALF).predict(X)) == len(X)
     with pytest.raises(NotSupported, match="cannot be kept for decode='projected' with the norm"):
         learner.set_params(rules=[*each_one, share("T") == 0.3]).fit(X, HALF)
+    with pytest.raises(NotSupported, match="cannot be kept for decode='projected' with the norm"):
+        learner.set_params(penalty=None, bound=0.05, rules=[share("T") == 0.3]).fit(X, HALF)
+
+
+def test_without_slack_every_norm_is_the_same():
+    rules = [share("T") == 0.3, count("A") <= 2]
+    found = [UnifiedEM(LOOSE, rules, norm=norm, decode="projected").fit(X, HALF).predict(X) for norm in ("l2", "l1")]
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("slack", [{"penalty": None}, {"norm": "l1", "penalty": 5.0}, {"penalty": 5.0}], ids=str)
+def test_predictions_do_not_depend_on_each_other(slack):
+    """Prices of rules about the corpus are those of training, whatever is predicted."""
+    rules = [(count("T") >= 2).over_corpus(), count("A") <= 4, share("Y") == 0.2]
+    model = PosteriorRegularization(LOOSE, rules, iterations=2, decode="projected", **slack).fit(X, HALF)
+    one_by_one = [model.predict_marginals([x])[0] for x in X]
+    np.testing.assert_allclose(np.concatenate(one_by_one), np.concatenate(model.predict_marginals(X)), atol=1e-6)
+
+
+def test_projections_without_rules_are_at_the_temperature():
+    model = DeterministicAnnealing(LOOSE, [], start=0.5, temperatures=1).fit(X, HALF)
+    idle = DeterministicAnnealing(LOOSE, [count("A") <= 99], start=0.5, temperatures=1).fit(X, HALF)
+    found = [np.concatenate(one.predict_marginals(X)) for one in (model, idle)]
+    np.testing.assert_allclose(found[0], found[1], atol=1e-9)
+
+
+def test_the_solver_of_the_base_is_told():
+    labelled_only = PosteriorRegularization(CRF()).fit(X, Y)
+    assert labelled_only.base_.solver_ == CRF().fit(X, Y).solver_
+    assert PosteriorRegularization(CRF(), iterations=2).fit(X, HALF).base_.solver_ == "lbfgs"
+
+
+def test_words_that_do_not_occur():
+    with pytest.raises(DataError, match="is about words of the corpus, and the data has none of them"):
+        PosteriorRegularization(LOOSE, [few_labels(word, at_least=1000)]).fit(X, HALF)
+
+
+def test_numbers_of_numpy_are_numbers():
+    model = DeterministicAnnealing(LOOSE, RULES, start=np.float32(1), rate=np.float64(0.5), temperatures=np.int64(2))
+    assert model.set_params(penalty=np.int64(2), iterations=np.int64(1)).fit(X, HALF).temperature_ == 0.5
+    assert UnifiedEM(LOOSE, gamma=np.int64(1), iterations=1).fit(X, HALF).temperature_ == 1
 
 
 def test_an_unfinished_projection_is_told():
-    with pytest.warns(ConvergenceWarning, match="the projection onto the rules stopped"):
-        PosteriorRegularization(
-            LOOSE, [few_labels(word).expected(1e4)], iterations=1, tolerance=1e-13, classes=LABELS
-        ).fit(X, HALF)
+    """To the caller of fit, and of predict where rules are projected onto anew."""
+    rules = [few_labels(word).expected(1e4)], [runs(each) <= 0.9, count("T") >= 0.5]
+    slacks = {"penalty": 1.0}, {"penalty": None, "norm": "group", "bound": 0.01}
+    for known, slack in zip(rules, slacks, strict=True):
+        learner = PosteriorRegularization(LOOSE, known, iterations=1, tolerance=1e-16, decode="projected", **slack)
+        for call in (learner.fit, lambda X, _, learner=learner: learner.predict(X)):
+            with pytest.warns(ConvergenceWarning, match="the projection onto the rules stopped") as told:
+                call(X, HALF)
+            assert told[0].filename == __file__
 
 
 def test_a_schedule_that_does_not_arrive():

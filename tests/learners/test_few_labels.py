@@ -48,7 +48,7 @@ def test_the_objective_never_rises(known, estimate):
     for before, after in pairwise(model.trace_):
         assert after.objective <= before.objective + after.gap + 1e-9 * abs(before.objective)
         assert -1e-9 <= after.gap <= 1e-5 * len(X)
-    assert all(step.violation > 0 for step in model.trace_)
+    assert all(step.slack > 0 for step in model.trace_)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -65,9 +65,8 @@ def test_words_have_fewer_labels_than_with_em(seed):
 def test_a_rule_that_costs_nothing_leaves_em():
     """The same random model to begin with, and the same rounds."""
     em = EM(HMM_, classes=LABELS, spread=1.0, iterations=6, random_state=3).fit(X, NOTHING)
-    for rule, tolerance in ((RULE.expected(1e-9), 1e-6), (few_labels(word, at_least=1000).expected(9.0), 1e-12)):
-        model = PosteriorRegularization(HMM_, [rule], iterations=6).fit(X, NOTHING, initial=chance(3))
-        np.testing.assert_allclose(model.base_.scores(X).unary, em.driven_.scores(X).unary, atol=tolerance)
+    model = PosteriorRegularization(HMM_, [RULE.expected(1e-9)], iterations=6).fit(X, NOTHING, initial=chance(3))
+    np.testing.assert_allclose(model.base_.scores(X).unary, em.driven_.scores(X).unary, atol=1e-6)
 
 
 def test_penalties_multiply():
@@ -84,7 +83,7 @@ def test_projected_predictions_are_those_of_the_last_round():
     marginals = np.concatenate(model.fit(X, NOTHING, initial=chance()).predict_marginals(X))
     value = labels_per_word(X, model.predict_marginals(X), at_least=3)
     words = sum(n >= 3 for n in np.unique([w for x in X for w in x], return_counts=True)[1])
-    np.testing.assert_allclose(value * words, model.trace_[-1].violation, rtol=1e-3)
+    np.testing.assert_allclose(value * words, model.trace_[-1].slack, rtol=1e-3)
     plain = np.concatenate(model.set_params(decode="model").predict_marginals(X))
     assert np.abs(marginals - plain).max() > 0.01
 

@@ -44,7 +44,7 @@ def test_rounds_of_a_projecting_learner():
     assert math.isnan(first)
     assert rest == [step.objective for step in model.trace_[1:]]
     assert all(a >= b for a, b in pairwise(rest))
-    assert found["slack of the rules, in all"]["slack of the rules, in all"] == [s.violation for s in model.trace_]
+    assert found["slack of the rules, in all"]["slack of the rules, in all"] == [s.slack for s in model.trace_]
 
 
 def test_a_discriminative_model_is_the_same_from_the_first_round_on():

@@ -4,6 +4,7 @@ import os
 import sys
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
@@ -13,11 +14,14 @@ from sidelight import (
     DataError,
     NotSupported,
     PosteriorRegularization,
+    UnifiedEM,
     changes_only_after,
     draw_posteriors,
     draw_training,
+    few_labels,
     generate_references,
     punctuation,
+    share,
     starts_with,
     where,
     word,
@@ -66,7 +70,7 @@ def test_what_the_pictures_say(model):
     course = course_of(model)
     figure = figures._course_figure(course, "title")
     assert [axes.get_title(loc="left") for axes in figure.axes] == [curve.title for curve in course.curves]
-    assert figure.axes[1].lines[0].get_ydata().tolist() == [step.violation for step in model.trace_]
+    assert figure.axes[1].lines[0].get_ydata().tolist() == [step.slack for step in model.trace_]
     found = posteriors_of(model, X[20])
     figure = figures._posterior_figure(found, y[20])
     first, second = figure.axes[:2]
@@ -79,6 +83,24 @@ def test_what_the_pictures_say(model):
         assert len(axes.patches) == len(y[20])
     (text,) = [text.get_text() for axes in figure.axes for text in axes.texts]
     assert all(e.rule in text for e in found.effects if abs(e.price) >= 0.01)
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        UnifiedEM(HMM(), RULES, gamma=0.0, iterations=1),
+        UnifiedEM(HMM(), RULES, gamma=-np.inf, iterations=1),
+        PosteriorRegularization(HMM(), [few_labels(word)], iterations=1, tolerance=0.1),
+        PosteriorRegularization(HMM(), [share("title") == 0.3], norm="l2", iterations=1),
+    ],
+    ids=lambda m: str(m)[:50],
+)
+def test_learners_without_a_price_for_each_rule(learner):
+    """They have one table, that of the model."""
+    found = posteriors_of(learner.fit(X, HALF), X[20])
+    assert [table.title for table in found.tables] == ["probabilities"]
+    np.testing.assert_allclose(found.tables[0].chance, learner.predict_marginals([X[20]])[0])
+    assert found.effects == []
 
 
 def test_nothing_overlaps(model):

@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError
 from ..features.symbols import column_values
 from ..kernels.compiling import Floats, Longs
 from ..rules.language import FewLabels
 from ..rules.rows import penalty_of
+from ..solvers.annealing import require_temperature
 from ..solvers.spectral import minimize
 from ..structures.chain import Chain, ChainParts
 from .projection import Projection
@@ -146,8 +146,7 @@ def project_words(
     In the answer, `prices` and `expected` have a row of labels for each occurrence, flat, and `excess` is what is
     charged: the largest probability of every word and label.
     """
-    if not 0 < temperature < np.inf:
-        raise DataError(f"a projection needs a temperature above 0, got {temperature!r}; at 0 it is a linear program")
+    require_temperature(temperature)
     structure, shape = Chain(n_jobs), (words.members, scores.labels)
     known = structure.marginals(scores).log_partition if log_partition is None else log_partition
     allowed = tolerance * max(len(known), 1)

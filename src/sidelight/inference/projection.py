@@ -17,14 +17,16 @@ all prices at once. At T = 0 it is a linear program (`relaxation`).
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Real
 from typing import Literal, get_args
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from ..errors import DataError, Infeasible
-from ..kernels.compiling import Flags, Floats
+from ..errors import DataError, Infeasible, NotSupported
+from ..kernels.compiling import Floats
 from ..solvers import quasi_newton, spectral
+from ..solvers.annealing import require_temperature
 from ..solvers.quasi_newton import Curvature
 from ..structures.chain import Chain, ChainParts
 from .norms import Norm
@@ -51,13 +53,13 @@ class Slack:
             raise DataError(f"the norm of slack is one of {', '.join(get_args(NormName))}, got {self.norm!r}")
         if self.penalty is not None and self.bound is not None:
             raise DataError("slack has a penalty or a bound, not both")
-        if self.penalty is not None and not 0 < self.penalty < np.inf:
+        if self.penalty is not None and not (isinstance(self.penalty, Real) and 0 < self.penalty < np.inf):
             raise DataError(
                 f"the penalty of slack is a finite number above 0, got {self.penalty!r}; None allows no slack"
             )
         if self.bound is not None and self.norm == "squared":
             raise DataError("a bound on the squared norm is one on the norm: use norm 'l2'")
-        if self.bound is not None and not 0 <= self.bound < np.inf:
+        if self.bound is not None and not (isinstance(self.bound, Real) and 0 <= self.bound < np.inf):
             raise DataError(f"the bound of slack is a finite number of at least 0, got {self.bound!r}")
 
     @property
@@ -65,10 +67,13 @@ class Slack:
         """Whether bounds hold exactly."""
         return self.penalty is None and not self.bound
 
-    @property
-    def joins(self) -> bool:
-        """Whether the norm may join the prices of different rows, so that none can be kept while others change."""
-        return self.norm in ("l2", "group") or (self.norm == "linf" and self.penalty is not None)
+    def separates(self, rows: Rows) -> bool:
+        """Whether it leaves every row on its own, so that prices of some can be kept while others change."""
+        if self.none:
+            return True
+        if self.penalty is not None:
+            return self.norm in ("l1", "squared")
+        return self.norm == "linf" and not bool(rows.equations.any())
 
     @property
     def strength(self) -> float:
@@ -141,8 +146,7 @@ def project(
     beyond its slack. Raises `Infeasible`, naming rules, if no q has slack that is allowed.
     """
     slack.check()
-    if not 0 < temperature < np.inf:
-        raise DataError(f"a projection needs a temperature above 0, got {temperature!r}; at 0 it is a linear program")
+    require_temperature(temperature)
     if log_partition is None:
         log_partition = Chain(n_jobs).marginals(scores).log_partition
     first = np.zeros(len(rows)) if start is None else start
@@ -155,9 +159,10 @@ def project(
             Chain(n_jobs).argmax(left)
         except Infeasible:
             raise Infeasible(f"no distribution satisfies {named(one, np.ones(len(one)))}; allow some slack") from None
-    problem = _Problem(left, some, slack, temperature, log_partition, tolerance, n_jobs, curvature or Curvature())
+    curvature = curvature or Curvature()
+    problem = _Problem(left, some, slack, temperature, log_partition, tolerance, n_jobs, curvature, fixed)
     solve = problem.apart if problem.separates else problem.together
-    found = solve(first[~never], max_iterations, fixed)
+    found = solve(first[~never], max_iterations)
     if not never.any():
         return found
     prices, expected = np.where(rows.high > 0, np.inf, -np.inf), rows.bound.copy()
@@ -178,6 +183,7 @@ class _Problem:
     tolerance: float
     n_jobs: int
     curvature: Curvature
+    fixed: bool
 
     @cached_property
     def scale(self) -> Floats:
@@ -191,18 +197,9 @@ class _Problem:
         return Norm(self.slack.norm, self.rows.group)
 
     @cached_property
-    def equality(self) -> Flags:
-        """Which rows are equations."""
-        return np.asarray((self.rows.low < 0) & (self.rows.high > 0))
-
-    @property
     def separates(self) -> bool:
         """Whether no norm joins the prices of different rows."""
-        if self.slack.none:
-            return True
-        if self.slack.penalty is not None:
-            return self.slack.norm in ("l1", "squared")
-        return self.slack.norm == "linf" and not bool(self.equality.any())
+        return self.slack.separates(self.rows)
 
     @cached_property
     def bound(self) -> Floats:
@@ -218,9 +215,12 @@ class _Problem:
 
     @cached_property
     def limit(self) -> Floats:
-        """Largest size of each price: σ scale for an l1 penalty."""
-        bounded = self.slack.norm == "l1" and self.slack.penalty is not None
-        return self.slack.strength * self.scale if bounded else np.full(len(self.rows), np.inf)
+        """Largest size of each price: σ scale for an l1 penalty; fixed ones have the scale of another batch."""
+        if self.slack.norm != "l1" or self.slack.penalty is None:
+            return np.full(len(self.rows), np.inf)
+        most = self.slack.strength * self.scale
+        most[: self.rows.joint if self.fixed else 0] = np.inf
+        return most
 
     @cached_property
     def low(self) -> Floats:
@@ -285,7 +285,7 @@ class _Problem:
             self.require_bounded(found, tilted)
         return found
 
-    def apart(self, first: Floats, max_iterations: int, fixed: bool) -> Projection:
+    def apart(self, first: Floats, max_iterations: int) -> Projection:
         """Prices where no norm joins them.
 
         The colder, the closer the dual is to one with corners: where the first prices are far from the best, those of
@@ -293,8 +293,8 @@ class _Problem:
         """
         found = self.at(np.clip(first, self.low, self.high))
         if self.temperature < _COOLING and self.far(found):
-            found = found.or_better(self.cooled(found.prices, max_iterations, fixed))
-        return found if fixed else self.refine(found, max_iterations)
+            found = found.or_better(self.cooled(found.prices, max_iterations))
+        return found if self.fixed else self.refine(found, max_iterations)
 
     def far(self, found: Projection) -> bool:
         """Whether this is nowhere near good enough."""
@@ -304,13 +304,13 @@ class _Problem:
         """What these prices of corpus rows lead to; those of single sequences are found in one compiled loop."""
         return self.certify(self.tilt(prices, _OWN_STEPS))
 
-    def cooled(self, prices: Floats, max_iterations: int, fixed: bool) -> Projection:
+    def cooled(self, prices: Floats, max_iterations: int) -> Projection:
         """What the best prices of T = 1, then of lower and lower temperatures, lead to at this one."""
         warmth, passes = 1.0, 0.0
         while warmth > self.temperature:
             warm = replace(self, temperature=warmth)
             begun = warm.at(prices)
-            found = begun if fixed else warm.refine(begun, max_iterations)
+            found = begun if self.fixed else warm.refine(begun, max_iterations)
             prices, passes, warmth = found.prices, passes + found.passes, _COOLING * warmth
         found = self.at(prices)
         return replace(found, passes=passes + found.passes)
@@ -372,7 +372,7 @@ class _Problem:
             )  # fmt: skip
         return best
 
-    def together(self, first: Floats, max_iterations: int, fixed: bool) -> Projection:
+    def together(self, first: Floats, max_iterations: int) -> Projection:
         """All prices at once by proximal gradient steps."""
 
         def proximal(at: Floats, gradient: Floats, step: float) -> Floats:
@@ -381,9 +381,10 @@ class _Problem:
                 return self.norm.dual.project(v, self.slack.penalty)
             return self.norm.dual.shrink(v, step * self.slack.strength)
 
-        if fixed:
-            raise DataError(
-                f"prices can be kept only where slack leaves the rows apart, not with the norm {self.slack.norm}"
+        if self.fixed:
+            raise NotSupported(
+                f"prices can be kept only where slack leaves the rows apart, not with the norm {self.slack.norm}; use "
+                "'squared' or 'l1'"
             )
         scale, passes = self.scale, 0.0
 
@@ -395,26 +396,42 @@ class _Problem:
 
         begin = proximal(first / scale, np.zeros_like(first), 0.0)
         found = spectral.minimize(evaluate, proximal, begin, self.temperature, max_iterations).found
+        if self.slack.bound is not None and found.violation > self.tolerance:
+            self.press(found)
         return replace(found, passes=passes)
 
+    def press(self, found: Projection) -> None:
+        """Follow the prices to ever larger ones while the dual rises: if it has no bound, `certify` raises."""
+        now, best = found, -np.inf
+        while now.dual > best and np.isfinite(now.prices).all():
+            best, now = now.dual, self.certify(self.tilt(4.0 * now.prices, 0))
+
     def require_bounded(self, found: Projection, tilted: Tilted) -> None:
-        """Raise `Infeasible` if the dual is above all that the primal could be, so that no q is allowed."""
-        if np.abs(found.prices).max(initial=0.0) * self.rows.widest < _SUSPICIOUS * self.temperature:
+        """Raise `Infeasible` if a dual is above all that its primal could be, so that no q is allowed."""
+        if (np.abs(found.prices) * self.rows.extent).max(initial=0.0) < _SUSPICIOUS * self.temperature:
             return
-        limit = self.log_partition + Chain(self.n_jobs).argmax(_negative(self.scores)).scores
-        if self.rows.joint == 0:
-            own = self.rows.split(found.prices * self.bound)[1].sum(axis=1)
-            beyond = self.log_partition - self.temperature * tilted.log_partition - own > limit + 1e-6 * (
-                1 + abs(limit)
-            )
-            if self.separates and beyond.any():
-                i = int(beyond.argmax())
-                at = slice(i * len(self.rows.about_each), (i + 1) * len(self.rows.about_each))
-                guilty = np.zeros(len(self.rows))
-                guilty[at] = found.prices[at]
-                raise Infeasible(f"has no distribution that satisfies {named(self.rows, guilty)}; allow slack", i)
-        if found.dual > limit.sum() + 1e-6 * (1 + abs(limit.sum())):
+        if self.separates and len(self.rows.about_each):
+            self.require_each(found, tilted)
+        limit = float((self.log_partition + self.worst(self.scores)).sum())
+        if not self.fixed and found.dual > limit + 1e-6 * (1 + abs(limit)):
             raise Infeasible(f"no distribution satisfies {named(self.rows, found.prices)}; allow some slack, or more")
+
+    def require_each(self, found: Projection, tilted: Tilted) -> None:
+        """The same of every sequence alone, as the prices of the corpus rows leave it."""
+        corpus, own = self.rows.split(found.prices)
+        among = np.concatenate((corpus, np.zeros(own.size)))
+        limit = self.worst(self.rows.shift(self.scores, among) if corpus.any() else self.scores)
+        bound = self.rows.split(self.bound)[1]
+        beyond = -self.temperature * tilted.log_partition - (own * bound).sum(axis=1) > limit + 1e-6 * (1 + abs(limit))
+        if beyond.any():
+            i = int(beyond.argmax())
+            guilty = np.zeros(len(self.rows))
+            self.rows.split(guilty)[1][i] = own[i]
+            raise Infeasible(f"has no distribution that satisfies {named(self.rows, guilty)}; allow slack", i)
+
+    def worst(self, scores: ChainParts) -> Floats:
+        """The largest -θ·y of each sequence."""
+        return Chain(self.n_jobs).argmax(_negative(scores)).scores
 
 
 @dataclass(frozen=True)
@@ -462,8 +479,8 @@ def _negative(scores: ChainParts) -> ChainParts:
 
 
 def named(rows: Rows, prices: Floats) -> str:
-    """The rules whose rows have large prices: they are what contradicts."""
-    size = np.abs(prices)
+    """The rules whose rows shift scores most: they are what contradicts."""
+    size = np.abs(prices) * rows.extent
     guilty = np.flatnonzero(size > 0.05 * size.max(initial=0.0))
     titles = list(dict.fromkeys(rows.rule(int(r)).title for r in guilty))
     return " and ".join(map(repr, titles[:5])) + (f" and {len(titles) - 5} more" if len(titles) > 5 else "")

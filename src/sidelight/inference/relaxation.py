@@ -29,7 +29,7 @@ def relax(
     log_partition: Floats | None = None,
     n_jobs: int = -1,
 ) -> Projection:
-    """The best marginals under the rows; slack without limit, or linear: l1, linf or group."""
+    """The best marginals under the rows; no slack, or linear: l1, linf or group."""
     require_linear(slack)
     rows.require(scores)
     if log_partition is None:
@@ -62,7 +62,7 @@ def relax(
 
 
 def require_linear(slack: Slack) -> None:
-    """Raise unless slack costs nothing, or is linear."""
+    """Raise unless there is no slack, or it is linear."""
     slack.check()
     if not slack.none and slack.norm not in ("l1", "linf", "group"):
         raise NotSupported(f"slack in the norm {slack.norm} makes no linear program; use l1, linf or group, or T > 0")

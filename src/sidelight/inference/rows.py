@@ -157,10 +157,14 @@ class Rows:
         return out
 
     @cached_property
-    def widest(self) -> float:
-        """The largest entry of all rows."""
-        every = (*self.about_corpus, *self.about_each)
-        return max((float(np.abs(s.table.amount).max(initial=0.0)) for s in every), default=0.0)
+    def equations(self) -> Flags:
+        """Which rows have an expectation that is to be exactly b."""
+        return np.asarray((self.low < 0) & (self.high > 0))
+
+    @cached_property
+    def extent(self) -> Floats:
+        """By how much, at most, a price of 1 for each row shifts scores; 1 where it shifts none."""
+        return self._per_row(lambda s: np.abs((*s.table.amount.flat, *s.table.at_end)).max(initial=0.0) or 1.0)
 
     @cached_property
     def forbidding(self) -> Flags:
@@ -169,17 +173,9 @@ class Rows:
 
     def rule(self, row: int) -> Rule:
         """The rule that a row belongs to."""
-        return self._statement(row).rule
-
-    def _statement(self, row: int) -> Statement:
-        return (
-            self.about_corpus[row] if row < self.joint else self.about_each[(row - self.joint) % len(self.about_each)]
-        )
-
-    def title(self, row: int) -> str:
-        """What a row is about."""
-        place = "" if row < self.joint else f" (sequence {(row - self.joint) // len(self.about_each)})"
-        return self._statement(row).title + place
+        if row < self.joint:
+            return self.about_corpus[row].rule
+        return self.about_each[(row - self.joint) % len(self.about_each)].rule
 
     def excess(self, expected: Floats) -> Floats:
         """ξ: by how much expectations miss their bounds, above or (negative) below."""

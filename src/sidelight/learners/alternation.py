@@ -12,7 +12,7 @@ generative base does not, and neither do words that it counts as rare.
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import astuple, dataclass, field
 from functools import partial
 from itertools import groupby
 from typing import Any, Literal
@@ -28,16 +28,15 @@ from ..inference.projection import NormName, Projection, Slack, project, shifted
 from ..inference.rows import Rows
 from ..kernels.compiling import Flags, Floats
 from ..progress import progress
-from ..rules.automata import about_the_corpus
 from ..rules.language import FewLabels, Rule
 from ..rules.rows import require_expected
 from ..solvers.quasi_newton import Curvature
 from ..structures.chain import ChainParts
 from ..structures.protocol import Structure
 from ..supervision import Signal, encode_targets, kind_of
+from .around import all_labels, check_input, listed_rules, named_labels, numbers_of
 from .base import Explanation, SequenceLearner, require_number
 from .expected import Expected, Fitting, begin
-from .mixture import all_labels, check_input, listed_rules, named_labels, numbers_of
 
 # Scores, temperature, prices to begin with, and the model's log-partitions.
 Projector = Callable[[ChainParts, float, Floats, Floats], Projection]
@@ -46,7 +45,8 @@ Projector = Callable[[ChainParts, float, Floats, Floats], Projection]
 @dataclass(frozen=True)
 class ProjectionStep:
     """One round, before its step of the model: the objective, which falls at any one temperature; both sides of the
-    projection; the slack of its expectations, added up; and its work in forward-backward passes.
+    projection; the slack of its expectations, added up (of `few_labels`, what is charged); and its work in
+    forward-backward passes.
     """
 
     iteration: int
@@ -54,7 +54,7 @@ class ProjectionStep:
     objective: float
     primal: float
     dual: float
-    violation: float
+    slack: float
     passes: float
 
     @property
@@ -63,7 +63,7 @@ class ProjectionStep:
         return self.primal - self.dual
 
     def __str__(self) -> str:
-        return f"objective {self.objective:.6g}, gap {self.gap:.2g}, violation {self.violation:.4g}"
+        return f"objective {self.objective:.6g}, gap {self.gap:.2g}, slack {self.slack:.4g}"
 
 
 @dataclass
@@ -146,7 +146,11 @@ class ProjectingLearner(SequenceLearner):
         if initial is not None and not self._labelled_first():
             raise DataError("begin='nothing' and an initial model contradict each other; leave one of them out")
         classes = all_labels(self, y) if initial is None else _labels_of(initial, named_labels(self, y))
+        if not known and not self.iterations and initial is None:
+            raise DataError("without labelled sequences there is nothing to learn in 0 iterations")
         pool = [X[i] for i in rest]
+        rows, projector = self._projector(pool or X, classes)
+        self._require_prices(rows)
         weight = self.unlabeled_weight
         if weight is None:
             weight = len(known) / len(rest) if known and rest else 1.0
@@ -156,37 +160,30 @@ class ProjectingLearner(SequenceLearner):
             seed=self.random_state, n_jobs=self.n_jobs,
         )  # fmt: skip
         temperatures = self._temperatures()
-        if not pool:
-            prices, units = self._prices_on(X, fitting, classes, temperatures[-1])
-            return self._take(fitting, classes, prices, units, temperatures[-1], ())
-        targets = encode_targets([y[i] for i in rest], [len(x) for x in pool], classes)
-        some_known = any(kind is Signal.PARTIAL for kind in targets.kinds)
-        rows, projector = self._projector(pool, classes)
-        rounds = temperatures if self.iterations else []
-        allowed = targets.allowed if some_known else None
-        with numbers_of(rest):
-            found, trace = self._rounds(fitting, rows, projector, allowed, weight, rounds, temperatures[-1])
-        prices = found.prices[: rows.joint]
-        return self._take(fitting, classes, prices, rows.units, temperatures[-1], tuple(trace))
-
-    def _prices_on(
-        self, X: Any, fitting: Fitting, classes: list[str], temperature: float
-    ) -> tuple[Floats, list[float]]:
-        """Prices and units of the rules about the corpus where all of it is labelled: those of its projection."""
-        rows, projector = self._projector(X, classes)
-        if self.decode == "model" or not rows.joint:
-            return np.empty(0), []
-        pool = _Pool(self._structure, projector, None, np.zeros(len(rows)))
-        return pool.project(fitting.learner.scores(X), temperature).prices[: rows.joint], rows.units
-
-    def _take(
-        self, fitting: Fitting, classes: list[str], prices: Floats, units: list[float], temperature: float, trace: Any
-    ) -> Any:
-        if fitting.learner is None:
-            raise DataError("without labelled sequences there is nothing to learn in 0 iterations")
-        self.base_, self.classes_, self.trace_ = fitting.learner, classes, trace
-        self.prices_, self.units_, self.temperature_ = prices, units, temperature
+        found, trace = None, list[ProjectionStep]()
+        if pool:
+            targets = encode_targets([y[i] for i in rest], [len(x) for x in pool], classes)
+            allowed = targets.allowed if any(kind is Signal.PARTIAL for kind in targets.kinds) else None
+            rounds = temperatures if self.iterations else []
+            with numbers_of(rest):
+                found, trace = self._rounds(fitting, rows, projector, allowed, weight, rounds, temperatures[-1])
+        elif rows.joint:  # the prices of rules about the corpus are those on the labelled sequences
+            everything = _Pool(self._structure, projector, None, np.zeros(len(rows)))
+            found = everything.project(fitting.learner.scores(X), temperatures[-1])
+        if found is not None:
+            _warn_unfinished(found, 3)
+        self.base_, self.classes_, self.trace_ = fitting.learner, classes, tuple(trace)
+        self.prices_ = np.empty(0) if found is None else found.prices[: rows.joint]
+        self.units_, self.temperature_ = rows.units, temperatures[-1]
         return self
+
+    def _require_prices(self, rows: Rows) -> None:
+        """Raise where predictions need prices of rules about the corpus that cannot be kept."""
+        if self.decode == "projected" and rows.joint and not self._slack().separates(rows):
+            raise NotSupported(
+                f"the price of {rows.about_corpus[0].title!r}, which is about the corpus, cannot be kept for "
+                f"decode='projected' with the norm {self.norm}; use a penalty in 'squared' or 'l1', or decode='model'"
+            )
 
     def _check(self) -> None:
         listed_rules(self)
@@ -197,12 +194,6 @@ class ProjectingLearner(SequenceLearner):
             require_number(self, "unlabeled_weight", 0)
         if self.decode not in ("model", "projected"):
             raise DataError(f"decode is 'model' or 'projected', got {self.decode!r}")
-        corpus = [rule for rule in self.rules or () if about_the_corpus(rule)]
-        if self.decode == "projected" and corpus and self._slack().joins and not self._few_labels():
-            raise NotSupported(
-                f"the price of {corpus[0].title!r}, which is about the corpus, cannot be kept for decode='projected' "
-                f"with the norm {self.norm}; use 'squared' or 'l1', or decode='model'"
-            )
 
     def _few_labels(self) -> list[FewLabels]:
         """The rules that each word has few labels; they have their own projection, and stand alone."""
@@ -225,8 +216,12 @@ class ProjectingLearner(SequenceLearner):
 
     def _projector(self, pool: Sequence[Any], classes: Sequence[str]) -> tuple[Rows, Projector]:
         """The rules on the pool, and the E step under them."""
-        if self._few_labels():
-            return Rows.compile([], pool, classes), self._word_projector(self._words(pool))
+        few = self._few_labels()
+        if few:
+            words = self._words(pool)
+            if not words.words:
+                raise DataError(f"rule {few[0].title!r} is about words of the corpus, and the data has none of them")
+            return Rows.compile([], pool, classes), self._word_projector(words)
         rows, slack, curvature = Rows.compile(list(self.rules or ()), pool, classes), self._slack(), Curvature()
 
         def step(scores: ChainParts, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
@@ -267,7 +262,7 @@ class ProjectingLearner(SequenceLearner):
             # Not the primal: at given prices the gradient that is followed is that of the dual, and exact. Where slack
             # is dear and the projection rough, the primal is much further from the optimum.
             cost = found.dual if temperature < np.inf else pool.log_z - scores.dot(found.parts)
-            return Expected(self._targets(fitting, pool.model, found.parts), pool.model, cost)
+            return Expected(self._targets(fitting, found.parts, lambda: pool.model), pool.model, cost)
 
         with progress(type(self).__name__, len(temperatures), self.verbose) as tell:
 
@@ -282,36 +277,23 @@ class ProjectingLearner(SequenceLearner):
                 fitting.alternate(partial(expect, temperature), len(list(rounds)), partial(after, temperature))
             expect(last, fitting.scores())
             record(last)
-        if not pool.found.converged:
-            warnings.warn(
-                f"the projection onto the rules stopped {trace[-1].gap:.2g} from its best; raise tolerance, or let the "
-                "rules have more slack",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
         return pool.found, trace
 
-    def _targets(self, fitting: Fitting, model: ChainParts, projected: ChainParts) -> ChainParts:
+    def _targets(self, fitting: Fitting, projected: ChainParts, model: Callable[[], ChainParts]) -> ChainParts:
         """Expected parts to fit: with α < 1 a generative model keeps a share of its own (Eq. 62)."""
         strength = self._strength()
         if not fitting.generative or strength == 1.0:
             return projected
-        share = (1 - strength) / strength  # the weight of the pool is α times that of its sequences
-        return replace(
-            projected,
-            unary=projected.unary + share * model.unary,
-            pair=projected.pair + share * model.pair,
-            start=projected.start + share * model.start,
-            end=projected.end + share * model.end,
-        )
+        # The weight of the pool is α times that of its sequences.
+        return projected + model().divide(strength / (1 - strength))
 
     def _step(
         self, iteration: int, temperature: float, fitting: Fitting, found: Projection, log_z: float, weight: float
     ) -> ProjectionStep:
         objective = fitting.loss() + weight * self._strength() * found.primal
         objective -= weight * log_z if fitting.generative else 0.0
-        violation = float(np.abs(found.excess).sum())
-        return ProjectionStep(iteration, temperature, objective, found.primal, found.dual, violation, found.passes)
+        slack = float(np.abs(found.excess).sum())
+        return ProjectionStep(iteration, temperature, objective, found.primal, found.dual, slack, found.passes)
 
     # Prediction ------------------------------------------------------------------------------------------------------
 
@@ -323,8 +305,10 @@ class ProjectingLearner(SequenceLearner):
         """
         check_is_fitted(self, "classes_")
         scores: ChainParts = self.base_.scores(X)
-        if self.decode == "model" or not self.rules or len(scores) == 0:
+        if self.decode == "model" or len(scores) == 0:
             return scores
+        if not self.rules:
+            return scores.divide(self.temperature_)
         self._require_tokens(X)
         if self._few_labels():
             return self._few_labels_scores(X, scores)
@@ -334,6 +318,7 @@ class ProjectingLearner(SequenceLearner):
     def _few_labels_scores(self, X: Any, scores: ChainParts) -> ChainParts:
         words, log_z = self._words(X), self._structure.marginals(scores).log_partition
         found = self._word_projector(words)(scores, self.temperature_, np.empty(0), log_z)
+        _warn_unfinished(found, 5)
         return words.shift(scores, found.prices).divide(self.temperature_)
 
     def project(self, X: Any) -> tuple[Rows, Projection]:
@@ -354,20 +339,16 @@ class ProjectingLearner(SequenceLearner):
             raise NotSupported("rules read tokens, not encoded input; give the sequences, or set decode='model'")
 
     def _project(self, X: Any, scores: ChainParts) -> tuple[Rows, Projection]:
-        rows = self._rows(X)
+        rows = Rows.compile(self.rules, X, self.classes_, self.units_)
         start = np.zeros(len(rows))
         start[: rows.joint] = self.prices_
         found = project(
             scores, rows, self._slack(), temperature=self.temperature_, start=start, fixed=bool(rows.joint),
             tolerance=self.tolerance, n_jobs=self.n_jobs,
         )  # fmt: skip
+        if not rows.joint:  # kept prices are not the best ones for X
+            _warn_unfinished(found, 5)
         return rows, found
-
-    def _rows(self, X: Any) -> Rows:
-        rules = list(self.rules)
-        if len(self.units_):
-            return Rows.compile(rules, X, self.classes_, self.units_)
-        return Rows.compile([r for r in rules if not about_the_corpus(r)], X, self.classes_)
 
     def encode(self, X: Any) -> Encoded:
         """X as flat arrays for the model."""
@@ -397,6 +378,18 @@ class ProjectingLearner(SequenceLearner):
     def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
         self.units_, self.temperature_, self.prices_ = values["units"], values["temperature"], arrays["prices"]
         self.trace_ = tuple(ProjectionStep(*step) for step in values["trace"])
+
+
+def _warn_unfinished(found: Projection, level: int) -> None:
+    """Warn of a projection that is not as good as asked."""
+    if not found.converged:
+        missed = f", and misses bounds by {found.violation:.2g}" if found.violation else ""
+        warnings.warn(
+            f"the projection onto the rules stopped {abs(found.gap):.2g} from its best{missed}; raise tolerance, or "
+            "let the rules have more slack",
+            ConvergenceWarning,
+            stacklevel=level,
+        )
 
 
 def _labels_of(initial: Any, named: list[str]) -> list[str]:

@@ -21,8 +21,8 @@ from ..kernels.compiling import Floats, Ints
 from ..rules.automata import about_the_corpus, about_whole_outputs, labels_named
 from ..rules.language import Reading, Rule
 from ..supervision import Signal, encode_targets, kind_of, label_set, learns_from
+from .around import Around, check_input, fit_on, listed_rules
 from .base import Explanation, Scored, require_number
-from .mixture import Around, check_input, fit_on, listed_rules
 
 
 class RuleLearner(Around):

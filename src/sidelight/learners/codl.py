@@ -20,9 +20,10 @@ from ..kernels.compiling import Floats, Ints
 from ..progress import progress
 from ..rules.language import Rule
 from ..supervision import Signal, encode_targets, learns_from
+from .around import fit_on, numbers_of, split_known
 from .base import require_number
 from .ccm import RuleLearner, count_penalties
-from .mixture import Mixture, fit_on, numbers_of, split_known
+from .mixture import Mixture
 
 # Penalty of a rule whose penalty is to be learned, before anything was.
 _UNLEARNED = 10.0

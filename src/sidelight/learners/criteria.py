@@ -27,9 +27,9 @@ from ..solvers.losses import LogLoss
 from ..solvers.unlabelled import UnlabelledLoss
 from ..structures.chain import Chain, ChainParts
 from ..supervision import Signal, encode_targets, kind_of
+from .around import all_labels, check_input, listed_rules
 from .base import Explanation, SequenceLearner
 from .crf import CRF
-from .mixture import all_labels, check_input, listed_rules
 
 
 class Weights(NamedTuple):

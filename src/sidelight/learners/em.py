@@ -22,8 +22,9 @@ from ..features.templates import sequence_offsets
 from ..kernels.compiling import Flags
 from ..progress import progress
 from ..supervision import Signal, encode_targets, learns_from
+from .around import check_input, fit_on, told_labels
 from .base import Explanation, require_number
-from .mixture import Mixture, check_input, fit_on, told_labels
+from .mixture import Mixture
 
 
 @dataclass(frozen=True)

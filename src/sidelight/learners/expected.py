@@ -23,9 +23,9 @@ from ..solvers.certificate import penalty
 from ..solvers.losses import ExpectedLoss, LogLoss
 from ..structures.chain import Chain, ChainParts, indicator
 from ..supervision import encode_targets
+from .around import fit_on
 from .crf import CRF
 from .linear import Prepared
-from .mixture import fit_on
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class Fitting(Protocol):
     learner: Any
     generative: bool
 
-    def scores(self) -> ChainParts:
-        """Scores of the pool."""
+    def scores(self, first: int = 0, last: int | None = None) -> ChainParts:
+        """Scores of the pool, or of its sequences first to last - 1."""
         ...
 
     def update(self, parts: ChainParts) -> None:
@@ -105,18 +105,20 @@ class Generative:
         self.learner: Any = fit_on(base, X, y, classes) if begun is None and len(X) and labelled_first else begun
         self._encoded: list[Encoded] = []  # of the labelled sequences, the pool, and both
 
-    def scores(self) -> ChainParts:
+    def scores(self, first: int = 0, last: int | None = None) -> ChainParts:
         """Scores of the pool; at random where nothing is labelled and nothing was learned yet."""
+        last = len(self._pool) if last is None else last
         if self.learner is not None:
-            found: ChainParts = self.learner.scores(self._encoded[1] if self._encoded else self._pool)
+            some = self._encoded[1].sequences(first, last) if self._encoded else self._pool[first:last]
+            found: ChainParts = self.learner.scores(some)
             return found
         offsets, labels = sequence_offsets(self._pool), len(self._classes)
         noise = np.random.default_rng(self._seed).uniform(size=(int(offsets[-1]), labels))
-        return ChainParts.of(offsets, noise, np.zeros((labels, labels)))
+        return ChainParts.of(offsets, noise, np.zeros((labels, labels))).sequences(first, last)
 
     def update(self, parts: ChainParts) -> None:
         """Smoothed shares of the counts."""
-        parts = _joined(self._known(), parts, self._weight)
+        parts = joined([self._known(), parts], [1.0, self._weight])
         if self._encoded:
             self.learner.update_expected(self._encoded[2], parts)
             return
@@ -188,20 +190,20 @@ class Discriminative:
             known = encode_targets(y, [len(x) for x in X], classes)
             self._known = LogLoss(scorer, self._structure, encoded.sequences(0, len(X)), known)
             if labelled_first:
-                self._finish(
-                    self.learner._solve(self._solver(known), self._known, self.learner.weights_, lambda step: None)
-                )
+                solver = self._solver(known)
+                self._finish(self.learner._solve(solver, self._known, self.learner.weights_, lambda step: None), solver)
 
     def _solver(self, targets: Any) -> str:
         return str(self.learner._choose_solver(self._prepared._replace(targets=targets)))
 
-    def _finish(self, solution: Any) -> None:
+    def _finish(self, solution: Any, solver: str) -> None:
         self.learner.weights_, self.learner.trace_ = solution.weights, solution.steps
-        self.learner.converged_, self.learner.solver_ = solution.converged, "lbfgs"
+        self.learner.converged_, self.learner.solver_ = solution.converged, solver
 
-    def scores(self) -> ChainParts:
+    def scores(self, first: int = 0, last: int | None = None) -> ChainParts:
         """Scores of the pool."""
-        found: ChainParts = self.learner.scores(self._pool)
+        some = self._pool if last is None else self._pool.sequences(first, last)
+        found: ChainParts = self.learner.scores(some)
         return found
 
     def update(self, parts: ChainParts) -> None:
@@ -248,7 +250,8 @@ class Discriminative:
             lbfgs.minimize(
                 loss, one.weights_, l1=one.l1, l2=one.l2, tolerance=0.1 * one.tolerance, max_iterations=steps,
                 convex=convex, on_step=after,
-            )
+            ),
+            "lbfgs",
         )  # fmt: skip
 
     def loss(self) -> float:
@@ -258,16 +261,18 @@ class Discriminative:
         return known + penalty(one.weights_, one.l1, one.l2)
 
 
-def _joined(first: ChainParts, second: ChainParts, weight: float) -> ChainParts:
-    """Expected parts of two batches as those of one, the second counted `weight` times."""
-    if len(first.pair) != len(second.pair):
+def joined(some: Sequence[ChainParts], weights: Sequence[float] | None = None) -> ChainParts:
+    """Expected parts of several batches as those of one, each counted as often as its weight says."""
+    if len({len(one.pair) for one in some}) > 1:
         raise DataError("parts can be joined only with the same pair types")
+    pairs = list(zip(weights or [1.0] * len(some), some, strict=True))
+    starts = np.cumsum([0, *(len(one.unary) for one in some)])
     return replace(
-        second,
-        offsets=np.concatenate((first.offsets, first.offsets[-1] + second.offsets[1:])),
-        unary=np.concatenate((first.unary, weight * second.unary)),
-        pair=first.pair + weight * second.pair,
-        pair_type=np.concatenate((first.pair_type, second.pair_type)),
-        start=first.start + weight * second.start,
-        end=first.end + weight * second.end,
+        some[-1],
+        offsets=np.concatenate([[0], *(one.offsets[1:] + a for one, a in zip(some, starts, strict=False))]),
+        unary=np.concatenate([w * one.unary for w, one in pairs]),
+        pair=np.sum([w * one.pair for w, one in pairs], axis=0),
+        pair_type=np.concatenate([one.pair_type for one in some]),
+        start=np.sum([w * one.start for w, one in pairs], axis=0),
+        end=np.sum([w * one.end for w, one in pairs], axis=0),
     )

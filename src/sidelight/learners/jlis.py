@@ -19,11 +19,11 @@ from ..solvers.demands import Argmax
 from ..structures.chain import ChainParts
 from ..structures.protocol import Best
 from ..supervision import Signal, encode_targets, kind_of, label_set, learns_from
+from .around import check_input
 from .base import Explanation, Scored
 from .companions import CompanionLearner, Size
 from .linear import LinearLearner
 from .margins import Loss
-from .mixture import check_input
 
 
 @learns_from(Signal.FULL, Signal.COMPANION)

@@ -1,120 +1,14 @@
-"""What learners around others share: the base learner's structure, and two models, mixed."""
+"""Two models, mixed: what is known from labels, and what is learned beside it."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ..errors import DataError, Infeasible
-from ..features.choose import kind_of as input_kind
-from ..features.encoded import sequence_lengths
+from ..errors import DataError
 from ..features.templates import sequence_offsets
-from ..kernels.compiling import Floats, Longs
-from ..rules.automata import labels_named
-from ..rules.language import Rule
-from ..supervision import Signal, check_lengths, kind_of, label_set, require
-from .base import StructuredLearner, require_number
-
-
-def fit_on(base: Any, X: Any, y: Any, classes: Sequence[str]) -> Any:
-    """A clone of the base learner fitted so that it knows all of these labels."""
-    learner = clone(base)
-    if "classes" not in learner.get_params(deep=False):
-        raise DataError(f"{type(base).__name__} cannot be a base learner: it has no parameter `classes`")
-    return learner.set_params(classes=list(classes)).fit(X, y)
-
-
-def check_input(learner: Any, X: Any, y: Any) -> None:
-    """Errors about X and y that name sequences by their place in X, before some of them go to other learners."""
-    input_kind(X)
-    lengths = sequence_lengths(X)
-    if 0 in lengths:
-        raise DataError(f"sequence {lengths.index(0)} is empty; leave empty sequences out")
-    check_lengths(lengths, y)
-    label_set(y)
-    require(learner, map(kind_of, y))
-
-
-def split_known(learner: Any, X: Any, y: Any) -> tuple[list[int], list[int]]:
-    """Numbers of the labelled and of the unlabelled sequences."""
-    check_input(learner, X, y)
-    kinds = [kind_of(one) for one in y]
-    known = [i for i, kind in enumerate(kinds) if kind is Signal.FULL]
-    return known, [i for i, kind in enumerate(kinds) if kind is Signal.NOTHING]
-
-
-def told_labels(base: Any, y: Any) -> list[str]:
-    """Labels of y, and those that the base learner was told of."""
-    return sorted({*label_set(y), *(getattr(base, "classes", None) or ())})
-
-
-def listed_rules(learner: Any) -> list[Rule]:
-    """A learner's rules; an error if they are no list of rules."""
-    rules = learner.rules
-    if isinstance(rules, Rule | str) or not isinstance(rules or [], Sequence):
-        raise DataError(
-            f"rules is a list of rules; write {type(learner).__name__}(base, [rule]), or read_rules(path) for a file, "
-            f"got {rules!r}"
-        )
-    for rule in rules or ():
-        if not isinstance(rule, Rule):
-            hint = "; parse_rule(...) reads one from text" if isinstance(rule, str) else ""
-            raise DataError(f"expected a rule, got {rule!r}{hint}")
-    return list(rules or ())
-
-
-def named_labels(learner: Any, y: Any) -> list[str]:
-    """A learner's `classes`, or else the labels of y and of its base learner; where there are none, those of its rules.
-
-    A rule may not add labels to those of y: most likely they are misspelt.
-    """
-    if learner.classes is not None:
-        return list(learner.classes)
-    told = told_labels(learner.base, y)
-    for rule in learner.rules or () if told else ():
-        unknown = sorted(labels_named([rule]) - set(told))
-        if unknown:
-            raise DataError(
-                f"the rule {rule.title!r} names the label {unknown[0]!r}, which no sequence has (they have "
-                f"{', '.join(told)}); if it is right, name all labels in classes"
-            )
-    return told or sorted(labels_named(list(learner.rules or ())))
-
-
-def all_labels(learner: Any, y: Any) -> list[str]:
-    """Those that are named; an error if there are none."""
-    labels = named_labels(learner, y)
-    if not labels:
-        raise DataError("no label is known: give labelled sequences, or `classes`, or rules that name the labels")
-    return labels
-
-
-@contextmanager
-def numbers_of(chosen: Sequence[int]) -> Iterator[None]:
-    """Errors about a selection of sequences name them by their numbers among all."""
-    try:
-        yield
-    except Infeasible as error:
-        if error.sequence is None:
-            raise
-        raise error.numbered(chosen[error.sequence]) from None
-
-
-class Around(StructuredLearner[Any]):
-    """A learner around a base learner, with its structure."""
-
-    base: Any
-
-    @property
-    def _family(self) -> Callable[[int], Any]:
-        family: Callable[[int], Any] = self.base._family
-        return family
-
-    def _unary_scores(self, offsets: Longs, unary: Floats) -> Any:
-        return self.base._unary_scores(offsets, unary)
+from .around import Around
+from .base import require_number
 
 
 class Mixture(Around):

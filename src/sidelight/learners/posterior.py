@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
+from itertools import pairwise
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -10,15 +11,15 @@ import numpy as np
 from ..errors import DataError, NotSupported
 from ..inference.projection import NormName, Projection, Slack, project
 from ..inference.rows import Rows
-from ..kernels.compiling import Flags
+from ..kernels.compiling import Flags, Longs
 from ..progress import progress
 from ..rules.language import Rule
 from ..structures.chain import Chain, ChainParts
 from ..supervision import Signal, learns_from
 from .alternation import ProjectingLearner, ProjectionStep, Projector
+from .around import numbers_of
 from .base import require_number
-from .expected import Fitting
-from .mixture import numbers_of
+from .expected import Fitting, joined
 
 
 @learns_from(Signal.FULL, Signal.PARTIAL, Signal.NOTHING)
@@ -41,7 +42,8 @@ class PosteriorRegularization(ProjectingLearner):
     iterations : rounds, each a projection and a step of the model: EM's M step for an HMM, one of L-BFGS for a CRF.
     batches : in each round the unlabelled sequences come in so many batches, and the model is fitted after each of them
         (incremental EM; a CRF takes a few steps of L-BFGS); for rules about each sequence.
-    decode : "model" predicts by p, "projected" by its projection onto the rules.
+    decode : "model" predicts by p, "projected" by its projection onto the rules. Norms that join rows (all but "l1" and
+        "squared") project all sequences of a call together: each prediction depends on the others.
     tolerance : gap of the projection for each sequence, and the largest miss of a bound beyond its slack.
     classes : all labels, where y does not have them all; without any label, those that the rules name will do.
     random_state : of the first scores, where nothing is labelled and `fit` is given no model to begin with.
@@ -90,7 +92,7 @@ class PosteriorRegularization(ProjectingLearner):
 
     def _check(self) -> None:
         super()._check()
-        if not 0 < self.strength <= 1:
+        if not isinstance(self.strength, Real) or not 0 < self.strength <= 1:
             raise DataError(f"strength is above 0 and at most 1, got {self.strength!r}")
         require_number(self, "batches", 1, whole=True)
         if self.batches > 1 and self._few_labels():
@@ -116,20 +118,28 @@ class PosteriorRegularization(ProjectingLearner):
             return super()._rounds(fitting, rows, projector, allowed, weight, temperatures, last)
         if rows.joint:
             raise NotSupported(f"{rows.about_corpus[0].title!r} is about the corpus and cannot be kept batch by batch")
+        if not self._slack().separates(rows):
+            raise NotSupported(
+                f"slack in the norm {self.norm} is that of all batches together; use a penalty in 'squared' or 'l1'"
+            )
         pool = _Batches.cut(rows, min(self.batches, rows.sequences), self._slack(), self.tolerance, self.n_jobs)
         trace = []
         with progress(type(self).__name__, self.iterations, self.verbose) as tell:
             for iteration in range(1, self.iterations + 1):
                 for number in range(len(pool.ranges)):
-                    pool.project(number, fitting.scores(), allowed)
+                    pool.project(number, fitting.scores(*pool.ranges[number]), allowed)
                     if iteration > 1 or number == len(pool.ranges) - 1:  # every batch has its distribution
-                        model = self._structure.marginals(fitting.scores())
-                        fitting.update(self._targets(fitting, model.parts, pool.parts()))
+                        fitting.update(self._targets(fitting, pool.parts(), lambda: self._expected_by(fitting)))
                 step = self._batch_step(iteration, fitting, pool, weight)
                 trace.append(step)
                 tell(iteration, str(step))
         final, more = super()._rounds(fitting, rows, projector, allowed, weight, [], last)
         return final, [*trace, replace(more[0], iteration=self.iterations + 1)]
+
+    def _expected_by(self, fitting: Fitting) -> ChainParts:
+        """The pool's expected parts under the model itself."""
+        parts: ChainParts = self._structure.marginals(fitting.scores()).parts
+        return parts
 
     def _batch_step(self, iteration: int, fitting: Fitting, pool: "_Batches", weight: float) -> ProjectionStep:
         """Where a round ends: the objective at the distributions as they are, none of them newer than its batch."""
@@ -141,7 +151,8 @@ class PosteriorRegularization(ProjectingLearner):
         found = [one for one in pool.found if one is not None]
         slack = sum(float(np.abs(one.excess).sum()) for one in found)
         dual = primal - sum(one.gap for one in found)
-        return ProjectionStep(iteration, 1.0, objective, primal, dual, slack, sum(one.passes for one in found))
+        passes = sum(one.passes * len(one.parts.unary) for one in found) / len(scores.unary)
+        return ProjectionStep(iteration, 1.0, objective, primal, dual, slack, passes)
 
 
 @dataclass
@@ -150,6 +161,7 @@ class _Batches:
     (Neal and Hinton 1998).
     """
 
+    offsets: Longs
     ranges: list[tuple[int, int]]
     rows: list[Rows]
     options: dict[str, Any]
@@ -163,13 +175,12 @@ class _Batches:
         ranges = list(pairwise(edges))
         some = [rows.sequence_range(*one) for one in ranges]
         options = {"slack": slack, "tolerance": tolerance, "n_jobs": n_jobs}
-        return cls(ranges, some, options, [None] * count, [0.0] * count)
+        return cls(rows.offsets, ranges, some, options, [None] * count, [0.0] * count)
 
-    def project(self, number: int, scores: ChainParts, allowed: Flags | None) -> None:
-        """The E step of one batch."""
-        first, last = self.ranges[number]
-        batch, before = scores.sequences(first, last), self.found[number]
-        a, b = scores.offsets[first], scores.offsets[last]
+    def project(self, number: int, batch: ChainParts, allowed: Flags | None) -> None:
+        """The E step of one batch, with the scores of its sequences; allowed: of all."""
+        (first, last), before = self.ranges[number], self.found[number]
+        a, b = self.offsets[first], self.offsets[last]
         log_z = Chain(self.options["n_jobs"]).marginals(batch).log_partition
         restricted = batch if allowed is None else batch.restrict(allowed[a:b])
         start = None if before is None else before.prices
@@ -179,19 +190,4 @@ class _Batches:
 
     def parts(self) -> ChainParts:
         """Expected parts of the whole pool."""
-        found = [one.parts for one in self.found if one is not None]
-        offsets = np.concatenate([one.offsets[:-1] + a for one, a in zip(found, _starts(found), strict=True)])
-        tokens = sum(len(one.unary) for one in found)
-        return replace(
-            found[0],
-            offsets=np.concatenate((offsets, [tokens])),
-            unary=np.concatenate([one.unary for one in found]),
-            pair=np.sum([one.pair for one in found], axis=0),
-            pair_type=np.concatenate([one.pair_type for one in found]),
-            start=np.sum([one.start for one in found], axis=0),
-            end=np.sum([one.end for one in found], axis=0),
-        )
-
-
-def _starts(found: list[ChainParts]) -> list[int]:
-    return list(accumulate((len(one.unary) for one in found[:-1]), initial=0))
+        return joined([one.parts for one in self.found if one is not None])

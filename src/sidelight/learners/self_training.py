@@ -9,8 +9,8 @@ from ..errors import DataError
 from ..features.encoded import Encoded, State
 from ..progress import progress
 from ..supervision import Signal, learns_from
+from .around import Around, fit_on, split_known, told_labels
 from .base import Explanation, require_number
-from .mixture import Around, fit_on, split_known, told_labels
 
 
 @learns_from(Signal.FULL, Signal.NOTHING)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..inference.relaxation import relax, require_linear
 from ..inference.rows import Rows
 from ..kernels.compiling import Floats
 from ..rules.language import Rule
-from ..solvers.annealing import geometric
+from ..solvers.annealing import geometric, require_temperature
 from ..structures.chain import ChainParts
 from ..supervision import Signal, learns_from
 from .alternation import ProjectingLearner, ProjectionStep, Projector
@@ -87,8 +88,10 @@ class UnifiedEM(ProjectingLearner):
 
     def _check(self) -> None:
         super()._check()
-        if not isinstance(self.gamma, int | float) or np.isnan(self.gamma):
+        if not isinstance(self.gamma, Real) or np.isnan(float(self.gamma)):
             raise DataError(f"gamma is a number, -inf or inf, got {self.gamma!r}")
+        if 0 < self.gamma < np.inf:
+            require_temperature(self.gamma)
         if self.gamma in (0, np.inf) and self._few_labels():
             raise NotSupported("few_labels needs a gamma above 0 and below infinity")
         if -np.inf < self.gamma < 0 and self.rules:
@@ -100,6 +103,10 @@ class UnifiedEM(ProjectingLearner):
         if self.gamma == -np.inf and self.rules and self._slack() != Slack(self.norm):
             raise NotSupported(
                 "at gamma = -inf rules are hard: leave out penalty and bound, or use Codl for soft rules"
+            )
+        if self.gamma == np.inf and self.rules and self.penalty is not None:
+            raise NotSupported(
+                "at gamma = inf a penalty is nothing beside the entropy: leave it out, or give a bound or another gamma"
             )
         if self.gamma == 0 and self.rules:
             require_linear(self._slack())
@@ -138,6 +145,12 @@ class UnifiedEM(ProjectingLearner):
 
     def _hard(self, pool: Sequence[Any], classes: Sequence[str]) -> tuple[Rows, Projector]:
         """The best output under hard rules; there are no rows then."""
+        for rule in self.rules or ():
+            if rule.reading is not None and rule.reading.kind != "hard":
+                raise NotSupported(
+                    f"at gamma = -inf rules are hard, and {rule.title!r} is read as {rule.reading.kind}; write it with "
+                    ".hard(), or use Codl for soft rules"
+                )
         hard = [rule.hard() for rule in self.rules or ()]
         rules = CompiledRules.compile(hard, pool, classes).weigh(np.full(len(hard), np.inf))
 

@@ -14,7 +14,7 @@ from ..solvers.certificate import Step
 
 # What is drawn of a step, if it has it.
 _TITLES = {
-    "violation": "slack of the rules, in all",
+    "slack": "slack of the rules, in all",
     "violations": "violations of the rules",
     "changed": "labels changed",
     "temperature": "temperature",

@@ -1,6 +1,7 @@
 """The probabilities of labels in one sequence, before and after rules."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -56,7 +57,8 @@ class Posteriors:
 def posteriors_of(learner: Any, x: Sequence[Any]) -> Posteriors:
     """What a fitted learner says of a sequence without and with its rules, or only once where it predicts without."""
     if hasattr(learner, "prices_") and learner.rules:
-        return _projected(learner, x)
+        with suppress(NotSupported):  # some rules, norms and temperatures have no projection with a price for each rule
+            return _projected(learner, x)
     if hasattr(learner, "penalties_") and learner.rules:
         return _penalised(learner, x)
     table = Table("probabilities", learner.predict_marginals([x])[0], learner.predict([x])[0])

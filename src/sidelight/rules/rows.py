@@ -85,10 +85,10 @@ def _statement(
         return Statement(rule, title, table, single.op, single.bound, False, penalty, target=single.bound)
     if units is not None:
         return _averaged(rule, title, single, table, penalty, next(units))
-    spoken = int((np.abs(table.amount).sum(axis=(1, 2))[table.kind] > 0).sum()) if single.share else len(X)
-    if spoken == 0:
+    spoken = int((np.abs(table.amount).sum(axis=(1, 2))[table.kind] > 0).sum())
+    if spoken == 0 and not table.at_end.any():
         raise DataError(f"rule {title!r} is about tokens of the corpus, and the data has none of them")
-    return _averaged(rule, title, single, table, penalty, float(spoken))
+    return _averaged(rule, title, single, table, penalty, float(spoken if single.share else len(X)))
 
 
 def _averaged(rule: Rule, title: str, single: Comparison, table: CountTable, penalty: float, unit: float) -> Statement:

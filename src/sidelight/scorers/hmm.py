@@ -37,7 +37,7 @@ class HMMCounts:
     def expected(cls, encoded: Encoded, parts: ChainParts, words: int) -> "HMMCounts":
         """Counts of one batch from its (expected) parts; all its tokens must be known words."""
         emission = np.zeros((words, parts.labels))
-        np.add.at(emission, encoded.indices, parts.unary)
+        np.add.at(emission, encoded.indices[encoded.indptr[:-1]], parts.unary)
         return cls(parts.start, parts.pair[0], emission)
 
     def smoothed(self, encoder: SymbolEncoder, start: float, transition: float, emission: float) -> "HMMCounts":
@@ -79,7 +79,7 @@ class HMMScorer:
 
     def scores(self, encoded: Encoded) -> ChainParts:
         """log P of every part of a batch."""
-        unary = self.emission[encoded.indices]
+        unary = self.emission[encoded.indices[encoded.indptr[:-1]]]
         types = np.zeros(encoded.tokens, np.int32)
         return ChainParts(encoded.offsets, unary, self.transition[None], types, self.start, np.zeros_like(self.start))
 
