@@ -1,5 +1,6 @@
 """Posterior regularization, unified EM and deterministic annealing: objectives, special cases, conventions."""
 
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -536,6 +537,22 @@ def test_the_solver_of_the_base_is_told():
     labelled_only = PosteriorRegularization(CRF()).fit(X, Y)
     assert labelled_only.base_.solver_ == CRF().fit(X, Y).solver_
     assert PosteriorRegularization(CRF(), iterations=2).fit(X, HALF).base_.solver_ == "lbfgs"
+
+
+@pytest.mark.parametrize("cls", [PosteriorRegularization, DeterministicAnnealing, GeneralizedExpectation])
+def test_one_label_everywhere_is_told(cls):
+    """It has each run once, and that is all the rule asks; with the shares as well it is no answer."""
+    references, gold = generate_references(60, seed=1)
+    known = [labels if i < 5 else None for i, labels in enumerate(gold)]
+    flat = [label for labels in gold[:5] for label in labels]
+    once = (runs(each) <= 1).expected(30)
+    with pytest.warns(UserWarning, match="the unlabelled sequences get [12] of the [0-9]+ labels that labelled ones"):
+        model = cls(CRF(tolerance=0.01), [once]).fit(references, known)
+    assert len({label for labels in model.predict(references[5:]) for label in labels}) <= 2
+    shares = [(share(label) == flat.count(label) / len(flat)).expected(3000) for label in sorted(set(flat))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        cls(CRF(tolerance=0.01), [once, *shares]).fit(references, known)
 
 
 def test_words_that_do_not_occur():

@@ -34,7 +34,7 @@ from ..solvers.quasi_newton import Curvature
 from ..structures.chain import ChainParts
 from ..structures.protocol import Structure
 from ..supervision import Signal, encode_targets, kind_of
-from .around import all_labels, check_input, listed_rules, named_labels, numbers_of
+from .around import all_labels, check_input, listed_rules, named_labels, numbers_of, warn_collapsed
 from .base import Explanation, SequenceLearner, require_number
 from .expected import Expected, Fitting, begin
 
@@ -172,6 +172,8 @@ class ProjectingLearner(SequenceLearner):
             found = everything.project(fitting.learner.scores(X), temperatures[-1])
         if found is not None:
             _warn_unfinished(found, 3)
+        if pool and known:
+            warn_collapsed(fitting.scores(), classes, y)
         self.base_, self.classes_, self.trace_ = fitting.learner, classes, tuple(trace)
         self.prices_ = np.empty(0) if found is None else found.prices[: rows.joint]
         self.units_, self.temperature_ = rows.units, temperatures[-1]

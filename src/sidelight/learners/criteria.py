@@ -27,7 +27,7 @@ from ..solvers.losses import LogLoss
 from ..solvers.unlabelled import UnlabelledLoss
 from ..structures.chain import Chain, ChainParts
 from ..supervision import Signal, encode_targets, kind_of
-from .around import all_labels, check_input, listed_rules
+from .around import all_labels, check_input, listed_rules, warn_collapsed
 from .base import Explanation, SequenceLearner
 from .crf import CRF
 
@@ -88,6 +88,8 @@ class CriterionLearner(SequenceLearner):
         self.base_, self.classes_ = model, classes
         self.trace_, self.converged_ = solution.steps, solution.converged
         warn_unconverged(type(self).__name__, solution, "raise max_iterations or tolerance of the base")
+        if problem.known is not None and problem.rest is not None:
+            warn_collapsed(model.scores(problem.rest.encoded), classes, y)
         return self
 
     def _check_base(self) -> None:
