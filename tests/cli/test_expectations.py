@@ -148,3 +148,12 @@ def test_options_of_others(run: Run, data: list[object], tmp_path: Path) -> None
     assert (said.code, "the learner codl has no such option; pr, uem and daso have it" in said.message) == (2, True)
     said = run("train", "nowhere.tsv", "-o", tmp_path / "m", "--penalty", 3)
     assert (said.code, "this needs --learner pr, uem or daso" in said.message) == (2, True)
+
+
+def test_a_rough_projection_is_told(run: Run, data: list[object], tmp_path: Path) -> None:
+    """The summary speaks of models only."""
+    (tmp_path / "r.toml").write_text('[[rule]]\nrule = "few_labels(word)"\nreading = "expected"\npenalty = 1e4\n')
+    options = ["-l", "pr", "--rules", tmp_path / "r.toml", "--iterations", 1, "--set", "tolerance=1e-16"]
+    said = run(*data, "-o", tmp_path / "m", *options)
+    assert said.code == 0
+    assert "note: the projection onto the rules stopped" in said.err

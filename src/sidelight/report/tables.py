@@ -97,7 +97,7 @@ def _course(summary: TrainingSummary) -> str:
 
 def _last_round(last: Mapping[str, Any]) -> list[str]:
     said = {"changed": "labels changed in the last", "violations": "violations there", "kept": "sequences kept"}
-    slack = [f"rules missed by {last['violation']:,.4g} in all"] if last.get("violation") else []
+    slack = [f"rules missed by {last['slack']:,.4g} in all"] if last.get("slack") else []
     return [f"{last[name]:,.10g} {text}" for name, text in said.items() if name in last] + slack
 
 
