@@ -157,3 +157,35 @@ def test_a_rough_projection_is_told(run: Run, data: list[object], tmp_path: Path
     said = run(*data, "-o", tmp_path / "m", *options)
     assert said.code == 0
     assert "note: the projection onto the rules stopped" in said.err
+
+
+def test_conjunctions_about_the_corpus(run: Run, data: list[object], tmp_path: Path) -> None:
+    """They are checked like their parts, and the summary has them."""
+    (tmp_path / "r.toml").write_text("[[rule]]\nrule = \"(share('title') == 0.3) & (share('author') == 0.2)\"\n")
+    said = run(*data, "-o", tmp_path / "m", "-l", "pr", "--rules", tmp_path / "r.toml", "--iterations", 1)
+    assert said.code == 0
+    assert "(share('title') == 0.3)" in said.out
+
+
+def test_the_sequence_that_contradicts_is_that_of_the_file(
+    run: Run, folder: Path, data: list[object], tmp_path: Path
+) -> None:
+    (tmp_path / "more.txt").write_text("a b c d e\n\na\n")
+    (tmp_path / "r.toml").write_text("[[rule]]\nname = 'many'\nrule = \"count('author') >= 2\"\n")
+    options = ["--unlabeled", tmp_path / "more.txt", "--rules", tmp_path / "r.toml"]
+    for gamma, way in (("1", "--penalty 1"), ("0", "--set norm=l1"), ("inf", "bound=1"), ("-inf", "codl")):
+        said = run(
+            "train", folder / "train.tsv", "-o", tmp_path / "m", "-l", "uem", *options, "--set", f"gamma={gamma}"
+        )
+        assert said.code == 1
+        assert f"{tmp_path / 'more.txt'}: sequence 1 has no" in said.err
+        assert "'many'" in said.err
+        assert way in said.err
+
+
+def test_hard_rules_at_minus_infinity(run: Run, data: list[object], tmp_path: Path) -> None:
+    (tmp_path / "r.toml").write_text(RULES + 'reading = "hard"\n')
+    options = ["-l", "uem", "--rules", tmp_path / "r.toml", "--iterations", 1]
+    assert run(*data, "-o", tmp_path / "m", *options, "--set", "gamma=-inf").code == 0
+    said = run(*data, "-o", tmp_path / "m", *options)
+    assert (said.code, "only statements about expectations can be used" in said.err) == (1, True)

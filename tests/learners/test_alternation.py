@@ -427,6 +427,7 @@ def test_no_rules(learner):
 
 CONTRARY = [
     ([count("A") >= 2, count("A") <= 1], r'sequence 12 has no .* "count\(\'A\'\) >= 2" and "count\(\'A\'\) <= 1"'),
+    ([count("A") >= 1, count("A") == 0], r'sequence 12 has no .* "count\(\'A\'\) >= 1".* "count\(\'A\'\) == 0"'),
     ([share("A") >= 0.9, share("T") >= 0.9], r"no distribution satisfies .*share\('A'\) >= 0.9.*share\('T'\) >= 0.9"),
 ]
 

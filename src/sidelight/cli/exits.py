@@ -3,6 +3,7 @@
 import errno
 import os
 import sys
+import warnings
 from typing import Any
 
 import typer
@@ -18,9 +19,12 @@ class CommandGroup(TyperGroup):
     """The commands, with expected failures turned into one line on standard error and an exit code."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the chosen command."""
+        """Run the chosen command; a warning is one line, and is given once."""
         try:
-            result = super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.simplefilter("once", UserWarning)
+                warnings.showwarning = lambda message, *_, **__: print(f"note: {message}", file=sys.stderr)
+                result = super().invoke(ctx)
             sys.stdout.flush()
         except SidelightError as error:
             print(f"error: {error}", file=sys.stderr)

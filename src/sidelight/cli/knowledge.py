@@ -1,5 +1,6 @@
 """What is known beside labels: rules, unlabelled, good and bad sequences, and the learner that uses them."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -96,7 +97,8 @@ class Knowledge:
 
         rules = read_rules(str(self.rules))
         for rule in rules if wrapper in EXPECTING else ():
-            if rule.reading is not None and rule.reading.kind != "expected":
+            known = ("expected", "hard") if wrapper == "uem" else ("expected",)  # hard: at gamma = -inf
+            if rule.reading is not None and rule.reading.kind not in known:
                 raise DataError(
                     f"{self.rules}: the rule {rule.title!r} is read as {rule.reading.kind}, and {wrapper} reads rules "
                     'as statements about expectations; leave out its reading and penalty, or say reading = "expected"'
@@ -174,17 +176,26 @@ class Knowledge:
 
 
 @contextmanager
-def file_of_conflicts(path: str | None, advice: str = "") -> Iterator[None]:
-    """Name the file, if there is one, in errors about sequences that cannot satisfy the rules, and what to do."""
+def file_of_conflicts(path: str | None, advice: str = "", *, before: int = 0) -> Iterator[None]:
+    """Name the file, if there is one, in errors about sequences that cannot satisfy the rules, and what to do.
+
+    before: so many sequences are not of this file, and come before those that are.
+    """
     try:
         yield
     except Infeasible as error:
+        if error.sequence is not None and error.sequence >= before:
+            error = error.numbered(error.sequence - before)
         raise Infeasible(f"{path}: {error}{advice}" if path else f"{error}{advice}") from None
 
 
-def way_out(learner: str) -> str:
+def way_out(learner: str, estimator: Any) -> str:
     """What to do on the command line where rules of a learner contradict each other."""
-    return {"uem": " (--penalty 1)", "jlis": " (jlis takes every rule as hard, so leave one out)"}.get(learner, "")
+    if learner == "uem":
+        gamma = float(estimator.gamma)
+        ways = {0.0: "--penalty 1 --set norm=l1", math.inf: "--set norm=l1 --set bound=1", -math.inf: "--learner codl"}
+        return f" ({ways.get(gamma, '--penalty 1')})"
+    return " (jlis takes every rule as hard, so leave one out)" if learner == "jlis" else ""
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -207,7 +207,7 @@ def command(
     knowledge.check_labels(estimator, sequences)
     everything = knowledge.add_sequences(learner, reader, sequences)
     held_out = None if dev is None else reader.read(dev, labels=True)
-    with file_of_conflicts(unlabeled, way_out(learner)):
+    with file_of_conflicts(unlabeled, way_out(learner, estimator), before=len(sequences.X) if unlabeled else 0):
         seconds = _fit(estimator, everything)
     with file_of_conflicts(data):
         _try_rules(estimator, sequences)
@@ -245,7 +245,6 @@ def _fit(estimator: Any, sequences: Sequences) -> float:
     with warnings.catch_warnings():
         # The summary says it of a model; of a projection it does not.
         warnings.filterwarnings("ignore", "(?!the projection)", ConvergenceWarning)
-        warnings.showwarning = lambda message, *_, **__: print(f"note: {message}", file=sys.stderr)
         estimator.fit(sequences.X, sequences.y)
     return time.perf_counter() - begin
 

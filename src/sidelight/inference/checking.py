@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import DataError, NotSupported
 from ..features.templates import sequence_offsets
 from ..rules.automata import count_table, expand, labels_named
-from ..rules.language import Comparison, FewLabels, Rule
+from ..rules.language import Comparison, FewLabels, Logic, Rule
 from ..supervision import Signal, check_lengths, encode_targets, kind_of, label_set
 from .compiled import CompiledRules
 from .occurrences import Occurrences
@@ -60,6 +60,8 @@ def check(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any], *, examples
 
 def of_corpus(rule: Rule) -> bool:
     """Whether a rule as a whole is checked once for all sequences."""
+    if isinstance(rule, Logic) and rule.kind == "all":
+        return all(isinstance(part, Comparison | Logic) and of_corpus(part) for part in rule.parts)
     return isinstance(rule, FewLabels) or (isinstance(rule, Comparison) and rule.corpus)
 
 

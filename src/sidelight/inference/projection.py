@@ -161,10 +161,14 @@ def project(
             raise Infeasible(f"no distribution satisfies {named(one, np.ones(len(one)))}; allow some slack") from None
     curvature = curvature or Curvature()
     problem = _Problem(left, some, slack, temperature, log_partition, tolerance, n_jobs, curvature, fixed)
-    solve = problem.apart if problem.separates else problem.together
-    found = solve(first[~never], max_iterations)
     if not never.any():
-        return found
+        return problem.solve(first, max_iterations)
+    try:
+        found = problem.solve(first[~never], max_iterations)
+    except Infeasible as error:
+        replace(problem, scores=scores).solve(first[~never], max_iterations)  # raises if the others contradict too
+        what, hint = error.what.rsplit("; ", 1)
+        raise Infeasible(f"{what} where {named(one, np.ones(len(one)))} holds; {hint}", error.sequence) from None
     prices, expected = np.where(rows.high > 0, np.inf, -np.inf), rows.bound.copy()
     prices[~never], expected[~never] = found.prices, found.expected
     parts = one.unforbid(scores, found.parts)
@@ -285,6 +289,10 @@ class _Problem:
             self.require_bounded(found, tilted)
         return found
 
+    def solve(self, first: Floats, max_iterations: int) -> Projection:
+        """Prices from these on."""
+        return (self.apart if self.separates else self.together)(first, max_iterations)
+
     def apart(self, first: Floats, max_iterations: int) -> Projection:
         """Prices where no norm joins them.
 
@@ -383,8 +391,8 @@ class _Problem:
 
         if self.fixed:
             raise NotSupported(
-                f"prices can be kept only where slack leaves the rows apart, not with the norm {self.slack.norm}; use "
-                "'squared' or 'l1'"
+                f"prices can be kept only where slack leaves the rows apart, not in the norm {self.slack.norm} with a "
+                f"{'bound' if self.slack.penalty is None else 'penalty'}; use a penalty in 'squared' or 'l1'"
             )
         scale, passes = self.scale, 0.0
 
@@ -478,9 +486,14 @@ def _negative(scores: ChainParts) -> ChainParts:
     )
 
 
+def quoted(title: str) -> str:
+    """A title as it is written, in quotes that it does not have."""
+    return f"'{title}'" if "'" not in title else f'"{title}"'
+
+
 def named(rows: Rows, prices: Floats) -> str:
     """The rules whose rows shift scores most: they are what contradicts."""
     size = np.abs(prices) * rows.extent
     guilty = np.flatnonzero(size > 0.05 * size.max(initial=0.0))
     titles = list(dict.fromkeys(rows.rule(int(r)).title for r in guilty))
-    return " and ".join(map(repr, titles[:5])) + (f" and {len(titles) - 5} more" if len(titles) > 5 else "")
+    return " and ".join(map(quoted, titles[:5])) + (f" and {len(titles) - 5} more" if len(titles) > 5 else "")

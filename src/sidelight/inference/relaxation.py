@@ -65,7 +65,10 @@ def require_linear(slack: Slack) -> None:
     """Raise unless there is no slack, or it is linear."""
     slack.check()
     if not slack.none and slack.norm not in ("l1", "linf", "group"):
-        raise NotSupported(f"slack in the norm {slack.norm} makes no linear program; use l1, linf or group, or T > 0")
+        raise NotSupported(
+            f"slack in the norm {slack.norm} makes no linear program; use l1, linf or group, or a temperature (gamma) "
+            "above 0"
+        )
 
 
 def _program(scores: ChainParts, rows: Rows, slack: Slack, first: int) -> tuple[Floats, Floats, Floats, float]:

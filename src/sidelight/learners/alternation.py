@@ -209,7 +209,9 @@ class ProjectingLearner(SequenceLearner):
         if other is not None:
             raise NotSupported(f"{few[0].title!r} is projected onto alone, without other rules such as {other.title!r}")
         if self.penalty is None:
-            raise DataError(f"{few[0].title!r} is charged for and has no bound: give a penalty")
+            raise DataError(
+                f"{few[0].title!r} is charged for and has no bound: give the learner a penalty; its own multiplies it"
+            )
         return few
 
     def _words(self, X: Sequence[Any]) -> Occurrences:

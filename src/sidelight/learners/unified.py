@@ -113,6 +113,8 @@ class UnifiedEM(ProjectingLearner):
         if self.start is not None:
             if self.gamma < 0:
                 raise NotSupported(f"start needs a gamma of at least 0, got {self.gamma!r}: below, every round is hard")
+            if self.gamma == 0:
+                raise NotSupported("start needs a gamma above 0: cooling never arrives at 0")
             geometric(self.start, self.rate, 1)
             if not self.start > self.gamma:
                 raise DataError(f"start must be above gamma, got {self.start!r} and {self.gamma!r}")
@@ -120,7 +122,7 @@ class UnifiedEM(ProjectingLearner):
             if last > self.gamma:
                 raise DataError(
                     f"after {self.iterations} rounds gamma would still be {last:.3g}, not {self.gamma!r}: take more "
-                    "iterations or a smaller rate (0 is never reached)"
+                    "iterations or a smaller rate"
                 )
 
     def _temperatures(self) -> list[float]:
