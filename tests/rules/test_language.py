@@ -209,6 +209,11 @@ def test_shares_lie_between_zero_and_one(value):
     for call in (lambda: share("A") <= value, lambda: share("A") >= value, lambda: share("A") == value):
         with pytest.raises(DataError, match="a share lies between 0 and 1"):
             call()
+    for wrong in (lambda: share("A") + share("B"), lambda: 2 * share("A"), lambda: share("A") - count("B")):
+        with pytest.raises(DataError, match="shares are compared, not added up"):
+            wrong()
+    with pytest.raises(DataError, match="shares are compared, not added up"):
+        parse_rule("share('A') + share('B') >= 0.3")
 
 
 def test_shares_need_a_label_and_cannot_be_negated():

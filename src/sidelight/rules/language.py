@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil, floor, inf, isfinite, lcm
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NoReturn
 
 from ..errors import DataError, NotSupported
 from ..features.columns import Column, word
@@ -494,6 +494,10 @@ class Share:
     def __eq__(self, value: object) -> Comparison:  # type: ignore[override]
         return self._compare("==", value)
 
+    def __add__(self, other: Any) -> NoReturn:
+        raise DataError("shares are compared, not added up: share('a', 'b') is that of several labels together")
+
+    __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __add__
     __hash__ = None  # type: ignore[assignment]
 
 
