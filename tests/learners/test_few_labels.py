@@ -115,7 +115,7 @@ def test_other_learners_that_project():
         (PosteriorRegularization(HMM_, [RULE, count("A") <= 1]), NotSupported, "projected onto alone, without .*count"),
         (PosteriorRegularization(HMM_, [RULE.soft(2.0)]), NotSupported, "is read as soft"),
         (PosteriorRegularization(HMM_, [RULE, "few"]), DataError, "expected a rule, got 'few'"),
-        (PosteriorRegularization(HMM_, [RULE], penalty=None), DataError, "has no bound: give a penalty"),
+        (PosteriorRegularization(HMM_, [RULE], penalty=None), DataError, "has no bound: give the learner a penalty"),
         (PosteriorRegularization(HMM_, [RULE], batches=2), NotSupported, "cannot be kept batch by batch"),
         (UnifiedEM(HMM_, [RULE], gamma=0.0, penalty=1.0), NotSupported, "few_labels needs a gamma above 0"),
         (UnifiedEM(HMM_, [RULE], gamma=np.inf, penalty=1.0), NotSupported, "few_labels needs a gamma above 0"),
