@@ -64,7 +64,7 @@ _HOME = {
             "where",
             "punctuation",
         ),
-        "rules.language",
+        "rules.writing",
     ),
     **dict.fromkeys(("first", "last", "position", "when", "any_of", "all_of"), "rules.conditions"),
     "parse_rule": "rules.files",

@@ -9,26 +9,18 @@ the recursion itself (`kernels.tilting`).
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..errors import DataError, NotSupported
 from ..features.templates import sequence_offsets
 from ..kernels.compiling import Flags, Floats, Ints, Longs
-from ..kernels.tilting import Batch, Entries, Own
-from ..rules.automata import distinct_rows
+from ..kernels.tilting import Batch, Own
 from ..rules.language import Rule
 from ..rules.rows import Statement, compile_statements, forbids
 from ..structures.chain import ChainParts, require_feasible
-
-
-class Tables(NamedTuple):
-    """Some statements as sparse tables: at each token one over labels, by `code`, and one over pairs, by pair type."""
-
-    code: Ints
-    unary: Entries
-    pair: Entries
+from .tables import Tables, add_up, lay_out, read_off, some_of, spread
 
 
 @dataclass(frozen=True)
@@ -83,13 +75,7 @@ class Rows:
         """Rows of statements whose tables are for this batch."""
         corpus = tuple(s for s in statements if s.corpus)
         each = tuple(s for s in statements if not s.corpus)
-        pairs = [_pair_tables(s, offsets) for s in (*corpus, *each)]
-        types, kinds = _joint([kind for kind, _ in pairs], int(offsets[-1]))
-        cut = len(corpus)
-        tables = [table for _, table in pairs]
-        shared = _tables(corpus, offsets, _entries(tables[:cut], kinds[:, :cut]))
-        single = _tables(each, offsets, _entries(tables[cut:], kinds[:, cut:]))
-        return cls(corpus, each, offsets, labels, shared, single, types, len(kinds))
+        return cls(corpus, each, offsets, labels, *lay_out(corpus, each, offsets))
 
     def __len__(self) -> int:
         return len(self.about_corpus) + len(self.about_each) * self.sequences
@@ -215,12 +201,12 @@ class Rows:
         unary, pair, types = batch.unary - batch.shift[batch.code], batch.pair, batch.types
         L, J = self.labels, len(self.about_each)
         sequence = np.repeat(np.arange(self.sequences), np.diff(self.offsets))
-        table = _spread(self.single.unary, J, L)
+        table = spread(self.single.unary, J, L)
         for j in range(J):
             unary -= own[sequence, j, None] * table[self.single.code, j]
         if len(self.single.pair.row):
             kinds, _ = self._types(scores)
-            table = _spread(self.single.pair, J, L * L)[kinds[:, 1]]
+            table = spread(self.single.pair, J, L * L)[kinds[:, 1]]
             by_type = np.tensordot(own, table, axes=(1, 1)).reshape(-1, L, L)
             pair = np.tile(pair, (self.sequences, 1, 1)) - by_type
             types = (sequence * len(kinds) + types).astype(np.int32)
@@ -237,8 +223,8 @@ class Rows:
         kinds, types = self._types(scores)
         unary, pair = scores.unary.copy(), scores.pair[kinds[:, 0]]
         for tables, count in ((self.shared, len(self.about_corpus)), (self.single, len(self.about_each))):
-            here = np.abs(_spread(tables.unary, count, self.labels)).sum(axis=1)
-            cells = np.abs(_spread(tables.pair, count, self.labels**2)).sum(axis=1)
+            here = np.abs(spread(tables.unary, count, self.labels)).sum(axis=1)
+            cells = np.abs(spread(tables.pair, count, self.labels**2)).sum(axis=1)
             unary[here[tables.code] > 0] = -np.inf
             pair[cells[kinds[:, 1]].reshape(pair.shape) > 0] = -np.inf
         return replace(scores, unary=unary, pair=pair, pair_type=types)
@@ -274,8 +260,8 @@ class Rows:
         self.require(scores)
         L = self.labels
         kinds, types = self._types(scores)
-        shift = _add(self.shared.unary, prices, L)
-        pair = scores.pair[kinds[:, 0]] - _add(self.shared.pair, prices, L * L).reshape(-1, L, L)[kinds[:, 1]]
+        shift = add_up(self.shared.unary, prices, L)
+        pair = scores.pair[kinds[:, 0]] - add_up(self.shared.pair, prices, L * L).reshape(-1, L, L)[kinds[:, 1]]
         return Batch(
             self.offsets, scores.unary, self.shared.code, shift, pair / temperature, types,
             scores.start / temperature, scores.end / temperature, float(temperature),
@@ -311,7 +297,7 @@ class Rows:
         most = np.full(J, np.inf) if limit is None else limit
         first = slice(cut, cut + J)
         statements = Own(
-            self.single.code, self.single.unary, _at(self.single.pair, kinds[:, 1]),
+            self.single.code, self.single.unary, some_of(self.single.pair, kinds[:, 1]),
             self.bound[first] if bound is None else bound,
             np.maximum(self.low[first], -most), np.minimum(self.high[first], most),
             np.zeros(J) if curve is None else curve,
@@ -327,8 +313,8 @@ class Rows:
         found = parallel.map_shards(run, self.offsets, n_jobs)
         require_feasible(log_partition)
         by_code, by_type = sum(f[0] for f in found), sum(f[1] for f in found)
-        means = _read(self.shared.unary, np.asarray(by_code), cut)
-        means += _read(_at(self.shared.pair, kinds[:, 1]), np.asarray(by_type), cut)
+        means = read_off(self.shared.unary, np.asarray(by_code), cut)
+        means += read_off(some_of(self.shared.pair, kinds[:, 1]), np.asarray(by_type), cut)
         pair = np.zeros_like(scores.pair)
         np.add.at(pair, kinds[:, 0], by_type)
         parts = replace(
@@ -343,103 +329,3 @@ class Rows:
             log_partition, np.concatenate((means, expected.ravel())), parts, np.concatenate((corpus, own.ravel())),
             passes,
         )  # fmt: skip
-
-
-# Tables ----------------------------------------------------------------------------------------------------------
-
-
-def _tables(statements: Sequence[Statement], offsets: Longs, pair: Entries) -> Tables:
-    unary = [_unary_tables(s, offsets) for s in statements]
-    code, kinds = _joint([kind for kind, _ in unary], int(offsets[-1]))
-    return Tables(code, _entries([table for _, table in unary], kinds), pair)
-
-
-def _unary_tables(statement: Statement, offsets: Longs) -> tuple[Longs, Floats]:
-    """Kind of every token and its (kinds, labels) table: amounts that do not depend on the label before."""
-    table, K = statement.table, len(statement.table.amount)
-    inner = np.where(_paired(table.amount)[:, None], 0.0, table.amount[:, 0])
-    rows = np.concatenate((inner, table.amount[:, -1]))
-    rows = np.concatenate((rows, rows + table.at_end))
-    kind = table.kind.astype(np.int64)
-    kind[offsets[:-1]] += K
-    kind[offsets[1:] - 1] += 2 * K
-    return _distinct(kind, rows)
-
-
-def _pair_tables(statement: Statement, offsets: Longs) -> tuple[Longs, Floats]:
-    """The same for amounts that do depend on it: (kinds, labels * labels)."""
-    amount = statement.table.amount
-    L = amount.shape[2]
-    rows = np.where(_paired(amount)[:, None, None], amount[:, :L], 0.0).reshape(len(amount), L * L)
-    kind = statement.table.kind.astype(np.int64)
-    if len(rows) > 1:  # not read at the first token of a sequence
-        kind[offsets[:-1]] = 0
-    return _distinct(kind, rows)
-
-
-def _paired(amount: Floats) -> Any:
-    """For every kind of position, whether the label before matters."""
-    return (amount[:, :-1] != amount[:, :1]).any(axis=(1, 2))
-
-
-def _distinct(kind: Longs, rows: Floats) -> tuple[Longs, Floats]:
-    different, number = np.unique(rows, axis=0, return_inverse=True)
-    return number.ravel()[kind], different
-
-
-def _joint(kinds: Sequence[Longs], tokens: int) -> tuple[Ints, Longs]:
-    """Positions with the same kind for every statement share a code: (tokens,), and (codes, statements) their kinds."""
-    if not kinds:
-        return np.zeros(tokens, np.int32), np.zeros((1, 0), np.int64)
-    classes, code = distinct_rows(np.stack(kinds, axis=1))
-    return code.astype(np.int32), classes
-
-
-def _entries(tables: Sequence[Floats], classes: Longs) -> Entries:
-    """Sparse tables, one for each code, of all statements."""
-    pointer, rows, cells, values = [0], [], [], []
-    for kinds in classes:
-        for row, kind in enumerate(kinds):
-            at = np.flatnonzero(tables[row][kind])
-            rows += [row] * len(at)
-            cells += at.tolist()
-            values += tables[row][kind][at].tolist()
-        pointer.append(len(rows))
-    return Entries(np.array(pointer, np.int64), np.array(rows, np.int32), np.array(cells, np.int32), np.array(values))
-
-
-def _codes(entries: Entries) -> Longs:
-    """The table that each entry belongs to."""
-    return np.repeat(np.arange(len(entries.pointer) - 1), np.diff(entries.pointer))
-
-
-def _at(entries: Entries, tables: Longs) -> Entries:
-    """Some of the tables, in this order."""
-    if np.array_equal(tables, np.arange(len(entries.pointer) - 1)):
-        return entries
-    picked = [np.arange(entries.pointer[k], entries.pointer[k + 1]) for k in tables]
-    index = np.concatenate(picked)
-    pointer = np.concatenate(([0], np.cumsum([len(p) for p in picked]))).astype(np.int64)
-    return Entries(pointer, entries.row[index], entries.cell[index], entries.value[index])
-
-
-def _add(entries: Entries, prices: Floats, cells: int) -> Floats:
-    """Σ_rows λ A as dense tables: (tables, cells)."""
-    out = np.zeros((len(entries.pointer) - 1, cells))
-    np.add.at(out, (_codes(entries), entries.cell), entries.value * prices[entries.row])
-    return out
-
-
-def _spread(entries: Entries, rows: int, cells: int) -> Floats:
-    """Dense tables of every statement: (tables, statements, cells)."""
-    out = np.zeros((len(entries.pointer) - 1, rows, cells))
-    out[_codes(entries), entries.row, entries.cell] = entries.value
-    return out
-
-
-def _read(entries: Entries, mass: Floats, rows: int) -> Floats:
-    """A μ from marginals summed by table."""
-    flat = mass.reshape(len(mass), -1)
-    return np.bincount(entries.row, weights=entries.value * flat[_codes(entries), entries.cell], minlength=rows).astype(
-        float
-    )

@@ -1,7 +1,8 @@
 """What is known about bibliographic references: the rules of the demo."""
 
 from ..features.columns import word
-from ..rules.language import Rule, changes_only_after, once_each, punctuation, starts_with, where
+from ..rules.language import Rule
+from ..rules.writing import changes_only_after, once_each, punctuation, starts_with, where
 
 _lower = word.lower()
 

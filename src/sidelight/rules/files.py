@@ -20,15 +20,15 @@ from ..data.source import read_lines
 from ..errors import DataError
 from ..expressions import ExpressionError, evaluate
 from ..features.columns import column, pos, word
-from . import conditions, language
+from . import conditions, writing
 from .language import Rule
 
 _NAMES: dict[str, Any] = {
     "word": word,
     "pos": pos,
     "column": column,
-    "punctuation": language.punctuation,
-    **{n: getattr(language, n) for n in (
+    "punctuation": writing.punctuation,
+    **{n: getattr(writing, n) for n in (
         "count", "runs", "transitions", "changes", "share", "each", "others", "starts_with", "ends_with", "once_each",
         "changes_only_after", "min_length", "before", "where", "few_labels",
     )},
