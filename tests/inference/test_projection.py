@@ -23,8 +23,8 @@ from sidelight import (
     word,
 )
 from sidelight.inference import projection
-from sidelight.inference.norms import Norm
-from sidelight.inference.projection import Slack, project, shifted
+from sidelight.inference.norms import Norm, Slack
+from sidelight.inference.projection import project, shifted
 from sidelight.inference.relaxation import relax
 from sidelight.inference.rows import Rows
 from sidelight.solvers.quasi_newton import Curvature

@@ -38,7 +38,8 @@ from sidelight import (
     where,
     word,
 )
-from sidelight.inference.projection import Slack, project
+from sidelight.inference.norms import Slack
+from sidelight.inference.projection import project
 from sidelight.inference.relaxation import relax
 from sidelight.inference.rows import Rows
 from sidelight.learners.expected import Discriminative

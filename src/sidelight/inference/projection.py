@@ -17,69 +17,18 @@ all prices at once. At T = 0 it is a linear program (`relaxation`).
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Real
-from typing import Literal, get_args
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from ..errors import DataError, Infeasible, NotSupported
+from ..errors import Infeasible, NotSupported
 from ..kernels.compiling import Floats
 from ..solvers import quasi_newton, spectral
 from ..solvers.annealing import require_temperature
 from ..solvers.quasi_newton import Curvature
 from ..structures.chain import Chain, ChainParts
-from .norms import Norm
+from .norms import Norm, Slack
 from .rows import Rows, Tilted
-
-NormName = Literal["l1", "l2", "linf", "squared", "group"]
-
-
-@dataclass(frozen=True)
-class Slack:
-    """What missing a bound costs, for the slack ξ of all rows, each times its rule's own penalty (its root if squared).
-
-    penalty: σ in σ ‖ξ‖, or in σ ‖ξ‖² / 2 for "squared"; a row about the corpus counts for each of its sequences. bound:
-    ε in ‖ξ‖ <= ε. Neither: no slack. "group": Σ over statements of their largest slack.
-    """
-
-    norm: NormName = "squared"
-    penalty: float | None = None
-    bound: float | None = None
-
-    def check(self) -> None:
-        """Raise `DataError` for what makes no sense."""
-        if self.norm not in get_args(NormName):
-            raise DataError(f"the norm of slack is one of {', '.join(get_args(NormName))}, got {self.norm!r}")
-        if self.penalty is not None and self.bound is not None:
-            raise DataError("slack has a penalty or a bound, not both")
-        if self.penalty is not None and not (isinstance(self.penalty, Real) and 0 < self.penalty < np.inf):
-            raise DataError(
-                f"the penalty of slack is a finite number above 0, got {self.penalty!r}; None allows no slack"
-            )
-        if self.bound is not None and self.norm == "squared":
-            raise DataError("a bound on the squared norm is one on the norm: use norm 'l2'")
-        if self.bound is not None and not (isinstance(self.bound, Real) and 0 <= self.bound < np.inf):
-            raise DataError(f"the bound of slack is a finite number of at least 0, got {self.bound!r}")
-
-    @property
-    def none(self) -> bool:
-        """Whether bounds hold exactly."""
-        return self.penalty is None and not self.bound
-
-    def separates(self, rows: Rows) -> bool:
-        """Whether it leaves every row on its own, so that prices of some can be kept while others change."""
-        if self.none:
-            return True
-        if self.penalty is not None:
-            return self.norm in ("l1", "squared")
-        return self.norm == "linf" and not bool(rows.equations.any())
-
-    @property
-    def strength(self) -> float:
-        """σ or ε; 0 without slack."""
-        return float(self.penalty or self.bound or 0.0)
-
 
 # Steps of a sequence on its own prices, in each evaluation of the dual, and the share of the tolerance it may miss.
 _OWN_STEPS, _OWN_SHARE = 100, 0.03

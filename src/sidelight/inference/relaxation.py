@@ -17,7 +17,8 @@ from ..errors import Infeasible, NotSupported, SidelightError
 from ..kernels.compiling import Floats, Longs
 from ..kernels.tilting import Entries
 from ..structures.chain import Chain, ChainParts
-from .projection import Projection, Slack, named
+from .norms import Slack
+from .projection import Projection, named
 from .rows import Rows
 
 

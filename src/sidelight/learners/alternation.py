@@ -23,8 +23,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError, NotSupported
 from ..features.encoded import Encoded, State
+from ..inference.norms import NormName, Slack
 from ..inference.occurrences import Occurrences, project_words
-from ..inference.projection import NormName, Projection, Slack, project, shifted
+from ..inference.projection import Projection, project, shifted
 from ..inference.rows import Rows
 from ..kernels.compiling import Flags, Floats
 from ..progress import progress

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from ..errors import DataError
-from ..inference.projection import NormName
+from ..inference.norms import NormName
 from ..rules.language import Rule
 from ..solvers.annealing import geometric
 from ..supervision import Signal, learns_from

@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from ..errors import DataError, NotSupported
-from ..inference.projection import NormName, Projection, Slack, project
+from ..inference.norms import NormName, Slack
+from ..inference.projection import Projection, project
 from ..inference.rows import Rows
 from ..kernels.compiling import Flags, Longs
 from ..progress import progress

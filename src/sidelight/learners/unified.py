@@ -10,7 +10,8 @@ import numpy as np
 from ..errors import DataError, NotSupported
 from ..inference.compiled import CompiledRules
 from ..inference.constrained import best_outputs
-from ..inference.projection import NormName, Projection, Slack, project
+from ..inference.norms import NormName, Slack
+from ..inference.projection import Projection, project
 from ..inference.relaxation import relax, require_linear
 from ..inference.rows import Rows
 from ..kernels.compiling import Floats
