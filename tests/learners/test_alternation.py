@@ -17,6 +17,7 @@ from sidelight import (
     EntropyRegularization,
     GeneralizedExpectation,
     Infeasible,
+    MaxEnt,
     NotSupported,
     PosteriorRegularization,
     SemiCRF,
@@ -555,6 +556,43 @@ def test_one_label_everywhere_is_told(cls):
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         cls(CRF(tolerance=0.01), [once, *shares]).fit(references, known)
+
+
+def documents(count=120):
+    """Feature dicts of four words; a document is good if it has one of two."""
+    rng = np.random.default_rng(0)
+    found = [{str(w): 1.0 for w in rng.choice([f"w{i}" for i in range(12)], 4, replace=False)} for _ in range(count)]
+    return found, ["good" if "w0" in words or "w1" in words else "bad" for words in found]
+
+
+def test_a_crf_on_single_tokens_is_maximum_entropy():
+    X, y = documents()
+    base = CRF(all_weights=True, boundaries=False, tolerance=1e-8)
+    model = base.fit([[x] for x in X[:60]], [[c] for c in y[:60]])
+    same = MaxEnt(bias=False, tolerance=1e-8).fit(X[:60], y[:60])
+    np.testing.assert_allclose(
+        np.concatenate(model.predict_marginals([[x] for x in X])),
+        np.reshape(same.predict_marginals(X), (-1, 2)),
+        atol=1e-4,
+    )
+
+
+@pytest.mark.parametrize(
+    "cls", [PosteriorRegularization, UnifiedEM, DeterministicAnnealing, GeneralizedExpectation, EntropyRegularization]
+)
+def test_maximum_entropy_under_rules(cls):
+    """All learners of expectations, on documents: with their share, unlabelled ones help as much as is asked."""
+    X, y = documents()
+    inputs, known = [[x] for x in X], [[c] if i < 8 else None for i, c in enumerate(y)]
+    truth = y.count("good") / len(y)
+    rule = (share("good") == truth).expected(3000)
+    slack = {"penalty": 1.0} if cls is UnifiedEM else {}
+    model = cls(CRF(all_weights=True, boundaries=False), [rule], **slack).fit(inputs, known)
+    chance = np.concatenate(model.predict_marginals(inputs[8:]))[:, model.classes_.index("good")]
+    assert chance.mean() == pytest.approx(truth, abs=0.1)
+    assert token_accuracy([[c] for c in y], model.predict(inputs)) > 0.6
+    with pytest.raises(NotSupported, match="CRF"):
+        cls(MaxEnt(), [rule]).fit(inputs, known)
 
 
 def test_words_that_do_not_occur():

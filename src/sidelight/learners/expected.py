@@ -25,6 +25,7 @@ from ..structures.chain import Chain, ChainParts, indicator
 from ..supervision import encode_targets
 from .around import fit_on
 from .crf import CRF
+from .documents import DocumentLearner
 from .linear import Prepared
 
 
@@ -74,7 +75,8 @@ def begin(
         return Generative(base, X, y, pool, classes, **options)
     if isinstance(base, CRF):
         return Discriminative(base, X, y, pool, classes, **options)
-    raise NotSupported(f"{type(base).__name__} cannot learn from expected parts; use HMM or CRF as base")
+    hint = "; for documents, CRF with a sequence of one token for each" if isinstance(base, DocumentLearner) else ""
+    raise NotSupported(f"{type(base).__name__} cannot learn from expected parts; use HMM or CRF as base{hint}")
 
 
 class Generative:
