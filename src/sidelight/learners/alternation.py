@@ -1,12 +1,19 @@
 """Alternating projections: what posterior regularization, unified EM and deterministic annealing share.
 
-    minimise over w, q   -log p_w(labelled) - log prior(w) + ω [ Σ_U E_q(-log p_w) - T H(q) + cost of slack ]
-                         s.t.  A E_q[y] - b <= ξ   on the unlabelled sequences U
+    minimise over w, q   -log prior(w) - Σ_L log p_w(labels) - c Σ_P log p_w(partial labels) - ω Σ_U log p_w(x)
+                         + ω α [ Σ_{P, U} E_q(-log p_w(y | observed)) - T H(q) + cost of slack ]
+                         s.t.  A E_q[y] - b <= ξ   on P and U, the pool
 
-q is the projection of the model at temperature T (`inference.projection`), w is fitted to q's expected parts
-(`learners.expected`): a round is a projection and a step of w. With a generative base, p_w is the joint p(x, y); with a
-discriminative one p(y|x). No step raises the objective at a given T (Proposition 2.3 of Ganchev et al. 2010, Theorem 2
-of Chang 2011) by more than the gap of the projection, once the model knows the words of the pool: the first model of a
+L are the sequences with full labels, P those with partial ones, U those without; ω is `unlabeled_weight`. α, the
+strength, weighs only the divergence of q from the model (Eq. 60 of Ganchev et al. 2010), which is given all that is
+observed: log p_w(partial labels), summed over the outputs that agree with them, counts in full, c = 1 (or ω where that
+is more, see `Weights`). At T = 1 without rules q is the model, the divergence is 0 and α does not matter. With a
+generative base p_w is the joint p(x, y); with a discriminative one p(y|x), and the term of U is 0.
+
+q is the projection of the model at temperature T (`inference.projection`), w is fitted to expected parts, ω α times
+those of q and the rest of what a sequence counts by the model (Eq. 62; `learners.expected`): a round is a projection
+and a step of w. No step raises the objective at a given T (Proposition 2.3 of Ganchev et al. 2010, Theorem 2 of Chang
+2011) by more than the gap of the projection, once the model knows the words of the pool: the first model of a
 generative base does not, and neither do words that it counts as rare.
 """
 
@@ -37,7 +44,7 @@ from ..structures.protocol import Structure
 from ..supervision import Signal, encode_targets, kind_of
 from .around import all_labels, check_input, listed_rules, named_labels, numbers_of, warn_collapsed
 from .base import Explanation, SequenceLearner, require_number
-from .expected import Expected, Fitting, begin
+from .expected import Expected, Fitting, Weights, begin, joined
 
 # Scores, temperature, prices to begin with, and the model's log-partitions.
 Projector = Callable[[ChainParts, float, Floats, Floats], Projection]
@@ -67,11 +74,49 @@ class ProjectionStep:
         return f"objective {self.objective:.6g}, gap {self.gap:.2g}, slack {self.slack:.4g}"
 
 
+@dataclass(frozen=True)
+class Given:
+    """The model's distributions over the outputs of the pool, given what is observed of these.
+
+    log_partition: (sequences,) log Z of the outputs that agree with it; loss: what the likelihood of the pool adds to
+    the objective; rest: expected parts to fit beside ω α times those of q, so that each sequence counts its weight;
+    model: those of a discriminative model whatever is observed, each with the weight of its sequence.
+    """
+
+    log_partition: Floats
+    loss: float
+    rest: ChainParts
+    model: ChainParts
+
+    @classmethod
+    def of(
+        cls, structure: Structure[ChainParts], scores: ChainParts, restricted: ChainParts, fitting: Fitting
+    ) -> "Given":
+        """Those of the pool's scores; restricted: the same with -inf on what is observed not to be."""
+        groups = fitting.weights.groups(len(scores))
+        given = []
+        for first, last, _ in groups:
+            with numbers_of(range(first, last)):
+                given.append(structure.marginals(restricted.sequences(first, last)))
+        free, weights = given, [weight for *_, weight in groups]
+        if not fitting.generative and fitting.weights.partial:
+            free = [structure.marginals(scores.sequences(*groups[0][:2])), *given[1:]]
+        loss = -sum(w * float(one.log_partition.sum()) for w, one in zip(weights, given, strict=True))
+        if not fitting.generative:
+            loss += sum(w * float(one.log_partition.sum()) for w, one in zip(weights, free, strict=True))
+        return cls(
+            np.concatenate([one.log_partition for one in given]),
+            loss,
+            joined([one.parts for one in given], [w - fitting.weights.rules for w in weights]),
+            joined([one.parts for one in free], weights),
+        )
+
+
 @dataclass
 class _Pool:
-    """The unlabelled sequences between E steps, each of which begins with the prices of the last.
+    """The sequences without full labels between E steps, each of which begins with the prices of the last.
 
-    found: the projection; model, log_z: expected parts and the log-partition, added up, of the model itself.
+    found: the projection; given: what it projects.
     """
 
     structure: Structure[ChainParts]
@@ -79,15 +124,14 @@ class _Pool:
     allowed: Flags | None
     prices: Floats
     found: Projection = field(init=False)
-    model: ChainParts = field(init=False)
-    log_z: float = field(init=False)
+    given: Given = field(init=False)
 
-    def project(self, scores: ChainParts, temperature: float) -> Projection:
+    def project(self, scores: ChainParts, temperature: float, fitting: Fitting) -> Projection:
         """The E step."""
-        model = self.structure.marginals(scores)
         restricted = scores if self.allowed is None else scores.restrict(self.allowed)
-        self.found = self.projector(restricted, temperature, self.prices, model.log_partition)
-        self.prices, self.model, self.log_z = self.found.prices, model.parts, float(model.log_partition.sum())
+        self.given = Given.of(self.structure, scores, restricted, fitting)
+        self.found = self.projector(restricted, temperature, self.prices, self.given.log_partition)
+        self.prices = self.found.prices
         return self.found
 
 
@@ -141,7 +185,8 @@ class ProjectingLearner(SequenceLearner):
         self._check()
         check_input(self, X, y)
         known = [i for i, one in enumerate(y) if kind_of(one) is Signal.FULL]
-        rest = [i for i, one in enumerate(y) if kind_of(one) is not Signal.FULL]
+        partial = [i for i, one in enumerate(y) if kind_of(one) is Signal.PARTIAL]
+        rest = [*partial, *(i for i, one in enumerate(y) if kind_of(one) is Signal.NOTHING)]
         if initial is not None and not rest:
             raise DataError("an initial model is for unlabelled sequences to begin with; here all are labelled")
         if initial is not None and not self._labelled_first():
@@ -154,23 +199,25 @@ class ProjectingLearner(SequenceLearner):
         self._require_prices(rows)
         weight = self.unlabeled_weight
         if weight is None:
-            weight = len(known) / len(rest) if known and rest else 1.0
+            observed = len(known) + len(partial)
+            weight = observed / len(rest) if observed and rest else 1.0
         fitting = begin(
             self.base, [X[i] for i in known], [y[i] for i in known], pool, classes,
-            initial=initial, labelled_first=self._labelled_first() or not pool, weight=weight * self._strength(),
-            seed=self.random_state, n_jobs=self.n_jobs,
+            known=[y[i] for i in rest], weights=Weights.of(len(partial), weight, self._strength()),
+            initial=initial, labelled_first=self._labelled_first() or not pool, seed=self.random_state,
+            n_jobs=self.n_jobs,
         )  # fmt: skip
         temperatures = self._temperatures()
         found, trace = None, list[ProjectionStep]()
         if pool:
             targets = encode_targets([y[i] for i in rest], [len(x) for x in pool], classes)
-            allowed = targets.allowed if any(kind is Signal.PARTIAL for kind in targets.kinds) else None
+            allowed = targets.allowed if partial else None
             rounds = temperatures if self.iterations else []
             with numbers_of(rest):
-                found, trace = self._rounds(fitting, rows, projector, allowed, weight, rounds, temperatures[-1])
+                found, trace = self._rounds(fitting, rows, projector, allowed, rounds, temperatures[-1])
         elif rows.joint:  # the prices of rules about the corpus are those on the labelled sequences
             everything = _Pool(self._structure, projector, None, np.zeros(len(rows)))
-            found = everything.project(fitting.learner.scores(X), temperatures[-1])
+            found = everything.project(fitting.learner.scores(X), temperatures[-1], fitting)
         if found is not None:
             _warn_unfinished(found, 3)
         if pool and known:
@@ -254,7 +301,6 @@ class ProjectingLearner(SequenceLearner):
         rows: Rows,
         projector: Projector,
         allowed: Flags | None,
-        weight: float,
         temperatures: list[float],
         last: float,
     ) -> tuple[Projection, list[ProjectionStep]]:
@@ -263,16 +309,18 @@ class ProjectingLearner(SequenceLearner):
         pool = _Pool(self._structure, projector, allowed, np.zeros(len(rows)))
 
         def expect(temperature: float, scores: ChainParts) -> Expected:
-            found = pool.project(scores, temperature)
+            found = pool.project(scores, temperature, fitting)
+            given, log_z = pool.given, float(pool.given.log_partition.sum())
             # Not the primal: at given prices the gradient that is followed is that of the dual, and exact. Where slack
             # is dear and the projection rough, the primal is much further from the optimum.
-            cost = found.dual if temperature < np.inf else pool.log_z - scores.dot(found.parts)
-            return Expected(self._targets(fitting, found.parts, lambda: pool.model), pool.model, cost)
+            divergence = found.dual if temperature < np.inf else log_z - scores.dot(found.parts)
+            cost = given.loss + fitting.weights.rules * divergence
+            return Expected(self._targets(fitting, found.parts, lambda: given), given.model, cost)
 
         with progress(type(self).__name__, len(temperatures), self.verbose) as tell:
 
             def record(temperature: float) -> ProjectionStep:
-                trace.append(self._step(len(trace) + 1, temperature, fitting, pool.found, pool.log_z, weight))
+                trace.append(self._step(len(trace) + 1, temperature, fitting, pool.found, pool.given))
                 return trace[-1]
 
             def after(temperature: float) -> None:
@@ -284,19 +332,18 @@ class ProjectingLearner(SequenceLearner):
             record(last)
         return pool.found, trace
 
-    def _targets(self, fitting: Fitting, projected: ChainParts, model: Callable[[], ChainParts]) -> ChainParts:
-        """Expected parts to fit: with α < 1 a generative model keeps a share of its own (Eq. 62)."""
-        strength = self._strength()
-        if not fitting.generative or strength == 1.0:
-            return projected
-        # The weight of the pool is α times that of its sequences.
-        return projected + model().divide(strength / (1 - strength))
+    @staticmethod
+    def _targets(fitting: Fitting, projected: ChainParts, given: Callable[[], Given]) -> ChainParts:
+        """Expected parts to fit: those of q, and of the model where its likelihood counts more than q (Eq. 62)."""
+        weights = fitting.weights
+        if all(weight == weights.rules for *_, weight in weights.groups(len(projected))):
+            return joined([projected], [weights.rules])
+        return joined([projected], [weights.rules]) + given().rest
 
     def _step(
-        self, iteration: int, temperature: float, fitting: Fitting, found: Projection, log_z: float, weight: float
+        self, iteration: int, temperature: float, fitting: Fitting, found: Projection, given: Given
     ) -> ProjectionStep:
-        objective = fitting.loss() + weight * self._strength() * found.primal
-        objective -= weight * log_z if fitting.generative else 0.0
+        objective = fitting.loss() + given.loss + fitting.weights.rules * found.primal
         slack = float(np.abs(found.excess).sum())
         return ProjectionStep(iteration, temperature, objective, found.primal, found.dual, slack, found.passes)
 

@@ -31,7 +31,8 @@ class DeterministicAnnealing(ProjectingLearner):
     iterations : rounds at each temperature.
     penalty : 1 / ε of Eq. 16 for every rule without its own, which is written rule.expected(penalty); for a rule about
         each sequence the mean over the sequences counts.
-    unlabeled_weight : None makes both losses means, as in Eq. 3 and 10 (in units of the labelled ones' sum).
+    unlabeled_weight : None makes both losses means, as in Eq. 3 and 10 (in units of the labelled ones' sum; sequences
+        with partial labels are among them).
     decode : "projected" predicts by Eq. 30, "model" by Eq. 1. For transductive prediction give the sequences to `fit`,
         with None for their labels.
     base, rules, norm, bound, tolerance, classes, random_state, verbose, n_jobs : as for

@@ -19,7 +19,7 @@ from ..rules.language import Rule
 from ..solvers.annealing import geometric, require_temperature
 from ..structures.chain import ChainParts
 from ..supervision import Signal, learns_from
-from .alternation import ProjectingLearner, ProjectionStep, Projector
+from .alternation import Given, ProjectingLearner, ProjectionStep, Projector
 from .expected import Fitting
 
 
@@ -167,9 +167,9 @@ class UnifiedEM(ProjectingLearner):
         return Rows.compile([], pool, classes), step
 
     def _step(
-        self, iteration: int, temperature: float, fitting: Fitting, found: Projection, log_z: float, weight: float
+        self, iteration: int, temperature: float, fitting: Fitting, found: Projection, given: Given
     ) -> ProjectionStep:
-        step = super()._step(iteration, temperature, fitting, found, log_z, weight)
+        step = super()._step(iteration, temperature, fitting, found, given)
         return step if temperature < np.inf else replace(step, objective=found.primal)
 
     def _even(self, scores: ChainParts, rows: Rows, prices: Floats) -> Projection:
