@@ -592,6 +592,18 @@ def test_norms_that_join_rows(norm):
         learner.set_params(penalty=None, bound=0.05, rules=[share("T") == 0.3]).fit(X, HALF)
 
 
+@pytest.mark.parametrize("nothing", [{"penalty": None}, {"bound": 0.0}], ids=str)
+def test_without_slack_every_norm_is_the_same_at_gamma_zero(nothing):
+    rules = [share("T") == 0.3, count("A") <= 1]
+    found = [
+        UnifiedEM(LOOSE, rules, gamma=0.0, norm=norm, iterations=3, **nothing).fit(X, HALF)
+        for norm in ("l1", "l2", "linf", "group")
+    ]
+    for one in found:
+        assert one.trace_ == found[0].trace_
+        np.testing.assert_allclose(one.trace_[-1].slack, 0, atol=1e-9)
+
+
 def test_without_slack_every_norm_is_the_same():
     rules = [share("T") == 0.3, count("A") <= 2]
     found = [UnifiedEM(LOOSE, rules, norm=norm, decode="projected").fit(X, HALF).predict(X) for norm in ("l2", "l1")]
