@@ -117,13 +117,13 @@ def rules(y: Sequence[Any]) -> list[Rule]:
 def regularized(known: Sequence[Rule], **options: Any) -> PosteriorRegularization:
     """Posterior regularization with both losses as means, as there."""
     settings = {"unlabeled_weight": None, "iterations": PR_ROUNDS, "tolerance": 0.02, **options}
-    return PosteriorRegularization(crf(known), known, **settings)
+    return PosteriorRegularization(crf(known), known, **settings, guard=False)
 
 
 def annealed(known: Sequence[Rule], *, l2: float = L2, **options: Any) -> DeterministicAnnealing:
     """Deterministic annealing by a schedule."""
     settings = {"tolerance": 0.02, **SCHEDULE, **options}
-    return DeterministicAnnealing(crf(known, l2), known, **settings)
+    return DeterministicAnnealing(crf(known, l2), known, **settings, guard=False)
 
 
 class Scores(NamedTuple):
@@ -237,7 +237,11 @@ def speed(experiment: Experiment, report: Report) -> None:
             (
                 "HMM",
                 lambda n: PosteriorRegularization(
-                    HMM("word.lower()", classes=crf(known).classes), known, iterations=n, tolerance=0.02
+                    HMM("word.lower()", classes=crf(known).classes),
+                    known,
+                    iterations=n,
+                    tolerance=0.02,
+                    guard=False,
                 ),
             ),
             ("CRF", lambda n: regularized(known, iterations=n)),

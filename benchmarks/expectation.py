@@ -90,11 +90,15 @@ def base() -> CRF:
 
 LEARNERS: dict[str, Callable[[], Any]] = {
     "PR": lambda: PosteriorRegularization(
-        base(), [rule.expected(SLACK) for rule in rules()], unlabeled_weight=None, tolerance=0.01
+        base(),
+        [rule.expected(SLACK) for rule in rules()],
+        unlabeled_weight=None,
+        tolerance=0.01,
+        guard=False,
     ),
-    "GE": lambda: GeneralizedExpectation(base(), rules()),
-    "ER": lambda: EntropyRegularization(base(), strength=ALONE),
-    "ER and rules": lambda: EntropyRegularization(base(), rules(), strength=BESIDE),
+    "GE": lambda: GeneralizedExpectation(base(), rules(), guard=False),
+    "ER": lambda: EntropyRegularization(base(), strength=ALONE, guard=False),
+    "ER and rules": lambda: EntropyRegularization(base(), rules(), strength=BESIDE, guard=False),
 }
 
 

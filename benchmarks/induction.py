@@ -101,7 +101,7 @@ def em(base: HMM, rounds: int = ROUNDS) -> Callable[[Text, int], EM]:
     """EM, or variational EM if the base is that."""
 
     def fit(text: Text, seed: int) -> EM:
-        learner = EM(base, iterations=rounds, spread=1.0, classes=text.states, random_state=seed)
+        learner = EM(base, iterations=rounds, spread=1.0, classes=text.states, random_state=seed, guard=False)
         return learner.fit(text.X, [None] * len(text.X))
 
     return fit
@@ -111,7 +111,11 @@ def sparse(text: Text, seed: int) -> PosteriorRegularization:
     """Posterior regularization after some rounds of EM: few states for each word seen ten times."""
     first = em(hmm(), WARM_UP)(text, seed)
     learner = PosteriorRegularization(
-        hmm(), [few_labels(word).expected(STRENGTH)], iterations=ROUNDS - WARM_UP, tolerance=0.1
+        hmm(),
+        [few_labels(word).expected(STRENGTH)],
+        iterations=ROUNDS - WARM_UP,
+        tolerance=0.1,
+        guard=False,
     )
     return learner.fit(text.X, [None] * len(text.X), initial=first.driven_)
 

@@ -88,7 +88,7 @@ def em(smoothing: float, iterations: int) -> System:
             transition_smoothing=smoothing,
             emission_smoothing=smoothing,
         )
-        return EM(hmm, iterations=iterations, random_state=seed).fit(text.X, text.known)
+        return EM(hmm, iterations=iterations, random_state=seed, guard=False).fit(text.X, text.known)
 
     return System(fit, lambda model: -model.trace_[-1].objective)
 
@@ -116,7 +116,7 @@ def companions(*, random_ties: bool, drawn: bool = False) -> System:
         labels = sorted(set().union(*text.dictionary.labels.values()))
         learner = JLIS(
             ["word"], C2=_C2, dictionary=text.dictionary, order=2, random_ties=random_ties, random_state=seed,
-            classes=np.random.default_rng(seed).permutation(labels).tolist() if drawn else labels,
+            classes=np.random.default_rng(seed).permutation(labels).tolist() if drawn else labels, guard=False,
         )  # fmt: skip
         return learner.fit(good + bad, [GOOD] * len(good) + [BAD] * len(bad))
 

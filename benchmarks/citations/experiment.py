@@ -28,7 +28,7 @@ def hmm(rules: Sequence[Rule] = ()) -> HMM:
 
 def codl(rules: Sequence[Rule] = (), *, balance: float = BALANCE, iterations: int = ITERATIONS) -> Codl:
     """Constraint-driven learning on that HMM; without rules it is hard EM."""
-    return Codl(hmm(rules), rules, balance=balance, iterations=iterations)
+    return Codl(hmm(rules), rules, balance=balance, iterations=iterations, guard=False)
 
 
 class Mean(NamedTuple):

@@ -18,7 +18,7 @@ def by_iteration(experiment: Experiment, report: Report) -> None:
     """Figure 3.5: EM, hard EM and CoDL from 5 labelled references."""
     count, title = SIZES[0], f"{SIZES[0]} labelled references"
     makers = {
-        "EM": lambda rounds: EM(hmm(), balance=BALANCE, iterations=rounds),
+        "EM": lambda rounds: EM(hmm(), balance=BALANCE, iterations=rounds, guard=False),
         "hard EM": lambda rounds: codl(iterations=rounds),
         "CoDL": lambda rounds: codl(soft(), iterations=rounds),
     }
@@ -42,7 +42,7 @@ def by_balance(experiment: Experiment, report: Report) -> None:
         for balance in BALANCES:
             for count in SIZES:
                 if balance == 1:
-                    found = experiment.supervised("CCM", lambda: CCM(hmm(soft()), soft()), count)
+                    found = experiment.supervised("CCM", lambda: CCM(hmm(soft()), soft(), guard=False), count)
                 else:
                     name = "CoDL" if balance == BALANCE else f"CoDL, β {balance}"
                     found = experiment.semi_supervised(name, partial(codl, soft(), balance=balance), count)

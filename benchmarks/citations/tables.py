@@ -35,7 +35,7 @@ def add(
 
 def hmm_and(rules: Sequence[Rule]) -> CCM:
     """The HMM with rules at prediction."""
-    return CCM(hmm(rules), rules)
+    return CCM(hmm(rules), rules, guard=False)
 
 
 def baseline(experiment: Experiment, count: int) -> Mean:

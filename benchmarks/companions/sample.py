@@ -94,6 +94,7 @@ class Comparison:
             classes=self.classes,
             random_state=sample.seed,
             **{**self.options, **options},
+            guard=False,
         )
         X, y = sample.X + sample.good + bad, sample.y + [GOOD] * len(sample.good) + [BAD] * len(bad)
         return self.accuracy(model.fit(X, y))

@@ -96,6 +96,7 @@ _HOME = {
     "NotSupported": "errors",
     "Infeasible": "errors",
     "ModelFileError": "errors",
+    "WorseThanBase": "errors",
 }
 LEARNERS = (
     "HMM",

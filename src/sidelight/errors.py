@@ -28,5 +28,9 @@ class Infeasible(SidelightError):
         return Infeasible(self.what, sequence)
 
 
+class WorseThanBase(UserWarning):
+    """A learner from rules or unlabelled data does worse than its supervised base, or has lost most labels."""
+
+
 class ModelFileError(SidelightError):
     """A model file cannot be read or written."""

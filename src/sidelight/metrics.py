@@ -77,6 +77,11 @@ def spans(labels: Labels, scheme: Scheme = "auto") -> list[Span]:
     return _spans(labels, *_resolve(scheme, set(labels)))
 
 
+def scheme_of(labels: Iterable[str]) -> Scheme:
+    """Return what ``auto`` stands for with these labels."""
+    return "bio" if all(map(_is_prefixed, labels)) else "runs"
+
+
 def span_scores(y_true: Sequence[Labels], y_pred: Sequence[Labels], *, scheme: Scheme = "auto") -> SpanScores:
     """Return the scores of predicted spans, right if type, start and end are; the numbers are conlleval's.
 
@@ -211,7 +216,7 @@ def _resolve(scheme: Scheme, labels: set[str]) -> tuple[Scheme, dict[str, tuple[
     if scheme not in ("bio", "runs", "auto"):
         raise DataError(f"expected the scheme 'bio', 'runs' or 'auto', got {scheme!r}")
     if scheme == "auto":
-        scheme = "bio" if all(map(_is_prefixed, labels)) else "runs"
+        scheme = scheme_of(labels)
     return scheme, {label: _tag_and_type(label) for label in labels} if scheme == "bio" else {}
 
 

@@ -86,6 +86,8 @@ def _describe(learner: Any, folder: str) -> tuple[dict[str, Any], dict[str, Any]
         encoder_values, encoder_arrays = encoder.state()
         out["encoder"] = {"class": type(encoder).__name__, "values": encoder_values}
         named |= {f"{folder}encoder/{k}": array for k, array in encoder_arrays.items()}
+    if hasattr(learner, "guard_"):
+        out["guard"] = None if learner.guard_ is None else learner.guard_.as_dict()
     out["models"] = {}
     for name, model in learner._models().items():
         if model is not None:
@@ -110,6 +112,10 @@ def _rebuild(name: str, header: dict[str, Any], arrays: dict[str, Any], folder: 
         inner = header["models"].get(part)
         setattr(learner, part, None if inner is None else _rebuild(name, inner, arrays, f"{folder}{part}/"))
     learner._restore(header["values"], inside("learner"))
+    if "guard" in header:
+        from .learners.guard import Guard
+
+        learner.guard_ = None if header["guard"] is None else Guard.from_dict(header["guard"])
     return learner
 
 

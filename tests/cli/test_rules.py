@@ -287,3 +287,21 @@ def test_other_errors(run: Run, folder: Path, rules: Path, more: Path, tmp_path:
     before = rules.read_bytes()
     assert run("train", folder / "train.tsv", "-o", rules, "--rules", rules).code == 1
     assert rules.read_bytes() == before
+
+
+@pytest.mark.guarded
+def test_a_learner_worse_than_its_base_is_told(run: Run, folder: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.toml"
+    bad.write_text('[[rule]]\nname = "nonsense"\nrule = "where(word.ispunct()).label(\'date\')"\npenalty = 30.0\n')
+    train = ["train", folder / "train.tsv", "-o", tmp_path / "m", "-l", "hmm", "-q", "--rules", bad]
+    said = run(*train)
+    assert said.code == 0
+    assert said.message.startswith("note: CCM does worse than HMM, its base, where labels are held out: token accuracy")
+    assert "'nonsense' (-" in said.message
+    assert "held out" in said.out
+    assert "HMM alone" in run("inspect", tmp_path / "m").out
+    found = run(*train, "--json").json["model"]["guard"]
+    assert (found["base"], found["sequences"], found["rules"][0]["rule"]) == ("HMM", 40, "nonsense")
+    quiet = run(*train, "--set", "guard=false")
+    assert quiet.err == ""
+    assert "held out" not in quiet.out

@@ -42,9 +42,10 @@ from ..solvers.quasi_newton import Curvature
 from ..structures.chain import ChainParts
 from ..structures.protocol import Structure
 from ..supervision import Signal, encode_targets, kind_of
-from .around import all_labels, check_input, listed_rules, named_labels, numbers_of, warn_collapsed
+from .around import all_labels, check_input, listed_rules, named_labels, numbers_of
 from .base import Explanation, SequenceLearner, require_number
 from .expected import Expected, Fitting, Weights, begin, joined
+from .guard import Guard, guarded
 
 # Scores, temperature, prices to begin with, and the model's log-partitions.
 Projector = Callable[[ChainParts, float, Floats, Floats], Projection]
@@ -151,6 +152,7 @@ class ProjectingLearner(SequenceLearner):
     decode: Literal["model", "projected"]
     tolerance: float
     classes: Sequence[str] | None
+    guard: bool
     random_state: int
     verbose: bool
     base_: Any
@@ -158,6 +160,7 @@ class ProjectingLearner(SequenceLearner):
     units_: list[float]
     temperature_: float
     trace_: tuple[ProjectionStep, ...]
+    guard_: Guard | None
 
     def _temperatures(self) -> list[float]:
         """The temperature of every round."""
@@ -176,6 +179,7 @@ class ProjectingLearner(SequenceLearner):
         slack.check()
         return slack
 
+    @guarded
     def fit(self, X: Any, y: Any, *, initial: Any = None) -> Any:
         """Learn from labelled sequences and, where y is partial or None, from rules and unlabelled ones.
 
@@ -219,9 +223,7 @@ class ProjectingLearner(SequenceLearner):
             everything = _Pool(self._structure, projector, None, np.zeros(len(rows)))
             found = everything.project(fitting.learner.scores(X), temperatures[-1], fitting)
         if found is not None:
-            _warn_unfinished(found, 3)
-        if pool and known:
-            warn_collapsed(fitting.scores(), classes, y)
+            _warn_unfinished(found, 4)
         self.base_, self.classes_, self.trace_ = fitting.learner, classes, tuple(trace)
         self.prices_ = np.empty(0) if found is None else found.prices[: rows.joint]
         self.units_, self.temperature_ = rows.units, temperatures[-1]

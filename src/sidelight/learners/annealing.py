@@ -35,12 +35,12 @@ class DeterministicAnnealing(ProjectingLearner):
         with partial labels are among them).
     decode : "projected" predicts by Eq. 30, "model" by Eq. 1. For transductive prediction give the sequences to `fit`,
         with None for their labels.
-    base, rules, norm, bound, tolerance, classes, random_state, verbose, n_jobs : as for
+    base, rules, norm, bound, tolerance, classes, guard, random_state, verbose, n_jobs : as for
         `PosteriorRegularization`.
 
     Attributes
     ----------
-    base_, classes_, prices_, units_, trace_ : as for `PosteriorRegularization`; temperature_ : the last one.
+    base_, classes_, prices_, units_, trace_, guard_ : as for `PosteriorRegularization`; temperature_ : the last one.
     """
 
     def __init__(
@@ -60,6 +60,7 @@ class DeterministicAnnealing(ProjectingLearner):
         decode: Literal["model", "projected"] = "projected",
         tolerance: float = 1e-3,
         classes: Sequence[str] | None = None,
+        guard: bool = True,
         random_state: int = 0,
         verbose: bool = False,
         n_jobs: int = -1,
@@ -78,6 +79,7 @@ class DeterministicAnnealing(ProjectingLearner):
         self.decode = decode
         self.tolerance = tolerance
         self.classes = classes
+        self.guard = guard
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs

@@ -1,11 +1,9 @@
 """What learners around others share: checks of their input, their labels, and the base learner's structure."""
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
 from sklearn.base import clone
 
 from ..errors import DataError, Infeasible
@@ -14,7 +12,6 @@ from ..features.encoded import sequence_lengths
 from ..kernels.compiling import Floats, Longs
 from ..rules.automata import labels_named
 from ..rules.language import Rule
-from ..structures.chain import Chain, ChainParts
 from ..supervision import Signal, check_lengths, kind_of, label_set, require
 from .base import StructuredLearner
 
@@ -101,21 +98,6 @@ def numbers_of(chosen: Sequence[int]) -> Iterator[None]:
         if error.sequence is None:
             raise
         raise error.numbered(chosen[error.sequence]) from None
-
-
-def warn_collapsed(scores: ChainParts, classes: Sequence[str], y: Any) -> None:
-    """Warn the caller of `fit` where a model gives as much unlabelled text hardly any of the labels that y has."""
-    known = [one for one in y if kind_of(one) is Signal.FULL]
-    told = {classes.index(label) for one in known for label in one}
-    given = told & set(np.unique(Chain().argmax(scores).labels).tolist())
-    if len(scores.unary) >= sum(map(len, known)) and len(given) < min(len(told), max(2, len(told) / 2)):
-        warnings.warn(
-            f"the unlabelled sequences get {len(given)} of the {len(told)} labels that labelled ones have: a label "
-            "everywhere is sure, and keeps to many rules. Add rules about the shares of labels, or let unlabelled "
-            "sequences count less",
-            UserWarning,
-            stacklevel=3,
-        )
 
 
 class Around(StructuredLearner[Any]):

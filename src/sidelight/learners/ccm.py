@@ -23,6 +23,7 @@ from ..rules.language import Reading, Rule
 from ..supervision import Signal, encode_targets, kind_of, label_set, learns_from
 from .around import Around, check_input, fit_on, listed_rules
 from .base import Explanation, Scored, require_number
+from .guard import Guard, guarded
 
 
 class RuleLearner(Around):
@@ -36,7 +37,10 @@ class RuleLearner(Around):
     method: Method
     beam: int
     time_limit: float | None
+    guard: bool
     penalties_: Floats
+    guard_: Guard | None
+    _keeps_base = True  # base_ is the supervised model
 
     def _rules(self, X: Any) -> WeighedRules:
         return CompiledRules.compile(self._rule_list(), X, self.classes_).weigh(self.penalties_)
@@ -196,10 +200,13 @@ class CCM(RuleLearner):
     method : "exact" (search, then integer programming where it is needed), "program", or "beam".
     beam : width of the beam.
     time_limit : seconds for each sequence that needs search; then the best output found is taken (`infer` tells which).
+    guard : whether `fit` tries the learner and its base alone on labelled sequences held out, and warns
+        (`WorseThanBase`) where rules do harm.
 
     Attributes
     ----------
-    base_ : the fitted base learner; penalties_ : one per rule, inf for hard ones; classes_ : labels.
+    base_ : the fitted base learner; penalties_ : one per rule, inf for hard ones; classes_ : labels; guard_ : a
+    `Guard`, or None where nothing was compared.
     """
 
     def __init__(
@@ -211,6 +218,7 @@ class CCM(RuleLearner):
         method: Method = "exact",
         beam: int = 50,
         time_limit: float | None = None,
+        guard: bool = True,
         n_jobs: int = -1,
     ) -> None:
         self.base = base
@@ -219,8 +227,10 @@ class CCM(RuleLearner):
         self.method = method
         self.beam = beam
         self.time_limit = time_limit
+        self.guard = guard
         self.n_jobs = n_jobs
 
+    @guarded
     def fit(self, X: Any, y: Any) -> Self:
         """Train the base learner, and count how often labelled sequences violate the rules."""
         self._check_rules()
@@ -238,7 +248,7 @@ class CCM(RuleLearner):
         model = cls(fitted, rules, **parameters)
         model._check_rules()
         model.base_, model.classes_ = fitted, fitted.classes_
-        model.penalties_ = penalties(list(rules), model._default(), None)
+        model.penalties_, model.guard_ = penalties(list(rules), model._default(), None), None
         return model
 
     def _models(self) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from ..supervision import Signal, encode_targets, learns_from
 from .around import fit_on, numbers_of, split_known
 from .base import require_number
 from .ccm import RuleLearner, count_penalties
+from .guard import guarded
 from .mixture import Mixture
 
 # Penalty of a rule whose penalty is to be learned, before anything was.
@@ -53,7 +54,7 @@ class Codl(Mixture, RuleLearner):
     Parameters
     ----------
     base : any learner of sequences.
-    rules, reading, method, beam, time_limit : as for `CCM`; no rules make it hard EM.
+    rules, reading, method, beam, time_limit, guard : as for `CCM`; no rules make it hard EM.
     balance : β, the weight of the model learned from labelled data.
     iterations : rounds of labelling and learning.
     k : outputs taken of each unlabelled sequence.
@@ -64,7 +65,7 @@ class Codl(Mixture, RuleLearner):
     Attributes
     ----------
     base_ : the model learned from labelled data (None without any); driven_ : the one learned from unlabelled data;
-    penalties_; classes_; trace_ : a `CodlStep` for each round.
+    penalties_; classes_; trace_ : a `CodlStep` for each round; guard_ : as for `CCM`.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class Codl(Mixture, RuleLearner):
         method: Method = "exact",
         beam: int = 50,
         time_limit: float | None = None,
+        guard: bool = True,
         random_state: int = 0,
         verbose: bool = False,
         n_jobs: int = -1,
@@ -94,10 +96,12 @@ class Codl(Mixture, RuleLearner):
         self.method = method
         self.beam = beam
         self.time_limit = time_limit
+        self.guard = guard
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs
 
+    @guarded
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from labelled sequences and, where y is None, from unlabelled ones."""
         self._check()

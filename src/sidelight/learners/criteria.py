@@ -27,9 +27,10 @@ from ..solvers.losses import LogLoss
 from ..solvers.unlabelled import UnlabelledLoss
 from ..structures.chain import Chain, ChainParts
 from ..supervision import Signal, encode_targets, kind_of
-from .around import all_labels, check_input, listed_rules, warn_collapsed
+from .around import all_labels, check_input, listed_rules
 from .base import Explanation, SequenceLearner
 from .crf import CRF
+from .guard import Guard, guarded
 
 
 class Weights(NamedTuple):
@@ -64,15 +65,18 @@ class CriterionLearner(SequenceLearner):
     rules: Sequence[Rule]
     distance: DistanceName
     classes: Sequence[str] | None
+    guard: bool
     verbose: bool
     base_: CRF
     converged_: bool
     trace_: tuple[Step, ...]
+    guard_: Guard | None
 
     def _weights(self) -> Weights:
         """How much each criterion counts."""
         raise NotImplementedError
 
+    @guarded
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from labelled sequences and, where y is partial or None, from the criteria."""
         weights = self._weights()
@@ -87,9 +91,7 @@ class CriterionLearner(SequenceLearner):
         model.solver_ = "lbfgs" if problem.rest is not None else problem.solver
         self.base_, self.classes_ = model, classes
         self.trace_, self.converged_ = solution.steps, solution.converged
-        warn_unconverged(type(self).__name__, solution, "raise max_iterations or tolerance of the base")
-        if problem.known is not None and problem.rest is not None:
-            warn_collapsed(model.scores(problem.rest.encoded), classes, y)
+        warn_unconverged(type(self).__name__, solution, "raise max_iterations or tolerance of the base", level=4)
         return self
 
     def _check_base(self) -> None:

@@ -24,6 +24,7 @@ from ..progress import progress
 from ..supervision import Signal, encode_targets, learns_from
 from .around import check_input, fit_on, told_labels
 from .base import Explanation, require_number
+from .guard import Guard, guarded
 from .mixture import Mixture
 
 
@@ -70,16 +71,21 @@ class EM(Mixture):
         with the highest likelihood is kept.
     spread : None begins from random scores of every token; a number from a random model, with counts 1 + spread U(0, 1)
         (Gao and Johnson 2008), in which all tokens of a word are alike. Without any label, words then soon part.
+    guard : as for `CCM`.
     random_state : of these scores.
     verbose, n_jobs : as for `CRF`.
 
     Attributes
     ----------
     base_, driven_ : the models from labelled and from other data; trace_ : an `EMStep` for each round of the run that
-    was kept; run_objectives_ : the objective that the final model of each run has, if there was a choice.
+    was kept; run_objectives_ : the objective that the final model of each run has, if there was a choice; guard_ : as
+    for `CCM`.
 
     To predict under the same partial labels, use `complete(X, y)`.
     """
+
+    guard_: Guard | None
+    _keeps_base = True  # base_ is the supervised model
 
     def __init__(
         self,
@@ -90,6 +96,7 @@ class EM(Mixture):
         classes: Any = None,
         restarts: int = 1,
         spread: float | None = None,
+        guard: bool = True,
         random_state: int = 0,
         verbose: bool = False,
         n_jobs: int = -1,
@@ -100,10 +107,12 @@ class EM(Mixture):
         self.classes = classes
         self.restarts = restarts
         self.spread = spread
+        self.guard = guard
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs
 
+    @guarded
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from labelled sequences and, where y is partial or None, from the others."""
         self._check_rounds()

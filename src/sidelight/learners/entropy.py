@@ -25,11 +25,11 @@ class EntropyRegularization(CriterionLearner):
     ----------
     strength : how much the entropy of each unlabelled sequence counts.
     rule_strength : how much the rules count; `strength` of `GeneralizedExpectation`.
-    base, rules, distance, classes, verbose, n_jobs : as for `GeneralizedExpectation`.
+    base, rules, distance, classes, guard, verbose, n_jobs : as for `GeneralizedExpectation`.
 
     Attributes
     ----------
-    base_, classes_, trace_, converged_ : as for `GeneralizedExpectation`.
+    base_, classes_, trace_, converged_, guard_ : as for `GeneralizedExpectation`.
     """
 
     def __init__(
@@ -41,6 +41,7 @@ class EntropyRegularization(CriterionLearner):
         rule_strength: float = 1.0,
         distance: DistanceName = "squared",
         classes: Sequence[str] | None = None,
+        guard: bool = True,
         verbose: bool = False,
         n_jobs: int = -1,
     ) -> None:
@@ -50,6 +51,7 @@ class EntropyRegularization(CriterionLearner):
         self.rule_strength = rule_strength
         self.distance = distance
         self.classes = classes
+        self.guard = guard
         self.verbose = verbose
         self.n_jobs = n_jobs
 

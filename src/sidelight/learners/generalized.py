@@ -31,12 +31,13 @@ class GeneralizedExpectation(CriterionLearner):
         counts for each of its sequences.
     strength : how much the distances count.
     classes : all labels, where y does not have them all; without any label, those that the rules name will do.
+    guard : as for `CCM`.
     verbose, n_jobs : as for `CRF`.
 
     Attributes
     ----------
     base_ : the model; classes_ : labels; trace_ : steps, each with the objective; converged_ : whether the tolerance
-    was reached.
+    was reached; guard_ : as for `CCM`.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class GeneralizedExpectation(CriterionLearner):
         distance: DistanceName = "squared",
         strength: float = 1.0,
         classes: Sequence[str] | None = None,
+        guard: bool = True,
         verbose: bool = False,
         n_jobs: int = -1,
     ) -> None:
@@ -55,6 +57,7 @@ class GeneralizedExpectation(CriterionLearner):
         self.distance = distance
         self.strength = strength
         self.classes = classes
+        self.guard = guard
         self.verbose = verbose
         self.n_jobs = n_jobs
 

@@ -22,8 +22,10 @@ from ..supervision import Signal, encode_targets, kind_of, label_set, learns_fro
 from .around import check_input
 from .base import Explanation, Scored
 from .companions import CompanionLearner, Size
+from .guard import Guard, guarded
 from .linear import LinearLearner
 from .margins import Loss
+from .structural_svm import StructuralSVM
 
 
 @learns_from(Signal.FULL, Signal.COMPANION)
@@ -56,12 +58,17 @@ class JLIS(CompanionLearner, LinearLearner):
         random ties are steadier, the more so with a lower C2 and `change`. Under rules that are not sums over parts
         ties are not random.
     restarts : runs with different seeds, of which the one with the lowest objective is kept.
+    guard : as for `CCM`; what it is compared with is a `StructuralSVM` of the same features, with C = C1.
 
     Attributes
     ----------
     classes_; weights_; constant_weight_ : that of the constant feature; objective_; rounds_ : a `Round` each, with the
-    objective before it; run_objectives_ : that of each run; converged_; trace_ : steps of the last convex problem.
+    objective before it; run_objectives_ : that of each run; converged_; trace_ : steps of the last convex problem;
+    guard_ : as for `CCM`.
     """
+
+    guard_: Guard | None
+    _rules_are_hard = True
 
     def __init__(
         self,
@@ -82,6 +89,7 @@ class JLIS(CompanionLearner, LinearLearner):
         random_ties: bool = True,
         restarts: int = 1,
         check_inference: bool = False,
+        guard: bool = True,
         min_count: int = 1,
         order: int = 1,
         boundaries: bool = True,
@@ -107,6 +115,7 @@ class JLIS(CompanionLearner, LinearLearner):
         self.random_ties = random_ties
         self.restarts = restarts
         self.check_inference = check_inference
+        self.guard = guard
         self.min_count = min_count
         self.order = order
         self.boundaries = boundaries
@@ -116,6 +125,7 @@ class JLIS(CompanionLearner, LinearLearner):
         self.verbose = verbose
         self.n_jobs = n_jobs
 
+    @guarded
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from inputs X, of which y tells the labels, GOOD or BAD."""
         check_input(self, X, y)
@@ -128,8 +138,13 @@ class JLIS(CompanionLearner, LinearLearner):
         self._compare_labels(X, y, prepared.classes)
         runs = self._runs(X, y, prepared)
         self._adopt(prepared)
-        self._keep_best(runs)
+        self._keep_best(runs, level=4)
         return self
+
+    def _supervised(self) -> StructuralSVM:
+        """What learns from the labelled inputs alone."""
+        shared = StructuralSVM().get_params().keys() & self.get_params(deep=False).keys() - {"tolerance"}
+        return StructuralSVM(C=self.C1, **{name: getattr(self, name) for name in shared})
 
     def _all_labels(self, y: Any) -> list[str]:
         """Those named in `classes`, or those of y, the rules and the dictionary."""
@@ -166,7 +181,7 @@ class JLIS(CompanionLearner, LinearLearner):
                 f"{len(bad)} of {len(labelled)} labelled sequences contradict the rules or the dictionary, sequence "
                 f"{min(bad)} for one; outputs like theirs will never be predicted",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _argmax(self, X: Any, classes: Sequence[str]) -> Argmax:

@@ -51,13 +51,14 @@ class PosteriorRegularization(ProjectingLearner):
         "squared") project all sequences of a call together: each prediction depends on the others.
     tolerance : gap of the projection for each sequence, and the largest miss of a bound beyond its slack.
     classes : all labels, where y does not have them all; without any label, those that the rules name will do.
+    guard : as for `CCM`; not where `fit` is given a model to begin with.
     random_state : of the first scores, where nothing is labelled and `fit` is given no model to begin with.
     verbose, n_jobs : as for `CRF`.
 
     Attributes
     ----------
     base_ : the model; classes_ : labels; prices_, units_ : of the rules about the corpus; trace_ : a `ProjectionStep`
-    for each round and for the final model.
+    for each round and for the final model; guard_ : as for `CCM`.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class PosteriorRegularization(ProjectingLearner):
         decode: Literal["model", "projected"] = "model",
         tolerance: float = 1e-3,
         classes: Sequence[str] | None = None,
+        guard: bool = True,
         random_state: int = 0,
         verbose: bool = False,
         n_jobs: int = -1,
@@ -91,6 +93,7 @@ class PosteriorRegularization(ProjectingLearner):
         self.decode = decode
         self.tolerance = tolerance
         self.classes = classes
+        self.guard = guard
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs

@@ -11,6 +11,7 @@ from ..progress import progress
 from ..supervision import Signal, learns_from
 from .around import Around, fit_on, split_known, told_labels
 from .base import Explanation, require_number
+from .guard import Guard, guarded
 
 
 @learns_from(Signal.FULL, Signal.NOTHING)
@@ -23,12 +24,15 @@ class SelfTraining(Around):
     threshold : keep an unlabelled sequence if its best output has at least this probability.
     iterations : rounds.
     classes : all labels, where y may lack some.
+    guard : as for `CCM`.
     verbose, n_jobs : as for `CRF`.
 
     Attributes
     ----------
-    base_ : the last model; kept_ : how many unlabelled sequences each round learned from.
+    base_ : the last model; kept_ : how many unlabelled sequences each round learned from; guard_ : as for `CCM`.
     """
+
+    guard_: Guard | None
 
     def __init__(
         self,
@@ -37,6 +41,7 @@ class SelfTraining(Around):
         threshold: float = 0.9,
         iterations: int = 5,
         classes: Any = None,
+        guard: bool = True,
         verbose: bool = False,
         n_jobs: int = -1,
     ) -> None:
@@ -44,9 +49,11 @@ class SelfTraining(Around):
         self.threshold = threshold
         self.iterations = iterations
         self.classes = classes
+        self.guard = guard
         self.verbose = verbose
         self.n_jobs = n_jobs
 
+    @guarded
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from labelled sequences and, where y is None, from unlabelled ones."""
         require_number(self, "threshold", 0)

@@ -38,16 +38,16 @@ class UnifiedEM(ProjectingLearner):
     gamma : γ.
     start, rate : begin with γ = start and multiply by `rate` in each round until `gamma` is reached (deterministic
         annealing EM); None begins with `gamma`.
-    base, rules, norm, penalty, bound, unlabeled_weight, iterations, decode, tolerance, classes, random_state,
-    verbose, n_jobs : as for `PosteriorRegularization`; no slack if neither penalty nor bound is given.
+    base, rules, norm, penalty, bound, unlabeled_weight, iterations, decode, tolerance, classes, guard,
+    random_state, verbose, n_jobs : as for `PosteriorRegularization`; no slack if neither penalty nor bound is given.
 
     The better the model to begin with, the lower γ may be (Figure 4.1). To begin with a model, use
     fit(X, y, initial=model); with even distributions, that of UnifiedEM(base, gamma=inf, iterations=1), its base_.
 
     Attributes
     ----------
-    base_, classes_, prices_, units_, trace_ : as for `PosteriorRegularization`; in trace_, at γ = inf, the objective
-    is that over γ: -H(q).
+    base_, classes_, prices_, units_, trace_, guard_ : as for `PosteriorRegularization`; in trace_, at γ = inf, the
+    objective is that over γ: -H(q).
     """
 
     def __init__(
@@ -66,6 +66,7 @@ class UnifiedEM(ProjectingLearner):
         decode: Literal["model", "projected"] = "model",
         tolerance: float = 1e-3,
         classes: Sequence[str] | None = None,
+        guard: bool = True,
         random_state: int = 0,
         verbose: bool = False,
         n_jobs: int = -1,
@@ -83,6 +84,7 @@ class UnifiedEM(ProjectingLearner):
         self.decode = decode
         self.tolerance = tolerance
         self.classes = classes
+        self.guard = guard
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs

@@ -146,11 +146,13 @@ def _add_to_hmm(data: _References, labeled: Sequence[int]) -> tuple[list[Additio
     firm: dict[str, Any] = {"penalty": 10.0, "decode": "projected", "unlabeled_weight": 1.0, "tolerance": 0.01}
     learners: dict[str, Any] = {
         "nothing": hmm,
-        "rules": CCM(hmm, rules),
-        "unlabelled references": Codl(hmm),
-        "both": Codl(hmm, rules),
-        "both, in expectation": PosteriorRegularization(hmm, rules, iterations=5, **firm),
-        "both, annealed": DeterministicAnnealing(hmm, rules, start=1.0, rate=0.7, temperatures=5, iterations=1, **firm),
+        "rules": CCM(hmm, rules, guard=False),
+        "unlabelled references": Codl(hmm, guard=False),
+        "both": Codl(hmm, rules, guard=False),
+        "both, in expectation": PosteriorRegularization(hmm, rules, iterations=5, **firm, guard=False),
+        "both, annealed": DeterministicAnnealing(
+            hmm, rules, start=1.0, rate=0.7, temperatures=5, iterations=1, **firm, guard=False
+        ),
     }
     additions, said = [], {}
     for added, learner in learners.items():

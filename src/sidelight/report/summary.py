@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..learners.guard import Guard
 from ..supervision import Signal, kind_of
 from .evaluation import Evaluation
 from .inner import inner_models
@@ -15,7 +16,8 @@ from .rules import RuleUse, rules_of
 class ModelSummary:
     """What a model file holds. features: what can be observed of a token; weights: the numbers that were learned.
 
-    base: the learner that this one is built around, with its parameters; None if there is none.
+    base: the learner that this one is built around, with its parameters; None if there is none. guard: how the learner
+    compares with its base on labelled sequences held out, where that was asked.
     """
 
     path: str
@@ -27,6 +29,7 @@ class ModelSummary:
     features: int
     weights: int
     rules: list[RuleUse]
+    guard: Guard | None
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,7 @@ def summarize_model(learner: Any, path: str, X: Sequence[Any] = (), y: Sequence[
         sum(model.encode([]).attributes for model in models),
         sum(map(_weight_count, models)),
         rules_of(learner, X, y),
+        getattr(learner, "guard_", None),
     )
 
 
@@ -80,7 +84,7 @@ def _parameters(learner: Any) -> dict[str, Any]:
     return {
         name: [str(item) for item in value] if isinstance(value, list | tuple) else value
         for name, value in learner.get_params(deep=False).items()
-        if name not in ("n_jobs", "verbose", "base", "rules")
+        if name not in ("n_jobs", "verbose", "base", "rules", "guard")
     }
 
 

@@ -68,10 +68,16 @@ def training_table(summary: TrainingSummary) -> Table:
         ("features", f"{model.features:,} features, {model.weights:,} weights"),
         ("training", Text(_course(summary))),
     ]
+    rows += _guard(model)
     if summary.dev:
         rows += [("dev", headline(summary.dev)), *_remarks(summary.dev)]
     rows.append(("model", _model(model)))
     return grid(rows)
+
+
+def _guard(model: ModelSummary) -> list[tuple[str, RenderableType]]:
+    """How it compares with its base, if that was asked."""
+    return [("held out", Text(str(model.guard)))] if model.guard else []
 
 
 def _course(summary: TrainingSummary) -> str:
@@ -211,6 +217,7 @@ def model_table(summary: ModelSummary) -> Table:
     ]
     if summary.base:
         rows.append((summary.base.learner, _parameters(summary.base.parameters)))
+    rows += _guard(summary)
     parameters = summary.base.parameters if summary.base else summary.parameters
     if "features" in parameters:
         given = parameters["features"]

@@ -1,0 +1,134 @@
+"""What single rules cost: held-out sequences decoded by supervised models under one rule at a time.
+
+A rule that decoding can honour is decoded with the penalty that it has or that is learned from the training part (as
+by `CCM`); one about expectations or the corpus by the projection of the model onto it, over the held-out sequences and
+unlabelled ones together.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import SidelightError
+from ..inference.checking import check
+from ..inference.compiled import CompiledRules, learn_penalties, penalties
+from ..inference.constrained import best_outputs
+from ..inference.norms import Slack
+from ..inference.projection import project, shifted
+from ..inference.rows import Rows
+from ..rules.automata import about_the_corpus
+from ..rules.language import Reading, Rule
+from ..supervision import Signal, encode_targets, kind_of
+from .trials import Difference, Fold, Metric, Trial, compare
+
+# Seconds for one sequence that needs search under a rule: the cost need not be exact.
+_SECONDS = 1.0
+# Held-out sequences of a fold that rules are tried on, at most.
+_MOST = 100
+
+
+@dataclass(frozen=True)
+class RuleCost:
+    """What the supervised model gains, or loses, by one rule alone, and how often labelled sequences break it.
+
+    gain, error: of the score, with its standard error; nan with a `reason` where it could not be worked out. broken:
+    how many of the labelled sequences break it; of a rule about the corpus it is not known, and None.
+    """
+
+    rule: str
+    gain: float
+    error: float
+    broken: int | None
+    of: int
+    reason: str | None = None
+
+    @property
+    def difference(self) -> Difference:
+        """The gain as a difference of scores."""
+        return Difference(self.gain, self.error, self.of)
+
+    def __str__(self) -> str:
+        often = "" if self.broken is None else f", broken by {self.broken} of {self.of} labelled sequences"
+        if self.reason is not None:
+            return f"{self.rule!r} (cost not known: {self.reason}{often})"
+        return f"{self.rule!r} ({100 * self.gain:+.1f} ± {100 * self.error:.1f} points{often})"
+
+
+def rule_costs(
+    rules: Sequence[Rule],
+    X: Sequence[Any],
+    y: Sequence[Any],
+    folds: Sequence[Fold],
+    metric: Metric,
+    *,
+    reading: Reading | None = None,
+    slack: Slack | None = None,
+) -> list[RuleCost]:
+    """The cost of each rule, worst first and unknown ones last, given supervised models of the folds.
+
+    reading: of rules without their own, soft unless it says otherwise; slack: of those that are projected onto.
+    """
+    settings = reading or Reading("soft"), slack or Slack("squared", 1.0)
+    plain = Trial.of([_first(fold) for fold in folds])
+    out = []
+    for rule, found in zip(rules, check(rules, X, y, examples=0), strict=True):
+        broken = None if about_the_corpus(rule) else found.sequences
+        try:
+            difference = compare(Trial.of(list(_under(rule, X, y, folds, metric, *settings))), plain)
+        except SidelightError as error:
+            out.append(RuleCost(rule.title, float("nan"), float("nan"), broken, found.of, str(error)))
+        else:
+            out.append(RuleCost(rule.title, difference.mean, difference.error, broken, found.of))
+    return sorted(out, key=lambda cost: np.nan_to_num(cost.gain, nan=np.inf))
+
+
+def _first(fold: Fold) -> Fold:
+    return Fold(fold.sequences[:_MOST], fold.counts[:_MOST], fold.seconds, fold.model)
+
+
+def _under(
+    rule: Rule,
+    X: Sequence[Any],
+    y: Sequence[Any],
+    folds: Sequence[Fold],
+    metric: Metric,
+    reading: Reading,
+    slack: Slack,
+) -> Iterator[Fold]:
+    """The folds, decoded under one rule."""
+    known = [i for i, one in enumerate(y) if kind_of(one) is Signal.FULL]
+    pool = [X[i] for i, one in enumerate(y) if kind_of(one) is not Signal.FULL]
+    expected = about_the_corpus(rule) or (rule.reading or reading).kind == "expected"
+    for fold in map(_first, folds):
+        held, away = [X[i] for i in fold.sequences], set(fold.sequences)
+        if expected:
+            predicted = _projected(rule, fold.model, held, pool, slack)
+        else:
+            left = [i for i in known if i not in away]
+            predicted = _decoded(rule, fold.model, held, [X[i] for i in left], [y[i] for i in left], reading)
+        yield Fold(fold.sequences, metric.counts([y[i] for i in fold.sequences], predicted), 0.0, fold.model)
+
+
+def _decoded(
+    rule: Rule, model: Any, held: list[Any], X: Sequence[Any], y: Sequence[Any], reading: Reading
+) -> list[list[str]]:
+    """The best outputs under a hard or soft rule."""
+    codes = encode_targets(y, [len(x) for x in X], model.classes_).labels
+    violations = CompiledRules.compile([rule], X, model.classes_).violations(codes)
+    penalty = penalties([rule], reading, learn_penalties(violations.sum(axis=0), len(codes)))
+    weighed, scores = CompiledRules.compile([rule], held, model.classes_).weigh(penalty), model.scores(held)
+    found = best_outputs(model._structure, scores, weighed, time_limit=_SECONDS)
+    outputs: list[list[str]] = model._split(found.labels[0], scores)
+    return outputs
+
+
+def _projected(rule: Rule, model: Any, held: list[Any], pool: list[Any], slack: Slack) -> list[list[str]]:
+    """The best outputs by the projection onto a statement about expectations."""
+    some = held + pool
+    scores, rows = model.scores(some), Rows.compile([rule], some, model.classes_)
+    found = project(scores, rows, slack, tolerance=1e-2, n_jobs=model.n_jobs)
+    moved = shifted(scores, rows, found.prices)
+    outputs: list[list[str]] = model._split(model._structure.argmax(moved).labels, moved)
+    return outputs[: len(held)]
