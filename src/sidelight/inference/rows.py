@@ -118,8 +118,8 @@ class Rows:
 
     @cached_property
     def copies(self) -> Floats:
-        """For how many sequences a row speaks: all of them if it is about the corpus."""
-        return self._per_row(lambda s: self.sequences if s.corpus else 1)
+        """For how many sequences a row speaks: as many as it is an average over if it is about the corpus."""
+        return self._per_row(lambda s: s.unit)
 
     @cached_property
     def group(self) -> Longs:

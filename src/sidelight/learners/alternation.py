@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, field
 from functools import partial
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any, get_args
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -42,10 +42,11 @@ from ..solvers.quasi_newton import Curvature
 from ..structures.chain import ChainParts
 from ..structures.protocol import Structure
 from ..supervision import Signal, encode_targets, kind_of
-from .around import all_labels, check_input, listed_rules, named_labels, numbers_of
-from .base import Explanation, SequenceLearner, require_number
-from .expected import Expected, Fitting, Weights, begin, joined
-from .guard import Guard, guarded
+from .around import all_labels, check_input, fit_on, listed_rules, named_labels, numbers_of
+from .base import Explanation, require_number
+from .expectations import Decode, ExpectationLearner, Readings
+from .expected import Expected, Fitting, Weights, begin, is_generative, joined
+from .guard import guarded
 
 # Scores, temperature, prices to begin with, and the model's log-partitions.
 Projector = Callable[[ChainParts, float, Floats, Floats], Projection]
@@ -136,31 +137,24 @@ class _Pool:
         return self.found
 
 
-class ProjectingLearner(SequenceLearner):
+class ProjectingLearner(ExpectationLearner):
     """Base of the learners that alternate between projecting and fitting.
 
     A subclass gives the temperature of every round and may change how it projects.
     """
 
-    base: Any
-    rules: Sequence[Rule]
     norm: NormName
-    penalty: float | None
     bound: float | None
-    unlabeled_weight: float | None
+    balance: float | None
     iterations: int
-    decode: Literal["model", "projected"]
     tolerance: float
-    classes: Sequence[str] | None
-    guard: bool
     random_state: int
-    verbose: bool
-    base_: Any
+    start_: Any
+    balance_: float
     prices_: Floats
     units_: list[float]
     temperature_: float
     trace_: tuple[ProjectionStep, ...]
-    guard_: Guard | None
 
     def _temperatures(self) -> list[float]:
         """The temperature of every round."""
@@ -175,7 +169,8 @@ class ProjectingLearner(SequenceLearner):
         return True
 
     def _slack(self) -> Slack:
-        slack = Slack(self.norm, self.penalty, self.bound)
+        penalty = (1.0 if self.bound is None else None) if self.penalty == "learned" else self.penalty
+        slack = Slack(self.norm, penalty, self.bound)
         slack.check()
         return slack
 
@@ -198,15 +193,13 @@ class ProjectingLearner(SequenceLearner):
         classes = all_labels(self, y) if initial is None else _labels_of(initial, named_labels(self, y))
         if not known and not self.iterations and initial is None:
             raise DataError("without labelled sequences there is nothing to learn in 0 iterations")
-        pool = [X[i] for i in rest]
-        rows, projector = self._projector(pool or X, classes)
+        pool, labelled, labels = [X[i] for i in rest], [X[i] for i in known], [y[i] for i in known]
+        readings = self._read(labelled, labels, classes)
+        rows, projector = self._projector(readings.used, pool or X, classes)
         self._require_prices(rows)
-        weight = self.unlabeled_weight
-        if weight is None:
-            observed = len(known) + len(partial)
-            weight = observed / len(rest) if observed and rest else 1.0
+        weight, balance = self._weights(len(known) + len(partial), len(rest))
         fitting = begin(
-            self.base, [X[i] for i in known], [y[i] for i in known], pool, classes,
+            self.base, labelled, labels, pool, classes,
             known=[y[i] for i in rest], weights=Weights.of(len(partial), weight, self._strength()),
             initial=initial, labelled_first=self._labelled_first() or not pool, seed=self.random_state,
             n_jobs=self.n_jobs,
@@ -224,10 +217,23 @@ class ProjectingLearner(SequenceLearner):
             found = everything.project(fitting.learner.scores(X), temperatures[-1], fitting)
         if found is not None:
             _warn_unfinished(found, 4)
+        self.start_ = fit_on(self.base, labelled, labels, classes) if balance and known and pool else None
         self.base_, self.classes_, self.trace_ = fitting.learner, classes, tuple(trace)
+        self.balance_ = balance
+        self._adopt_readings(readings)
         self.prices_ = np.empty(0) if found is None else found.prices[: rows.joint]
         self.units_, self.temperature_ = rows.units, temperatures[-1]
         return self
+
+    def _weights(self, observed: int, rest: int) -> tuple[float, float]:
+        """What an unlabelled sequence counts, and what the supervised model does in predictions."""
+        counting = is_generative(self.base)
+        weight, balance = self.unlabeled_weight, self.balance
+        if weight is None:
+            weight = observed / rest if observed and rest and not counting else 1.0
+        if balance is None:
+            balance = 0.5 if counting and self._labelled_first() else 0.0
+        return weight, balance
 
     def _require_prices(self, rows: Rows) -> None:
         """Raise where predictions need prices of rules about the corpus that cannot be kept."""
@@ -242,10 +248,11 @@ class ProjectingLearner(SequenceLearner):
         self._slack()
         require_number(self, "iterations", 0, whole=True)
         require_number(self, "tolerance", 0, open_end=True)
-        if self.unlabeled_weight is not None:
-            require_number(self, "unlabeled_weight", 0)
-        if self.decode not in ("model", "projected"):
-            raise DataError(f"decode is 'model' or 'projected', got {self.decode!r}")
+        self._check_readings(get_args(Decode))
+        if self.balance is not None:
+            require_number(self, "balance", 0)
+            if self.balance > 1:
+                raise DataError(f"balance lies between 0 and 1, got {self.balance!r}")
 
     def _few_labels(self) -> list[FewLabels]:
         """The rules that each word has few labels; they have their own projection, and stand alone."""
@@ -266,9 +273,9 @@ class ProjectingLearner(SequenceLearner):
 
     def _words(self, X: Sequence[Any]) -> Occurrences:
         """The words that are to have few labels, with what each of these costs."""
-        return Occurrences.compile(self._few_labels(), X, float(self.penalty or 0.0))
+        return Occurrences.compile(self._few_labels(), X, self._slack().penalty or 0.0)
 
-    def _projector(self, pool: Sequence[Any], classes: Sequence[str]) -> tuple[Rows, Projector]:
+    def _projector(self, rules: Sequence[Rule], pool: Sequence[Any], classes: Sequence[str]) -> tuple[Rows, Projector]:
         """The rules on the pool, and the E step under them."""
         few = self._few_labels()
         if few:
@@ -276,7 +283,7 @@ class ProjectingLearner(SequenceLearner):
             if not words.words:
                 raise DataError(f"rule {few[0].title!r} is about words of the corpus, and the data has none of them")
             return Rows.compile([], pool, classes), self._word_projector(words)
-        rows, slack, curvature = Rows.compile(list(self.rules or ()), pool, classes), self._slack(), Curvature()
+        rows, slack, curvature = Rows.compile(rules, pool, classes), self._slack(), Curvature()
 
         def step(scores: ChainParts, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
             return project(
@@ -354,12 +361,13 @@ class ProjectingLearner(SequenceLearner):
     def scores(self, X: Any) -> ChainParts:
         """The model's scores, or with decode="projected" those of its projection onto the rules.
 
+        Where `balance` asks for it, the model is a mixture with the supervised one.
         Prices of rules about the corpus are those of training; those about single sequences are found for X (Eq. 30
         of Dhillon et al. 2012), and so are those of words that are to have few labels, over all of X.
         """
         check_is_fitted(self, "classes_")
-        scores: ChainParts = self.base_.scores(X)
-        if self.decode == "model" or len(scores) == 0:
+        scores = self._model_scores(X)
+        if self.decode != "projected" or len(scores) == 0:
             return scores
         if not self.rules:
             return scores.divide(self.temperature_)
@@ -368,6 +376,11 @@ class ProjectingLearner(SequenceLearner):
             return self._few_labels_scores(X, scores)
         rows, found = self._project(X, scores)
         return shifted(scores, rows, found.prices).divide(self.temperature_)
+
+    def _model_scores(self, X: Any) -> ChainParts:
+        """Scores by the model, mixed with those of the supervised one."""
+        scores: ChainParts = self.base_.scores(X)
+        return scores if self.start_ is None else self.start_.scores(X).mix(scores, self.balance_)
 
     def _few_labels_scores(self, X: Any, scores: ChainParts) -> ChainParts:
         words, log_z = self._words(X), self._structure.marginals(scores).log_partition
@@ -385,7 +398,7 @@ class ProjectingLearner(SequenceLearner):
             raise NotSupported(f"{self._few_labels()[0].title!r} has a price for every token, not rows; see scores(X)")
         if not 0 < self.temperature_ < np.inf:
             raise NotSupported(f"there is a projection between gamma = 0 and inf, not at {self.temperature_}")
-        return self._project(X, self.base_.scores(X))
+        return self._project(X, self._model_scores(X))
 
     @staticmethod
     def _require_tokens(X: Any) -> None:
@@ -393,7 +406,7 @@ class ProjectingLearner(SequenceLearner):
             raise NotSupported("rules read tokens, not encoded input; give the sequences, or set decode='model'")
 
     def _project(self, X: Any, scores: ChainParts) -> tuple[Rows, Projection]:
-        rows = Rows.compile(self.rules, X, self.classes_, self.units_)
+        rows = Rows.compile(self.rules_used_, X, self.classes_, self.units_)
         start = np.zeros(len(rows))
         start[: rows.joint] = self.prices_
         found = project(
@@ -407,6 +420,8 @@ class ProjectingLearner(SequenceLearner):
     def encode(self, X: Any) -> Encoded:
         """X as flat arrays for the model."""
         check_is_fitted(self, "classes_")
+        if self.start_ is not None:
+            raise NotSupported("there are two models with an encoding each; give sequences, or set balance=0")
         encoded: Encoded = self.base_.encode(X)
         return encoded
 
@@ -419,19 +434,23 @@ class ProjectingLearner(SequenceLearner):
         return explanation
 
     def _models(self) -> dict[str, Any]:
-        return {"base_": getattr(self, "base_", None)}
+        return {"base_": getattr(self, "base_", None), "start_": getattr(self, "start_", None)}
 
     def _state(self) -> State:
         values = {
             "units": list(self.units_),
+            "balance": self.balance_,
+            "rules_used": self._readings.state()[0],
             "temperature": self.temperature_,
             "trace": [astuple(s) for s in self.trace_],
         }
-        return values, {"prices": self.prices_}
+        return values, {"prices": self.prices_, "penalties": self._readings.penalties}
 
     def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
         self.units_, self.temperature_, self.prices_ = values["units"], values["temperature"], arrays["prices"]
         self.trace_ = tuple(ProjectionStep(*step) for step in values["trace"])
+        self.balance_ = values["balance"]
+        self._adopt_readings(Readings.restored(list(self.rules or ()), values["rules_used"], arrays["penalties"]))
 
 
 def _warn_unfinished(found: Projection, level: int) -> None:

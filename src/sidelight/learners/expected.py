@@ -103,12 +103,17 @@ def begin(
     The option `known` is what is known of the pool's outputs, those with partial labels first.
     Without the option `labelled_first` it knows nothing yet, and its first update is to labelled sequences and pool.
     """
-    if hasattr(base, "fit_expected"):
+    if is_generative(base):
         return Generative(base, X, y, pool, classes, **options)
     if isinstance(base, CRF):
         return Discriminative(base, X, y, pool, classes, **options)
     hint = "; for documents, CRF with a sequence of one token for each" if isinstance(base, DocumentLearner) else ""
     raise NotSupported(f"{type(base).__name__} cannot learn from expected parts; use HMM or CRF as base{hint}")
+
+
+def is_generative(base: Any) -> bool:
+    """Whether a base learner counts expected parts."""
+    return hasattr(base, "fit_expected")
 
 
 class Generative:

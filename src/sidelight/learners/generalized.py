@@ -1,7 +1,7 @@
 """Generalized expectation: the model's own expectations are to agree with rules (Mann and McCallum 2008)."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from ..inference.distances import DistanceName
 from ..rules.language import Rule
@@ -46,6 +46,10 @@ class GeneralizedExpectation(CriterionLearner):
         rules: Sequence[Rule] = (),
         *,
         distance: DistanceName = "squared",
+        penalty: float | Literal["learned"] = "learned",
+        label_shares: bool = True,
+        unlabeled_weight: float | None = None,
+        decode: Literal["rules", "model"] = "rules",
         strength: float = 1.0,
         classes: Sequence[str] | None = None,
         guard: bool = True,
@@ -55,6 +59,10 @@ class GeneralizedExpectation(CriterionLearner):
         self.base = base
         self.rules = rules
         self.distance = distance
+        self.penalty = penalty
+        self.label_shares = label_shares
+        self.unlabeled_weight = unlabeled_weight
+        self.decode = decode
         self.strength = strength
         self.classes = classes
         self.guard = guard

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from numbers import Real
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from ..supervision import Signal, learns_from
 from .alternation import Given, ProjectingLearner, ProjectionStep, Projector
 from .around import numbers_of
 from .base import require_number
+from .expectations import Decode, Penalty
 from .expected import Fitting, joined
 
 
@@ -66,15 +67,17 @@ class PosteriorRegularization(ProjectingLearner):
         base: Any,
         rules: Sequence[Rule] = (),
         *,
-        norm: NormName = "squared",
-        penalty: float | None = 1.0,
+        norm: NormName = "l1",
+        penalty: Penalty = "learned",
         bound: float | None = None,
+        label_shares: bool = True,
         strength: float = 1.0,
-        unlabeled_weight: float | None = 1.0,
-        iterations: int = 30,
+        unlabeled_weight: float | None = None,
+        balance: float | None = None,
+        iterations: int = 10,
         batches: int = 1,
-        decode: Literal["model", "projected"] = "model",
-        tolerance: float = 1e-3,
+        decode: Decode = "rules",
+        tolerance: float = 0.02,
         classes: Sequence[str] | None = None,
         guard: bool = True,
         random_state: int = 0,
@@ -86,8 +89,10 @@ class PosteriorRegularization(ProjectingLearner):
         self.norm = norm
         self.penalty = penalty
         self.bound = bound
+        self.label_shares = label_shares
         self.strength = strength
         self.unlabeled_weight = unlabeled_weight
+        self.balance = balance
         self.iterations = iterations
         self.batches = batches
         self.decode = decode

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import SidelightError
 from ..inference.checking import check
-from ..inference.compiled import CompiledRules, learn_penalties, penalties
+from ..inference.compiled import CompiledRules, penalties
 from ..inference.constrained import best_outputs
 from ..inference.norms import Slack
 from ..inference.projection import project, shifted
@@ -116,8 +116,7 @@ def _decoded(
 ) -> list[list[str]]:
     """The best outputs under a hard or soft rule."""
     codes = encode_targets(y, [len(x) for x in X], model.classes_).labels
-    violations = CompiledRules.compile([rule], X, model.classes_).violations(codes)
-    penalty = penalties([rule], reading, learn_penalties(violations.sum(axis=0), len(codes)))
+    penalty = penalties([rule], reading, CompiledRules.compile([rule], X, model.classes_).learn(codes))
     weighed, scores = CompiledRules.compile([rule], held, model.classes_).weigh(penalty), model.scores(held)
     found = best_outputs(model._structure, scores, weighed, time_limit=_SECONDS)
     outputs: list[list[str]] = model._split(found.labels[0], scores)
