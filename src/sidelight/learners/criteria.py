@@ -33,6 +33,10 @@ from .crf import CRF
 from .expectations import ExpectationLearner, Readings
 from .guard import guarded
 
+# How much ten steps must lower the objective, in tolerances: a step, on average, one. Smaller gains do not show in what
+# is predicted: 40 trainings, run four times as long, were as accurate to a tenth of a point on average.
+_LEAST = 10.0
+
 
 class Weights(NamedTuple):
     """How much the criteria count."""
@@ -51,12 +55,10 @@ class Problem:
 
     def __call__(self, w: Floats) -> tuple[float, Floats]:
         """Their sum and its gradient at w."""
-        value, gradient = 0.0, np.zeros_like(w)
-        for loss in (self.known, self.rest):
-            if loss is not None:
-                more, slope = loss(w)
-                value, gradient = value + more, gradient + slope
-        return value, gradient
+        known, rest = (None if loss is None else loss(w) for loss in (self.known, self.rest))
+        if known is None or rest is None:
+            return known or rest or (0.0, np.zeros_like(w))
+        return known[0] + rest[0], known[1] + rest[1]
 
 
 class CriterionLearner(ExpectationLearner):
@@ -165,7 +167,7 @@ class CriterionLearner(ExpectationLearner):
                 start = found.weights
             return lbfgs.minimize(
                 problem, start, l1=model.l1, l2=model.l2, tolerance=model.tolerance,
-                max_iterations=model.max_iterations, convex=False, on_step=on_step,
+                max_iterations=model.max_iterations, convex=False, least=_LEAST, on_step=on_step,
             )  # fmt: skip
 
     # Prediction ------------------------------------------------------------------------------------------------------
