@@ -1,1 +1,191 @@
-"""Defaults on many tasks."""
+"""Learners with their defaults on eight tasks, beside their bases and what a user would pick instead.
+
+`run` makes the tables chosen by `--tables`; without it, all of them. Labelled, unlabelled and scored sequences are drawn
+from the training files (`tasks`), so what is scored is no official dev or test set, but for `defaults-300`.
+"""
+
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from sidelight import (
+    CRF,
+    HMM,
+    Auto,
+    Codl,
+    DeterministicAnnealing,
+    GeneralizedExpectation,
+    PosteriorRegularization,
+    read_columns,
+    token_accuracy,
+)
+from sidelight.rules.language import Rule
+
+from ..datasets import read_citations, unlabelled_citations
+from ..report import Report
+from ..setting import Setting
+from . import peers
+from .learners import BASES, LEARNERS, statements
+from .tasks import TASKS, Draw, Task
+
+# A learner may be this far below its base, and `Auto` this far below the best single learner.
+BELOW, BEHIND = 0.5, 1.0
+_AUTO = "Auto"
+
+
+class _Cells:
+    """Scores by (task, count, learner), over the seeds."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+        self.scores: dict[tuple[str, int, str], list[float]] = {}
+
+    def measure(
+        self, task: Task, rules: Sequence[Rule], fits: dict[str, Callable[[Draw, list[str]], Any]], report: Report
+    ) -> None:
+        """Every count and seed of a task; what is done is noted at once."""
+        data = task.read(self._setting.data)
+        classes = sorted({label for labels in data[1] for label in labels})
+        for count in task.counts:
+            for seed in self._setting.seeds:
+                draw = task.draw(data, count, seed)
+                for name, fit in fits.items():
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore")
+                        found = task.score(draw.test_y, fit(draw, classes).predict(draw.test_X))
+                    self.scores.setdefault((task.name, count, name), []).append(found)
+            line = "; ".join(f"{name} {self.mean(task, count, name):.1f}" for name in fits)
+            report.note(f"{task.name} ({task.metric}), {count} labelled: {line}")
+
+    def mean(self, task: Task, count: int, name: str) -> float:
+        """Mean over the seeds."""
+        return fmean(self.scores[task.name, count, name])
+
+
+def _bases(*names: str) -> dict[str, Callable[[Draw, list[str]], Any]]:
+    return {name: lambda draw, classes, name=name: BASES[name](classes).fit(draw.X, draw.y) for name in names}
+
+
+def _all(rules: Sequence[Rule]) -> dict[str, Callable[[Draw, list[str]], Any]]:
+    fits = _bases("HMM", "CRF", "StructuralSVM")
+    return fits | {name: lambda draw, classes, one=one: one.fit(draw, rules, classes) for name, one in LEARNERS.items()}
+
+
+def _auto(rules: Sequence[Rule]) -> dict[str, Callable[[Draw, list[str]], Any]]:
+    def fit(draw: Draw, classes: list[str]) -> Any:
+        learner = Auto(list(rules), classes=classes)
+        return learner.fit([*draw.X, *draw.pool], [*draw.y, *[None] * len(draw.pool)])
+
+    return {_AUTO: fit}
+
+
+def learners(setting: Setting, report: Report) -> None:
+    """Each learner's default beside its base, and `Auto` beside the best of all in hindsight."""
+    cells = _Cells(setting)
+    behind = []
+    for task in TASKS.values():
+        cells.measure(task, task.rules(), _all(task.rules()) | _bases("SemiCRF") | _auto(task.rules()), report)
+        with report.section(f"{task.name}: {task.metric} on {task.scored} held-out training sequences"):
+            for count in task.counts:
+                for name in (*_bases("HMM", "CRF", "SemiCRF", "StructuralSVM"), *LEARNERS, _AUTO):
+                    base = LEARNERS[name].base if name in LEARNERS else None
+                    value = cells.mean(task, count, name)
+                    least = None if base is None else cells.mean(task, count, base) - BELOW
+                    report.add(f"{name}, {count} labelled", "sidelight", value, "%", at_least=least)
+                singles = [cells.mean(task, count, name) for name in (*BASES, *LEARNERS)]
+                behind.append(max(singles) - cells.mean(task, count, _AUTO))
+    with report.section("Auto behind the best single learner in hindsight, mean over tasks and counts"):
+        report.add("points", "sidelight", fmean(behind), "%", at_most=BEHIND)
+
+
+def false_rules(setting: Setting, report: Report) -> None:
+    """`Auto` and its supervised bases where one third of the rules is replaced by false ones."""
+    cells = _Cells(setting)
+    for task in TASKS.values():
+        rules = misled(task)
+        cells.measure(task, rules, _bases("HMM", "CRF", "SemiCRF") | _auto(rules), report)
+        with report.section(f"{task.name}: one third of the rules false"):
+            for count in task.counts:
+                base = max(cells.mean(task, count, name) for name in ("HMM", "CRF", "SemiCRF"))
+                value = cells.mean(task, count, _AUTO)
+                report.add(f"Auto, {count} labelled", "sidelight", value, "%", at_least=base - BELOW)
+                report.add(f"best supervised, {count} labelled", "sidelight", base, "%")
+
+
+def misled(task: Task) -> list[Rule]:
+    """The rules of a task, the first third of them replaced by false ones."""
+    rules, wrong = task.rules(), task.false()
+    count = min(len(wrong), max(1, len(rules) // 3))
+    return [*rules[count:], *wrong[:count]]
+
+
+def against_peers(setting: Setting, report: Report) -> None:
+    """Beside CRFsuite with the same word lists as features, and skweak, in one run."""
+    if not peers.installed():
+        report.note(peers.MISSING)
+        return
+    cells = _Cells(setting)
+    for name in ("citations", "references"):
+        task = TASKS[name]
+        rules = task.rules()
+        fits: dict[str, Callable[[Draw, list[str]], Any]] = {
+            "CRFsuite and word lists": lambda draw, _, rules=rules: peers.CRFsuite(rules).fit(draw.X, draw.y),
+            "skweak, then CRFsuite": lambda draw, _, rules=rules: peers.with_skweak(rules, draw.X, draw.y, draw.pool),
+            "Codl(HMM)": lambda draw, classes, rules=rules: LEARNERS["Codl(HMM)"].fit(draw, rules, classes),
+            **_auto(rules),
+        }
+        cells.measure(task, rules, fits, report)
+        with report.section(f"{task.name}: {task.metric} beside peers, all measured in this run"):
+            for count in task.counts:
+                for system in fits:
+                    report.add(f"{count} labelled", system, cells.mean(task, count, system), "%")
+
+
+def many_labels(setting: Setting, report: Report) -> None:
+    """All 300 labelled citations: no learner below the model that it starts from, on the split that is asked for."""
+    task, rules = read_citations(setting.data, setting.split), TASKS["citations"].rules()
+    pool, _ = read_columns(unlabelled_citations(setting.data), label=None)
+    classes = sorted({label for labels in task.train_y for label in labels})
+    X, y = [*task.train_X, *pool], [*task.train_y, *[None] * len(pool)]
+    hmm, crf = HMM(classes=classes), CRF(classes=classes)
+    pairs = {
+        "Codl(HMM)": (hmm, Codl(hmm, rules, guard=False)),
+        "Codl(CRF)": (crf, Codl(crf, rules, guard=False)),
+        "PosteriorRegularization(HMM)": (hmm, PosteriorRegularization(hmm, statements(rules), guard=False)),
+        "PosteriorRegularization(CRF)": (crf, PosteriorRegularization(crf, statements(rules), guard=False)),
+        "DeterministicAnnealing(CRF)": (crf, DeterministicAnnealing(crf, statements(rules), guard=False)),
+        "GeneralizedExpectation(CRF)": (crf, GeneralizedExpectation(crf, statements(rules), guard=False)),
+    }
+    alone = {
+        type(base).__name__: 100
+        * token_accuracy(task.eval_y, base.fit(task.train_X, task.train_y).predict(task.eval_X))
+        for base in (hmm, crf)
+    }
+    with report.section(f"citations {setting.split}: 300 labelled, {len(pool)} unlabelled, token accuracy"):
+        for name, value in alone.items():
+            report.add(name, "sidelight", value, "%")
+        for name, (base, learner) in pairs.items():
+            value = 100 * token_accuracy(task.eval_y, learner.fit(X, y).predict(task.eval_X))
+            report.add(name, "sidelight", value, "%", at_least=alone[type(base).__name__])
+
+
+TABLES: dict[str, Callable[[Setting, Report], None]] = {
+    "defaults-learners": learners,
+    "defaults-false": false_rules,
+    "defaults-peers": against_peers,
+    "defaults-300": many_labels,
+}
+
+
+def files(setting: Setting) -> list[Path]:
+    """What the benchmark reads."""
+    more = [setting.data / name for task in TASKS.values() for name in task.files]
+    return [*more, setting.data / "citations" / f"{setting.split}.tsv", unlabelled_citations(setting.data)]
+
+
+def run(setting: Setting, report: Report) -> None:
+    """The tables asked for, each printed when it is done."""
+    for name in setting.chosen(TABLES):
+        TABLES[name](setting, report)

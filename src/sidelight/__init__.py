@@ -11,6 +11,7 @@ __version__ = "0.1.0.dev0"
 
 _HOME = {
     "CRF": "learners.crf",
+    "label_shares": "learners.expectations",
     "HMM": "learners.hmm",
     "Mira": "learners.mira",
     "MaxEnt": "learners.maxent",

@@ -13,17 +13,12 @@ from sidelight import (
     EM,
     HMM,
     DataError,
-    DeterministicAnnealing,
-    EntropyRegularization,
-    GeneralizedExpectation,
     Infeasible,
     MaxEnt,
     NotSupported,
-    PosteriorRegularization,
     SemiCRF,
     StructuredPerceptron,
     TagDictionary,
-    UnifiedEM,
     changes,
     changes_only_after,
     count,
@@ -46,6 +41,13 @@ from sidelight.inference.rows import Rows
 from sidelight.learners import guard
 from sidelight.learners.expected import Discriminative
 from tests import learner_kit
+from tests.learners.as_published import (
+    DeterministicAnnealing,
+    EntropyRegularization,
+    GeneralizedExpectation,
+    PosteriorRegularization,
+    UnifiedEM,
+)
 from tests.learners.samples import labelled
 from tests.learners.test_ccm import check_composite
 

@@ -12,10 +12,7 @@ from sidelight import (
     HMM,
     Chain,
     DataError,
-    EntropyRegularization,
-    GeneralizedExpectation,
     NotSupported,
-    PosteriorRegularization,
     changes,
     count,
     each,
@@ -31,6 +28,7 @@ from sidelight import (
 from sidelight.inference.rows import Rows
 from sidelight.solvers.certificate import penalty
 from tests import learner_kit
+from tests.learners.as_published import EntropyRegularization, GeneralizedExpectation, PosteriorRegularization
 from tests.learners.samples import FORMS, labelled
 from tests.learners.test_ccm import check_composite
 

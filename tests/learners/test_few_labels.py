@@ -10,16 +10,18 @@ from sidelight import (
     EM,
     HMM,
     DataError,
-    DeterministicAnnealing,
-    GeneralizedExpectation,
     NotSupported,
-    PosteriorRegularization,
-    UnifiedEM,
     count,
     few_labels,
     labels_per_word,
     load,
     word,
+)
+from tests.learners.as_published import (
+    DeterministicAnnealing,
+    GeneralizedExpectation,
+    PosteriorRegularization,
+    UnifiedEM,
 )
 from tests.learners.samples import labelled
 

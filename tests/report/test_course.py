@@ -11,9 +11,7 @@ from sidelight import (
     EM,
     HMM,
     Codl,
-    DeterministicAnnealing,
     NotSupported,
-    PosteriorRegularization,
     SelfTraining,
     StructuralSVM,
     StructuredPerceptron,
@@ -24,6 +22,7 @@ from sidelight import (
     word,
 )
 from sidelight.report.course import course_of, require_course
+from tests.learners.as_published import DeterministicAnnealing, PosteriorRegularization
 
 X, y = generate_references(40, seed=2)
 HALF = [labels if i < 15 else None for i, labels in enumerate(y)]

@@ -13,8 +13,6 @@ from sidelight import (
     HMM,
     DataError,
     NotSupported,
-    PosteriorRegularization,
-    UnifiedEM,
     changes_only_after,
     draw_posteriors,
     draw_training,
@@ -29,6 +27,7 @@ from sidelight import (
 from sidelight.report import figures
 from sidelight.report.course import course_of
 from sidelight.report.posteriors import posteriors_of
+from tests.learners.as_published import PosteriorRegularization, UnifiedEM
 
 X, y = generate_references(40, seed=2)
 HALF = [labels if i < 15 else None for i, labels in enumerate(y)]

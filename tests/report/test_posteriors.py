@@ -7,9 +7,6 @@ from sidelight import (
     CCM,
     CRF,
     HMM,
-    DeterministicAnnealing,
-    GeneralizedExpectation,
-    PosteriorRegularization,
     changes_only_after,
     generate_references,
     once_each,
@@ -19,6 +16,7 @@ from sidelight import (
 )
 from sidelight.inference.checking import check
 from sidelight.report.posteriors import posteriors_of
+from tests.learners.as_published import DeterministicAnnealing, GeneralizedExpectation, PosteriorRegularization
 
 X, y = generate_references(60, seed=2)
 HALF = [labels if i < 15 else None for i, labels in enumerate(y)]

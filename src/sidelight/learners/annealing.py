@@ -20,7 +20,7 @@ class DeterministicAnnealing(ProjectingLearner):
         minimise  R(w) + mean_L loss + mean_U E_q loss - T mean_U H(q) + cost of slack      (Eq. 13, 16)
 
     at temperatures T = start, start * rate, ..., each for `iterations` rounds. At T = 1 alone it is
-    `PosteriorRegularization` with `unlabeled_weight` None.
+    `PosteriorRegularization`.
 
     Parameters
     ----------
@@ -30,18 +30,18 @@ class DeterministicAnnealing(ProjectingLearner):
     begin : the first model: "labelled", the base fitted to the labelled sequences, or "nothing", even distributions (of
         an HMM, chance). What high temperatures find hardly depends on it, what low ones do may be much worse.
     iterations : rounds at each temperature.
-    penalty : 1 / ε of Eq. 16 for every rule without its own, which is written rule.expected(penalty); for a rule about
-        each sequence the mean over the sequences counts.
-    unlabeled_weight : None makes both losses means, as in Eq. 3 and 10 (in units of the labelled ones' sum; sequences
-        with partial labels are among them).
-    decode : "projected" predicts by Eq. 30, "model" by Eq. 1. For transductive prediction give the sequences to `fit`,
-        with None for their labels.
-    base, rules, norm, bound, tolerance, classes, guard, random_state, verbose, n_jobs : as for
+    norm, penalty : as for `PosteriorRegularization`; the paper has norm="squared" and a number, 1 / ε of Eq. 16.
+    unlabeled_weight : None makes both losses means around a CRF, as in Eq. 3 and 10 (in units of the labelled ones'
+        sum; sequences with partial labels are among them).
+    decode : "rules" as for `PosteriorRegularization`; "projected" predicts by Eq. 30, "model" by Eq. 1. For
+        transductive prediction give the sequences to `fit`, with None for their labels.
+    base, rules, bound, label_shares, balance, tolerance, classes, guard, random_state, verbose, n_jobs : as for
         `PosteriorRegularization`.
 
     Attributes
     ----------
-    base_, classes_, prices_, units_, trace_, guard_ : as for `PosteriorRegularization`; temperature_ : the last one.
+    base_, start_, rules_used_, classes_, prices_, units_, trace_, guard_ : as for `PosteriorRegularization`;
+    temperature_ : the last one.
     """
 
     def __init__(

@@ -25,11 +25,13 @@ class EntropyRegularization(CriterionLearner):
     ----------
     strength : how much the entropy of each unlabelled sequence counts.
     rule_strength : how much the rules count; `strength` of `GeneralizedExpectation`.
-    base, rules, distance, classes, guard, verbose, n_jobs : as for `GeneralizedExpectation`.
+    unlabeled_weight : as for `GeneralizedExpectation`; it multiplies both strengths.
+    base, rules, distance, penalty, label_shares, decode, classes, guard, verbose, n_jobs : as for
+        `GeneralizedExpectation`.
 
     Attributes
     ----------
-    base_, classes_, trace_, converged_, guard_ : as for `GeneralizedExpectation`.
+    base_, rules_used_, classes_, trace_, converged_, guard_ : as for `GeneralizedExpectation`.
     """
 
     def __init__(

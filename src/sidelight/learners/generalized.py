@@ -29,14 +29,20 @@ class GeneralizedExpectation(CriterionLearner):
     distance : "squared", half the squared slack, or "kl", the divergence of the target from the expectation, for
         counts that are never below zero. A rule's own weight is written rule.expected(penalty); a rule about the corpus
         counts for each of its sequences.
+    penalty : the weight of every rule without its own: a number, or "learned" by counting on the labelled sequences;
+        see `PosteriorRegularization`, also for `label_shares`.
     strength : how much the distances count.
+    unlabeled_weight : what an unlabelled sequence counts beside a labelled one; None: all of them as much as all that
+        are labelled. It multiplies the strength.
+    decode : "rules" predicts the best output under the rules, as `CCM` does, "model" by the model alone.
     classes : all labels, where y does not have them all; without any label, those that the rules name will do.
     guard : as for `CCM`.
     verbose, n_jobs : as for `CRF`.
 
     Attributes
     ----------
-    base_ : the model; classes_ : labels; trace_ : steps, each with the objective; converged_ : whether the tolerance
+    base_ : the model; rules_used_ : the rules with their penalties, and the label shares that were added; classes_ :
+    labels; trace_ : steps, each with the objective; converged_ : whether the tolerance
     was reached; guard_ : as for `CCM`.
     """
 

@@ -37,19 +37,28 @@ class PosteriorRegularization(ProjectingLearner):
     base : HMM, or a CRF of order 1.
     rules : statements about expectations; none make it EM (HMM) or leave the model as it is (CRF).
     norm, penalty, bound : the slack of the rules' bounds: `penalty` times its norm ("l1", "l2", "linf", "group") or
-        half of its square ("squared"), or at most `bound` in norm; neither: no slack. A rule's own weight is written
-        rule.expected(penalty); a rule about the corpus counts for each of its sequences. `few_labels` (section 8) is
-        charged for, whatever the norm: `penalty` times its own.
+        half of its square ("squared"), or at most `bound` in norm; None for both: no slack. A rule's own weight is
+        written rule.expected(penalty); a rule about the corpus counts for each of its sequences, and the slack of a
+        share is a number of tokens per sequence, so that a penalty means the same for a share and for a count.
+        "learned" gives every rule without its own weight the penalty that `CCM` would learn for it by counting on the
+        labelled sequences: in the norm "l1" a rule that they often break then has little say. `few_labels` (section 8)
+        is charged for, whatever the norm: `penalty` (1 if it is "learned") times its own.
+    label_shares : whether to add bounds on the share of each label, two standard errors around that of the labelled
+        sequences (`sidelight.label_shares`), beside rules and where these do not give the share themselves.
     strength : α between 0 and 1: what the divergence counts, and with it the rules. What is observed, partial labels
         among it, counts in full.
-    unlabeled_weight : what an unlabelled sequence, and the divergence of any, counts beside a labelled one; None: all
-        sequences without full labels as much as all with labels. A sequence with partial labels counts as a labelled
-        one, or as an unlabelled one where that is more.
+    unlabeled_weight : what an unlabelled sequence, and the divergence of any, counts beside a labelled one; None: 1 for
+        an HMM, which has to count words to know them, and for a CRF all sequences without full labels as much as all
+        with labels. A sequence with partial labels counts as a labelled one, or as an unlabelled one where that is
+        more.
+    balance : β, the weight of the scores of the model learned from the labelled sequences alone in predictions; None:
+        0.5 for an HMM, as in `Codl` and `EM`, and 0 for a CRF. Learning itself does not depend on it.
     iterations : rounds, each a projection and a step of the model: EM's M step for an HMM, one of L-BFGS for a CRF.
     batches : in each round the unlabelled sequences come in so many batches, and the model is fitted after each of them
         (incremental EM; a CRF takes a few steps of L-BFGS); for rules about each sequence.
-    decode : "model" predicts by p, "projected" by its projection onto the rules. Norms that join rows (all but "l1" and
-        "squared") project all sequences of a call together: each prediction depends on the others.
+    decode : "rules" predicts the best output under the rules, as `CCM` does, with the penalties above and without rules
+        about the corpus, "model" by p alone, "projected" by the projection of p onto the rules. Norms that join rows
+        (all but "l1" and "squared") project all sequences of a call together: each prediction depends on the others.
     tolerance : gap of the projection for each sequence, and the largest miss of a bound beyond its slack.
     classes : all labels, where y does not have them all; without any label, those that the rules name will do.
     guard : as for `CCM`; not where `fit` is given a model to begin with.
@@ -58,7 +67,8 @@ class PosteriorRegularization(ProjectingLearner):
 
     Attributes
     ----------
-    base_ : the model; classes_ : labels; prices_, units_ : of the rules about the corpus; trace_ : a `ProjectionStep`
+    base_ : the model; start_ : the supervised model that predictions are mixed with, or None; rules_used_ : the rules
+    with their penalties, and the label shares that were added; classes_ : labels; prices_, units_ : of the rules about the corpus; trace_ : a `ProjectionStep`
     for each round and for the final model; guard_ : as for `CCM`.
     """
 

@@ -39,16 +39,17 @@ class UnifiedEM(ProjectingLearner):
     gamma : γ.
     start, rate : begin with γ = start and multiply by `rate` in each round until `gamma` is reached (deterministic
         annealing EM); None begins with `gamma`.
-    base, rules, norm, penalty, bound, unlabeled_weight, iterations, decode, tolerance, classes, guard,
-    random_state, verbose, n_jobs : as for `PosteriorRegularization`; no slack if neither penalty nor bound is given.
+    base, rules, norm, penalty, bound, label_shares, unlabeled_weight, balance, iterations, decode, tolerance, classes,
+    guard, random_state, verbose, n_jobs : as for `PosteriorRegularization`. At γ = -inf and inf, where a penalty has no
+    meaning, "learned" allows no slack.
 
     The better the model to begin with, the lower γ may be (Figure 4.1). To begin with a model, use
     fit(X, y, initial=model); with even distributions, that of UnifiedEM(base, gamma=inf, iterations=1), its base_.
 
     Attributes
     ----------
-    base_, classes_, prices_, units_, trace_, guard_ : as for `PosteriorRegularization`; in trace_, at γ = inf, the
-    objective is that over γ: -H(q).
+    base_, start_, rules_used_, classes_, prices_, units_, trace_, guard_ : as for `PosteriorRegularization`; in trace_,
+    at γ = inf, the objective is that over γ: -H(q).
     """
 
     def __init__(
