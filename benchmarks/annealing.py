@@ -35,6 +35,7 @@ from sidelight.rules.language import Rule
 
 from .citations.experiment import Experiment
 from .datasets import citation_files, unlabelled_citations
+from .paper_settings import ANNEALING, POSTERIOR, per_fraction
 from .report import Report, seconds
 from .setting import Setting
 from .word_classes import learn_classes, with_classes
@@ -116,14 +117,14 @@ def rules(y: Sequence[Any]) -> list[Rule]:
 
 def regularized(known: Sequence[Rule], **options: Any) -> PosteriorRegularization:
     """Posterior regularization with both losses as means, as there."""
-    settings = {"unlabeled_weight": None, "iterations": PR_ROUNDS, "tolerance": 0.02, **options}
-    return PosteriorRegularization(crf(known), known, **settings, guard=False)
+    settings = {**POSTERIOR, "unlabeled_weight": None, "iterations": PR_ROUNDS, "tolerance": 0.02, **options}
+    return PosteriorRegularization(crf(known), known, **settings)
 
 
 def annealed(known: Sequence[Rule], *, l2: float = L2, **options: Any) -> DeterministicAnnealing:
     """Deterministic annealing by a schedule."""
-    settings = {"tolerance": 0.02, **SCHEDULE, **options}
-    return DeterministicAnnealing(crf(known, l2), known, **settings, guard=False)
+    settings = {**ANNEALING, "tolerance": 0.02, **SCHEDULE, **options}
+    return DeterministicAnnealing(crf(known, l2), known, **settings)
 
 
 class Scores(NamedTuple):
@@ -151,11 +152,8 @@ def measure(
         known = rules(y if own else task.train_y)
         first = float("nan")
         if inductive:
-            pool = experiment.pool
-            model = make(known).fit([*X, *pool], [*y, *[None] * len(pool)]).set_params(decode="model")
-            first = experiment.accuracy(model)
-        pool = [*experiment.pool, *task.eval_X]
-        model = make(known).fit([*X, *pool], [*y, *[None] * len(pool)]).set_params(decode="model")
+            first = experiment.accuracy(_fitted(make, known, X, y, experiment.pool))
+        model = _fitted(make, known, X, y, [*experiment.pool, *task.eval_X])
         left = violations(model, known, task.eval_X)
         second = 100 * token_accuracy(task.eval_y, model.set_params(decode="projected").predict(task.eval_X))
         found.append(Scores(first, float(second), left))
@@ -163,12 +161,20 @@ def measure(
     return Means(Scores(*np.mean(found, axis=0).tolist()), spread)
 
 
+def _fitted(make: Callable[..., Any], known: Sequence[Rule], X: list[Any], y: list[Any], pool: list[Any]) -> Any:
+    """What learns from a pool beside X and y; it decodes by the model."""
+    model = make(per_fraction(known, pool)).fit([*X, *pool], [*y, *[None] * len(pool)])
+    return model.set_params(decode="model")
+
+
 def violations(model: Any, known: Sequence[Rule], X: Sequence[Any]) -> float:
-    """Σ ξ² of Viterbi's output by the model alone, a mean over sequences for the rules about each of them."""
-    rows = Rows.compile(known, X, model.classes_)
+    """Σ ξ² of Viterbi's output by the model alone, a mean over sequences for the rules about each of them.
+
+    Shares are missed by fractions.
+    """
+    rows = Rows.compile(per_fraction([rule.expected(1.0) for rule in known], X), X, model.classes_)
     labels = np.array([model.classes_.index(c) for y in model.predict(X) for c in y], np.int32)
-    corpus, own = rows.split(rows.excess(rows.count(labels)) ** 2)
-    return float(corpus.sum() + own.sum() / max(len(X), 1))
+    return float((rows.penalty * rows.copies * rows.excess(rows.count(labels)) ** 2).sum() / len(X))
 
 
 def comparison(experiment: Experiment, report: Report, *, own: bool = False) -> None:
@@ -226,7 +232,7 @@ def schedules(experiment: Experiment, report: Report, *, begin: str = "nothing")
 def speed(experiment: Experiment, report: Report) -> None:
     """Seconds of a forward-backward pass, of rounds of both models, and of whole trainings with 20 labelled."""
     X, y = experiment.with_pool(SIZES[1], experiment.seeds[0])
-    labelled, known = y[: SIZES[1]], rules(experiment.task.train_y)
+    labelled, known = y[: SIZES[1]], per_fraction(rules(experiment.task.train_y), experiment.pool)
     plain = crf().fit(X[: SIZES[1]], labelled)
     scores = plain.scores(experiment.pool)
     Chain().marginals(scores)
@@ -239,9 +245,7 @@ def speed(experiment: Experiment, report: Report) -> None:
                 lambda n: PosteriorRegularization(
                     HMM("word.lower()", classes=crf(known).classes),
                     known,
-                    iterations=n,
-                    tolerance=0.02,
-                    guard=False,
+                    **{**POSTERIOR, "iterations": n, "tolerance": 0.02},
                 ),
             ),
             ("CRF", lambda n: regularized(known, iterations=n)),

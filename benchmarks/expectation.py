@@ -4,7 +4,8 @@
 test accuracy with 17 constraints on words and label shares, and the shortest of its trainings.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from sidelight.solvers.unlabelled import UnlabelledLoss
 from . import annealing
 from .citations.experiment import Experiment
 from .datasets import citation_files, unlabelled_citations
+from .paper_settings import CRITERIA, POSTERIOR, per_fraction
 from .report import Report, seconds
 from .setting import Setting
 
@@ -88,17 +90,18 @@ def base() -> CRF:
     return model
 
 
-LEARNERS: dict[str, Callable[[], Any]] = {
-    "PR": lambda: PosteriorRegularization(
+# By the unlabelled references, on which penalties of shares depend.
+LEARNERS: dict[str, Callable[[Sequence[Any]], Any]] = {
+    "PR": lambda pool: PosteriorRegularization(
         base(),
-        [rule.expected(SLACK) for rule in rules()],
-        unlabeled_weight=None,
-        tolerance=0.01,
-        guard=False,
+        per_fraction([rule.expected(SLACK) for rule in rules()], pool),
+        **{**POSTERIOR, "unlabeled_weight": None, "tolerance": 0.01},
     ),
-    "GE": lambda: GeneralizedExpectation(base(), rules(), guard=False),
-    "ER": lambda: EntropyRegularization(base(), strength=ALONE, guard=False),
-    "ER and rules": lambda: EntropyRegularization(base(), rules(), strength=BESIDE, guard=False),
+    "GE": lambda pool: GeneralizedExpectation(base(), per_fraction(rules(), pool), **CRITERIA),
+    "ER": lambda pool: EntropyRegularization(base(), strength=ALONE, **CRITERIA),
+    "ER and rules": lambda pool: EntropyRegularization(
+        base(), per_fraction(rules(), pool), strength=BESIDE, **CRITERIA
+    ),
 }
 
 
@@ -108,7 +111,9 @@ def accuracy(experiment: Experiment, report: Report) -> None:
         for name, quoted in ACCURACY.items():
             for count, number in zip(SIZES, quoted, strict=True):
                 found = (
-                    experiment.semi_supervised(f"{name}, 17 statements", LEARNERS[name], count)
+                    experiment.semi_supervised(
+                        f"{name}, 17 statements", partial(LEARNERS[name], experiment.pool), count
+                    )
                     if name in LEARNERS
                     else experiment.supervised("CRF and words around", crf, count)
                 )
@@ -125,7 +130,7 @@ def speed(experiment: Experiment, report: Report) -> None:
             theirs = SECONDS.get(name)
             for count in SIZES[:2]:
                 X, y = experiment.with_pool(count, experiment.seeds[0])
-                spent = seconds(lambda name=name, X=X, y=y: LEARNERS[name]().fit(X, y))
+                spent = seconds(lambda name=name, X=X, y=y: LEARNERS[name](experiment.pool).fit(X, y))
                 what = f"{name}, {count} labelled"
                 report.add(what, OURS, spent, "s", at_most=None if theirs is None else theirs / FASTER)
                 if theirs is not None:

@@ -2,11 +2,11 @@
 
 from functools import partial
 
-from sidelight import CCM, EM
+from sidelight import EM
 
 from ..drawing import Panel
 from ..report import Report
-from .experiment import BALANCE, Experiment, codl, hmm
+from .experiment import BALANCE, Experiment, ccm, codl, hmm
 from .known import soft
 from .published import SIZES
 
@@ -42,7 +42,7 @@ def by_balance(experiment: Experiment, report: Report) -> None:
         for balance in BALANCES:
             for count in SIZES:
                 if balance == 1:
-                    found = experiment.supervised("CCM", lambda: CCM(hmm(soft()), soft(), guard=False), count)
+                    found = experiment.supervised("CCM", lambda: ccm(soft()), count)
                 else:
                     name = "CoDL" if balance == BALANCE else f"CoDL, β {balance}"
                     found = experiment.semi_supervised(name, partial(codl, soft(), balance=balance), count)
