@@ -25,6 +25,7 @@ from sidelight.rules.language import Rule
 from sidelight.solvers.unlabelled import UnlabelledLoss
 
 from . import annealing
+from .chosen import constant
 from .citations.experiment import Experiment
 from .datasets import citation_files, unlabelled_citations
 from .paper_settings import CRITERIA, POSTERIOR, per_fraction
@@ -44,7 +45,8 @@ ACCURACY: dict[str, tuple[float | None, ...]] = {
 SECONDS = {"PR": 64.0, "GE": 125.0}
 FASTER = 10.0
 # Entropy of each unlabelled reference, alone and beside rules; what slack costs in PR.
-ALONE, BESIDE, SLACK = 1e-5, 1e-3, 100.0
+ALONE, BESIDE, SLACK = (constant(f"expectation.{name}") for name in ("ALONE", "BESIDE", "SLACK"))
+L2 = constant("expectation.L2")
 
 AROUND = [*(f"word[{k}].lower()" for k in (-2, -1, 1, 2)), "word[-2].shape()", "word[2].shape()"]
 _lower = word.lower()
@@ -81,7 +83,7 @@ def rules() -> list[Rule]:
 
 def crf() -> CRF:
     """The features of section 5.3 of Dhillon et al. 2012 and the words around."""
-    return CRF([*annealing.FEATURES, *AROUND], l2=0.03, all_weights=True)
+    return CRF([*annealing.FEATURES, *AROUND], l2=L2, all_weights=True)
 
 
 def base() -> CRF:

@@ -11,6 +11,7 @@ from sidelight import CCM, HMM, Codl, read_columns, token_accuracy
 from sidelight.rules.automata import labels_named
 from sidelight.rules.language import Rule
 
+from ..chosen import constant
 from ..datasets import MissingData, Task, read_citations, unlabelled_citations
 from ..drawing import Panel
 from ..paper_settings import COUNTED
@@ -20,11 +21,12 @@ from .published import SIZES
 # β, the weight of the model learned from labelled data, wherever it is not varied.
 BALANCE = 0.5
 ITERATIONS = 5
+SMOOTHING = constant("citations.experiment.SMOOTHING")
 
 
 def hmm(rules: Sequence[Rule] = ()) -> HMM:
     """The HMM of all tables; a few labelled references may lack labels that the rules name."""
-    return HMM("word.lower()", emission_smoothing=0.03, classes=sorted(labels_named(rules)) or None)
+    return HMM("word.lower()", emission_smoothing=SMOOTHING, classes=sorted(labels_named(rules)) or None)
 
 
 def ccm(rules: Sequence[Rule]) -> CCM:
