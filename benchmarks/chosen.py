@@ -39,6 +39,10 @@ CHOICES: dict[str, Choice] = {
         "citations, dev: among a dozen settings, with both columns of the row from 2 by 0.9 of Table 4 in view",
         ("daso-3", "daso-3-own", *_DASO_4, "daso-speed"),
     ),
+    "annealing.HOT_ROUNDS": Choice(
+        10, "rounds at each temperature where a schedule begins above T = 1, as many as in the paper",
+        "citations, dev: together with L2_HOT", ("daso-3", "daso-3-own", *_DASO_4),
+    ),
     "annealing.SCHEDULE": Choice(
         {"start": 1.0, "rate": 0.8, "temperatures": 4}, "temperatures of DASO where they are not the paper's", _DEV,
         ("daso-3", "daso-3-own"),
