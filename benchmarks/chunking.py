@@ -21,6 +21,7 @@ from sidelight.structures.chain import Chain
 from sidelight.supervision import encode_targets
 
 from . import crfsuite
+from .chosen import constant
 from .chunk_features import TEMPLATES, attributes
 from .datasets import Task, chunking_files, read_chunking
 from .memory import peak_of
@@ -32,7 +33,8 @@ L2 = 0.5
 A_THIRD = 1 / 3
 # Asked of the test set; dev is easier.
 MIRA_F1, SVM_F1 = 93.4, 93.5
-SVM_C, SVM_GAP, SVM_SECONDS = 0.1, 1.0, 45.0
+SVM_C = constant("chunking.SVM_C")
+SVM_GAP, SVM_SECONDS = 1.0, 45.0
 # Published F1 on the test set and seconds of structural SVMs: Illinois-SL by dual coordinate descent, and dlib.
 PUBLISHED_SVMS = {"Illinois-SL, published": (93.58, 133.0), "dlib, published": (92.02, 123.0)}
 OTHER_SOLVERS = ("bcfw", "eg", "sgd")

@@ -4,7 +4,8 @@
 test accuracy with 17 constraints on words and label shares, and the shortest of its trainings.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,10 @@ from sidelight.rules.language import Rule
 from sidelight.solvers.unlabelled import UnlabelledLoss
 
 from . import annealing
+from .chosen import constant
 from .citations.experiment import Experiment
 from .datasets import citation_files, unlabelled_citations
+from .paper_settings import CRITERIA, POSTERIOR, per_fraction
 from .report import Report, seconds
 from .setting import Setting
 
@@ -42,7 +45,8 @@ ACCURACY: dict[str, tuple[float | None, ...]] = {
 SECONDS = {"PR": 64.0, "GE": 125.0}
 FASTER = 10.0
 # Entropy of each unlabelled reference, alone and beside rules; what slack costs in PR.
-ALONE, BESIDE, SLACK = 1e-5, 1e-3, 100.0
+ALONE, BESIDE, SLACK = (constant(f"expectation.{name}") for name in ("ALONE", "BESIDE", "SLACK"))
+L2 = constant("expectation.L2")
 
 AROUND = [*(f"word[{k}].lower()" for k in (-2, -1, 1, 2)), "word[-2].shape()", "word[2].shape()"]
 _lower = word.lower()
@@ -79,7 +83,7 @@ def rules() -> list[Rule]:
 
 def crf() -> CRF:
     """The features of section 5.3 of Dhillon et al. 2012 and the words around."""
-    return CRF([*annealing.FEATURES, *AROUND], l2=0.03, all_weights=True)
+    return CRF([*annealing.FEATURES, *AROUND], l2=L2, all_weights=True)
 
 
 def base() -> CRF:
@@ -88,17 +92,18 @@ def base() -> CRF:
     return model
 
 
-LEARNERS: dict[str, Callable[[], Any]] = {
-    "PR": lambda: PosteriorRegularization(
+# By the unlabelled references, on which penalties of shares depend.
+LEARNERS: dict[str, Callable[[Sequence[Any]], Any]] = {
+    "PR": lambda pool: PosteriorRegularization(
         base(),
-        [rule.expected(SLACK) for rule in rules()],
-        unlabeled_weight=None,
-        tolerance=0.01,
-        guard=False,
+        per_fraction([rule.expected(SLACK) for rule in rules()], pool),
+        **{**POSTERIOR, "unlabeled_weight": None, "tolerance": 0.01},
     ),
-    "GE": lambda: GeneralizedExpectation(base(), rules(), guard=False),
-    "ER": lambda: EntropyRegularization(base(), strength=ALONE, guard=False),
-    "ER and rules": lambda: EntropyRegularization(base(), rules(), strength=BESIDE, guard=False),
+    "GE": lambda pool: GeneralizedExpectation(base(), per_fraction(rules(), pool), **CRITERIA),
+    "ER": lambda pool: EntropyRegularization(base(), strength=ALONE, **CRITERIA),
+    "ER and rules": lambda pool: EntropyRegularization(
+        base(), per_fraction(rules(), pool), strength=BESIDE, **CRITERIA
+    ),
 }
 
 
@@ -108,7 +113,9 @@ def accuracy(experiment: Experiment, report: Report) -> None:
         for name, quoted in ACCURACY.items():
             for count, number in zip(SIZES, quoted, strict=True):
                 found = (
-                    experiment.semi_supervised(f"{name}, 17 statements", LEARNERS[name], count)
+                    experiment.semi_supervised(
+                        f"{name}, 17 statements", partial(LEARNERS[name], experiment.pool), count
+                    )
                     if name in LEARNERS
                     else experiment.supervised("CRF and words around", crf, count)
                 )
@@ -125,7 +132,7 @@ def speed(experiment: Experiment, report: Report) -> None:
             theirs = SECONDS.get(name)
             for count in SIZES[:2]:
                 X, y = experiment.with_pool(count, experiment.seeds[0])
-                spent = seconds(lambda name=name, X=X, y=y: LEARNERS[name]().fit(X, y))
+                spent = seconds(lambda name=name, X=X, y=y: LEARNERS[name](experiment.pool).fit(X, y))
                 what = f"{name}, {count} labelled"
                 report.add(what, OURS, spent, "s", at_most=None if theirs is None else theirs / FASTER)
                 if theirs is not None:

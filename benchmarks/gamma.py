@@ -16,6 +16,7 @@ from sidelight import HMM, UnifiedEM
 
 from .datasets import MissingData, Task, read_tagged, treebank_file
 from .drawing import Panel, draw, require_drawing
+from .paper_settings import UNIFIED
 from .report import Report
 from .setting import Setting
 from .tagging import LIKELIHOOD, TAGS, Text
@@ -76,7 +77,7 @@ def hmm(classes: list[str]) -> HMM:
 
 def starts(text: Text, rest: Task, classes: list[str], seeds: tuple[int, ...]) -> Iterator[Start]:
     """Even distributions, which γ = inf makes, and HMMs of so many labelled sentences."""
-    even = UnifiedEM(hmm(classes), gamma=np.inf, iterations=1, guard=False).fit(text.X, text.known)
+    even = UnifiedEM(hmm(classes), gamma=np.inf, **{**UNIFIED, "iterations": 1}).fit(text.X, text.known)
     yield Start(EVEN, [even.base_])
     for size in SIZES:
         yield Start(f"{size} labelled", [_supervised(rest, size, classes, seed) for seed in seeds])
@@ -92,7 +93,7 @@ def curve(text: Text, start: Start, classes: list[str]) -> Curve:
     found: dict[float, list[float]] = {}
     for gamma in GAMMAS:
         for model in start.models:
-            learner = UnifiedEM(hmm(classes), gamma=gamma, iterations=ITERATIONS, guard=False)
+            learner = UnifiedEM(hmm(classes), gamma=gamma, **{**UNIFIED, "iterations": ITERATIONS})
             learner.fit(text.X, text.known, initial=model)
             found.setdefault(gamma, []).append(text.accuracy(learner.complete(text.X, text.known)))
     return Curve(start.name, found)

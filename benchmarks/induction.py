@@ -29,6 +29,7 @@ from sidelight import (
 )
 
 from .datasets import MissingData, read_tagged, treebank_file
+from .paper_settings import POSTERIOR
 from .report import Report
 from .setting import Setting
 
@@ -113,9 +114,7 @@ def sparse(text: Text, seed: int) -> PosteriorRegularization:
     learner = PosteriorRegularization(
         hmm(),
         [few_labels(word).expected(STRENGTH)],
-        iterations=ROUNDS - WARM_UP,
-        tolerance=0.1,
-        guard=False,
+        **{**POSTERIOR, "iterations": ROUNDS - WARM_UP, "tolerance": 0.1},
     )
     return learner.fit(text.X, [None] * len(text.X), initial=first.driven_)
 

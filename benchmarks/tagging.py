@@ -19,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sidelight import BAD, EM, GOOD, HMM, JLIS, ContrastiveEstimation, TagDictionary, shuffled
 
+from .chosen import constant
 from .datasets import MissingData, read_tagged, treebank_file
 from .report import Report
 from .setting import Setting
@@ -35,7 +36,7 @@ TAGS = {"xpos": "Penn tags", "upos": "universal tags"}
 Found = dict[str, tuple[float, float]]
 LIKELIHOOD = 1e-6
 # Shuffled copies of each sentence, as there; what missed margins cost.
-_BAD, _C2 = 4, 0.1
+_BAD, C2 = 4, constant("tagging.C2")
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ def companions(*, random_ties: bool, drawn: bool = False) -> System:
         bad = shuffled(good, _BAD)
         labels = sorted(set().union(*text.dictionary.labels.values()))
         learner = JLIS(
-            ["word"], C2=_C2, dictionary=text.dictionary, order=2, random_ties=random_ties, random_state=seed,
+            ["word"], C2=C2, dictionary=text.dictionary, order=2, random_ties=random_ties, random_state=seed,
             classes=np.random.default_rng(seed).permutation(labels).tolist() if drawn else labels, guard=False,
         )  # fmt: skip
         return learner.fit(good + bad, [GOOD] * len(good) + [BAD] * len(bad))

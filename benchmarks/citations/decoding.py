@@ -13,7 +13,7 @@ from sidelight.inference.program import solve
 from sidelight.kernels.compiling import Longs
 
 from ..report import Report
-from .experiment import ITERATIONS, Experiment, codl, hmm
+from .experiment import ITERATIONS, Experiment, ccm, codl
 from .known import soft
 
 LABELLED = 20
@@ -32,7 +32,7 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 def decode(experiment: Experiment, report: Report) -> None:
     """The unlabelled references under all rules, exactly, and a sample of them by integer programs."""
     seed, pool = experiment.seeds[0], experiment.pool
-    model = CCM(hmm(soft()), soft(), guard=False).fit(*experiment.subset(LABELLED, seed))
+    model = ccm(soft()).fit(*experiment.subset(LABELLED, seed))
     model.infer(pool[:20])
     seconds, found = timed(lambda: model.infer(pool))
     chosen = sample(found, np.random.default_rng(seed))

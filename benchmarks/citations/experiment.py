@@ -7,28 +7,36 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sidelight import HMM, Codl, read_columns, token_accuracy
+from sidelight import CCM, HMM, Codl, read_columns, token_accuracy
 from sidelight.rules.automata import labels_named
 from sidelight.rules.language import Rule
 
+from ..chosen import constant
 from ..datasets import MissingData, Task, read_citations, unlabelled_citations
 from ..drawing import Panel
+from ..paper_settings import COUNTED
 from ..setting import Setting
 from .published import SIZES
 
 # β, the weight of the model learned from labelled data, wherever it is not varied.
 BALANCE = 0.5
 ITERATIONS = 5
+SMOOTHING = constant("citations.experiment.SMOOTHING")
 
 
 def hmm(rules: Sequence[Rule] = ()) -> HMM:
     """The HMM of all tables; a few labelled references may lack labels that the rules name."""
-    return HMM("word.lower()", emission_smoothing=0.03, classes=sorted(labels_named(rules)) or None)
+    return HMM("word.lower()", emission_smoothing=SMOOTHING, classes=sorted(labels_named(rules)) or None)
+
+
+def ccm(rules: Sequence[Rule]) -> CCM:
+    """That HMM with rules at prediction."""
+    return CCM(hmm(rules), rules, **COUNTED)
 
 
 def codl(rules: Sequence[Rule] = (), *, balance: float = BALANCE, iterations: int = ITERATIONS) -> Codl:
     """Constraint-driven learning on that HMM; without rules it is hard EM."""
-    return Codl(hmm(rules), rules, balance=balance, iterations=iterations, guard=False)
+    return Codl(hmm(rules), rules, balance=balance, iterations=iterations, **COUNTED)
 
 
 class Mean(NamedTuple):

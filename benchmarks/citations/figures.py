@@ -2,13 +2,14 @@
 
 from functools import partial
 
-from sidelight import CCM, EM
+from sidelight import EM
 
 from ..drawing import Panel
 from ..report import Report
 from .experiment import BALANCE, Experiment, codl, hmm
 from .known import soft
 from .published import SIZES
+from .tables import driven, ruled
 
 ROUNDS = (0, 1, 2, 3, 5, 10)
 BALANCES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
@@ -41,11 +42,7 @@ def by_balance(experiment: Experiment, report: Report) -> None:
     with report.section("Figure 3.6: accuracy of CoDL by β, the weight of the supervised model"):
         for balance in BALANCES:
             for count in SIZES:
-                if balance == 1:
-                    found = experiment.supervised("CCM", lambda: CCM(hmm(soft()), soft(), guard=False), count)
-                else:
-                    name = "CoDL" if balance == BALANCE else f"CoDL, β {balance}"
-                    found = experiment.semi_supervised(name, partial(codl, soft(), balance=balance), count)
+                found = ruled(experiment, count) if balance == 1 else driven(experiment, count, balance)
                 system = f"{count} labelled"
                 report.add(f"β = {balance}", system, found.value, "%", deviation=found.deviation)
                 panel.add(system, balance, found.value)

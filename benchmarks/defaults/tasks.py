@@ -1,8 +1,8 @@
 """Eight tasks of different kinds, each with rules of common sense and with false ones.
 
 The rules were written before any result was looked at. `false` rules sound as plausible and are wrong: for the question
-what a learner makes of knowledge that misleads. Sequences are drawn from the training files alone: some are labelled, others
-are unlabelled, and others again are scored.
+what a learner makes of knowledge that misleads. Sequences are drawn from the training files alone: some are labelled,
+others are unlabelled, and others again are scored.
 """
 
 from collections.abc import Callable, Sequence
@@ -53,8 +53,8 @@ class Draw:
 class Task:
     """Sequences, what is known about them, and how outputs are scored.
 
-    counts: numbers of labelled sequences; pool, scored: how many sequences are unlabelled, and how many are scored; metric:
-    "accuracy" of tokens, or "F1" of spans, which are runs of a label in `scheme` "runs".
+    counts: numbers of labelled sequences; pool, scored: how many sequences are unlabelled, and how many are scored;
+    metric: "accuracy" of tokens, or "F1" of spans, which are runs of a label in `scheme` "runs".
     """
 
     name: str

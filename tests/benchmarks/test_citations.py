@@ -114,9 +114,27 @@ def test_accuracies_stand_beside_the_published_ones(experiment: Experiment, repo
     ours = {r.what: r for r in report.results if r.system == tables.OURS}
     theirs = {r.what: r for r in report.results if r.system == tables.THESIS}
     assert ours.keys() == theirs.keys()
-    assert len(ours) == 16
-    assert all(r.target == pytest.approx(theirs[what].value - 1) and r.bound == "≥" for what, r in ours.items())
+    assert len(ours) == 16 + 8
+    judged = {what: r for what, r in ours.items() if r.target is not None}
+    assert len(judged) == 16
+    assert all(r.target == pytest.approx(theirs[what].value - 1) and r.bound == "≥" for what, r in judged.items())
     assert "Table 3.3" in told(report)
+
+
+@pytest.mark.usefixtures("small")
+def test_errors_that_rules_take_away_and_the_balances_of_the_thesis(experiment: Experiment, report: Report) -> None:
+    tables.rules_and_unlabelled(experiment, report)
+    ours = {(r.section, r.what): r.value for r in report.results if r.system == tables.OURS}
+    sections = list(dict.fromkeys(section for section, _ in ours))
+    assert [section.partition("β = ")[2][:3] for section in sections] == ["0.5", "0.1", "0.9"]
+    for section in sections:
+        before, after = (
+            ours[section, f"{name}, 5 labelled"]
+            for name in ("HMM, semi-supervised (hard EM)", "HMM and rules, semi-supervised (CoDL)")
+        )
+        found = ours[section, "errors of HMM, semi-supervised (hard EM) less with rules, 5 labelled"]
+        assert found == pytest.approx(100 * (1 - (100 - after) / (100 - before)))
+    assert "31.69 %" in told(report)
 
 
 @pytest.mark.usefixtures("small")
