@@ -21,6 +21,7 @@ from ..inference.rows import Rows
 from ..kernels.compiling import Floats
 from ..progress import progress
 from ..rules.language import Rule
+from ..scorers.merged import Merged
 from ..solvers import lbfgs
 from ..solvers.certificate import Solution, Step, warn_unconverged
 from ..solvers.losses import LogLoss
@@ -45,8 +46,9 @@ class Weights(NamedTuple):
 
 @dataclass(frozen=True)
 class Problem:
-    """Both losses, each None where no sequences are for it."""
+    """Both losses, each None where no sequences are for it; their weights are those of merged attributes."""
 
+    merged: Merged
     known: LogLoss[Any] | None
     rest: UnlabelledLoss[Any] | None
     solver: str  # of the labelled sequences alone
@@ -85,13 +87,14 @@ class CriterionLearner(SequenceLearner):
         classes = all_labels(self, y)
         model, problem = self._lay_out(X, y, classes, weights)
         solution = self._solve(model, problem)
-        model.weights_, model.trace_, model.converged_ = solution.weights, solution.steps, solution.converged
+        model.weights_ = problem.merged.expand(solution.weights)
+        model.trace_, model.converged_ = solution.steps, solution.converged
         model.solver_ = "lbfgs" if problem.rest is not None else problem.solver
         self.base_, self.classes_ = model, classes
         self.trace_, self.converged_ = solution.steps, solution.converged
         warn_unconverged(type(self).__name__, solution, "raise max_iterations or tolerance of the base")
         if problem.known is not None and problem.rest is not None:
-            warn_collapsed(model.scores(problem.rest.encoded), classes, y)
+            warn_collapsed(problem.rest.scores(solution.weights), classes, y)
         return self
 
     def _check_base(self) -> None:
@@ -117,7 +120,9 @@ class CriterionLearner(SequenceLearner):
         targets = encode_targets(told, lengths, classes)
         prepared = model._lay_out(model._choose_encoder(some), some, targets, list(classes))
         model._adopt(prepared)
-        model.weights_ = np.zeros(prepared.scorer.size)
+        # With an l1 penalty, whose value merging does not keep, every attribute stays alone.
+        merged = (Merged.alone if model.l1 else Merged.of)(prepared.scorer, prepared.encoded)
+        prepared = prepared._replace(encoded=merged.encoded, scorer=merged.scorer)
         first, rest, solver = None, None, "lbfgs"
         if known:
             labels = encode_targets(told[:known], lengths[:known], classes)
@@ -133,7 +138,7 @@ class CriterionLearner(SequenceLearner):
                 prepared.scorer, Chain(self.n_jobs), pool, rows, self.distance, *weights,
                 left.allowed if known > full else None,
             )  # fmt: skip
-        return model, Problem(first, rest, solver)
+        return model, Problem(merged, first, rest, solver)
 
     def _rows(self, X: Sequence[Any], encoded: Encoded, classes: list[str]) -> Rows:
         """The rules on the unlabelled sequences; without rules these need not be tokens."""
@@ -145,7 +150,7 @@ class CriterionLearner(SequenceLearner):
 
     def _solve(self, model: CRF, problem: Problem) -> Solution:
         """The optimum of the labelled sequences alone, then of everything."""
-        start = model.weights_
+        start = np.zeros(problem.merged.scorer.size)
         with progress(type(self).__name__, None, self.verbose) as tell:
 
             def on_step(step: Step) -> None:
