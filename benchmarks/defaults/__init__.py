@@ -1,7 +1,7 @@
 """Learners with their defaults on eight tasks, beside their bases and what a user would pick instead.
 
-`run` makes the tables chosen by `--tables`; without it, all of them. Labelled, unlabelled and scored sequences are drawn
-from the training files (`tasks`), so what is scored is no official dev or test set, but for `defaults-300`.
+`run` makes the tables chosen by `--tables`; without it, all of them. Labelled, unlabelled and scored sequences are
+drawn from the training files (`tasks`), so what is scored is no official dev or test set, but for `defaults-300`.
 """
 
 import warnings

@@ -1,7 +1,8 @@
 """What a user would pick instead: CRFsuite with the rules' word lists as features, and skweak before it.
 
-skweak's recipe: each rule that gives a word one label is a labelling function, and so is CRFsuite trained on the labelled
-sequences; its HMM aggregates them on the unlabelled sequences, and CRFsuite learns from the labelled ones and those.
+skweak's recipe: each rule that gives a word one label is a labelling function, and so is CRFsuite trained on the
+labelled sequences; its HMM aggregates them on the unlabelled sequences, and CRFsuite learns from the labelled ones and
+those.
 """
 
 import tempfile

@@ -1,5 +1,5 @@
-"""Learners from rules about expectations as the papers have them: quadratic slack with one penalty for all rules, nothing
-added from the labelled sequences, and predictions by the model (or its projection) alone.
+"""Learners from rules about expectations as the papers have them: quadratic slack with one penalty for all rules,
+nothing added from the labelled sequences, and predictions by the model (or its projection) alone.
 
 Tests of equations use these; what the defaults add has tests of its own.
 """

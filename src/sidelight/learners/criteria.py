@@ -21,6 +21,7 @@ from ..inference.rows import Rows
 from ..kernels.compiling import Floats
 from ..progress import progress
 from ..rules.language import Rule
+from ..scorers.merged import Merged
 from ..solvers import lbfgs
 from ..solvers.certificate import Solution, Step, warn_unconverged
 from ..solvers.losses import LogLoss
@@ -47,8 +48,9 @@ class Weights(NamedTuple):
 
 @dataclass(frozen=True)
 class Problem:
-    """Both losses, each None where no sequences are for it."""
+    """Both losses, each None where no sequences are for it; their weights are those of merged attributes."""
 
+    merged: Merged
     known: LogLoss[Any] | None
     rest: UnlabelledLoss[Any] | None
     solver: str  # of the labelled sequences alone
@@ -89,7 +91,8 @@ class CriterionLearner(ExpectationLearner):
         readings = self._read([X[i] for i in known], [y[i] for i in known], classes)
         model, problem = self._lay_out(X, y, classes, weights, readings.used)
         solution = self._solve(model, problem)
-        model.weights_, model.trace_, model.converged_ = solution.weights, solution.steps, solution.converged
+        model.weights_ = problem.merged.expand(solution.weights)
+        model.trace_, model.converged_ = solution.steps, solution.converged
         model.solver_ = "lbfgs" if problem.rest is not None else problem.solver
         self.base_, self.classes_ = model, classes
         self._adopt_readings(readings)
@@ -122,7 +125,9 @@ class CriterionLearner(ExpectationLearner):
         targets = encode_targets(told, lengths, classes)
         prepared = model._lay_out(model._choose_encoder(some), some, targets, list(classes))
         model._adopt(prepared)
-        model.weights_ = np.zeros(prepared.scorer.size)
+        # With an l1 penalty, whose value merging does not keep, every attribute stays alone.
+        merged = (Merged.alone if model.l1 else Merged.of)(prepared.scorer, prepared.encoded)
+        prepared = prepared._replace(encoded=merged.encoded, scorer=merged.scorer)
         first, rest, solver = None, None, "lbfgs"
         if known:
             labels = encode_targets(told[:known], lengths[:known], classes)
@@ -142,7 +147,7 @@ class CriterionLearner(ExpectationLearner):
                 weight * weights.distance, weight * weights.entropy,
                 left.allowed if known > full else None,
             )  # fmt: skip
-        return model, Problem(first, rest, solver)
+        return model, Problem(merged, first, rest, solver)
 
     def _rows(self, rules: Sequence[Rule], X: Sequence[Any], encoded: Encoded, classes: list[str]) -> Rows:
         """The rules on the unlabelled sequences; without rules these need not be tokens."""
@@ -154,7 +159,7 @@ class CriterionLearner(ExpectationLearner):
 
     def _solve(self, model: CRF, problem: Problem) -> Solution:
         """The optimum of the labelled sequences alone, then of everything."""
-        start = model.weights_
+        start = np.zeros(problem.merged.scorer.size)
         with progress(type(self).__name__, None, self.verbose) as tell:
 
             def on_step(step: Step) -> None:

@@ -68,8 +68,8 @@ class PosteriorRegularization(ProjectingLearner):
     Attributes
     ----------
     base_ : the model; start_ : the supervised model that predictions are mixed with, or None; rules_used_ : the rules
-    with their penalties, and the label shares that were added; classes_ : labels; prices_, units_ : of the rules about the corpus; trace_ : a `ProjectionStep`
-    for each round and for the final model; guard_ : as for `CCM`.
+    with their penalties, and the label shares that were added; classes_ : labels; prices_, units_ : of the rules about
+    the corpus; trace_ : a `ProjectionStep` for each round and for the final model; guard_ : as for `CCM`.
     """
 
     def __init__(

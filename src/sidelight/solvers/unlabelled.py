@@ -42,7 +42,7 @@ class UnlabelledLoss(Generic[S]):
 
     def __call__(self, w: Floats) -> tuple[float, Floats]:
         """Loss and gradient at w."""
-        free = self.scorer.prepare(w).scores(self.encoded, self.structure.n_jobs)
+        free = self.scores(w)
         scores = free if self.allowed is None else free.restrict(self.allowed)
         value, told = 0.0, 0.0
         direction: ChainParts | Direction
@@ -57,6 +57,10 @@ class UnlabelledLoss(Generic[S]):
         if self.entropy:  # E[δ·y] = v·Aμ - entropy * θ·μ
             value += self.entropy * float(moved.log_partition.sum()) + float(moved.slope.sum()) - told
         return value, self._features(moved.parts)
+
+    def scores(self, w: Floats) -> ChainParts:
+        """Scores of the sequences at w, whatever is known of y."""
+        return self.scorer.prepare(w).scores(self.encoded, self.structure.n_jobs)
 
     def _features(self, parts: ChainParts) -> Floats:
         """Fᵀ of the parts, shard by shard; tables are sums over the batch and go with the first."""
