@@ -10,6 +10,7 @@ from typing import Any
 __version__ = "0.1.0.dev0"
 
 _HOME = {
+    "Auto": "learners.auto",
     "CRF": "learners.crf",
     "HMM": "learners.hmm",
     "Mira": "learners.mira",
@@ -99,6 +100,7 @@ _HOME = {
     "WorseThanBase": "errors",
 }
 LEARNERS = (
+    "Auto",
     "HMM",
     "CRF",
     "StructuredPerceptron",
