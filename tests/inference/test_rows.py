@@ -1,5 +1,6 @@
 """Rows against enumeration: expectations, shifts, and what is refused."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -117,6 +118,29 @@ def test_tilted_marginals_by_enumeration(types, temperature):
     free = rows.tilt(scores, np.zeros(len(rows)))
     for name in ("unary", "pair", "start", "end"):
         np.testing.assert_allclose(getattr(free.parts, name), getattr(plain.parts, name), atol=1e-9)
+
+
+@pytest.mark.parametrize("types", [1, 2])
+@pytest.mark.parametrize("factor", [0.0, -0.7])
+def test_a_direction_is_the_shift(types, factor):
+    """The same derivatives as along the shifted scores, whose tables are one for each sequence."""
+    X, scores = example(types, types=types)
+    unary = scores.unary.copy()
+    unary[2, 1] = unary[5, 0] = -np.inf
+    rows, rng = Rows.compile(RULES, X, LABELS), np.random.default_rng(3)
+    prices = rng.normal(size=len(rows))
+    times = replace(
+        scores, unary=factor * scores.unary, pair=factor * scores.pair, start=factor * scores.start,
+        end=factor * scores.end,
+    )  # fmt: skip
+    shifted = rows.shift(times, prices)
+    for some in (scores, replace(scores, unary=unary)):
+        direction = rows.direction(some, prices, factor)
+        assert direction.arcs.shape[1] <= types * rows.type_count < len(shifted.pair)
+        found, expected = (Chain().tangents(some, d) for d in (direction, shifted))
+        np.testing.assert_allclose(found.slope, expected.slope, atol=1e-9)
+        for name in ("unary", "pair", "start", "end"):
+            np.testing.assert_allclose(getattr(found.parts, name), getattr(expected.parts, name), atol=1e-9)
 
 
 def test_counts_of_outputs():

@@ -309,6 +309,84 @@ def test_transductive_prediction_uses_the_prices_of_training():
     assert len(alone.predict(X)) == len(X)
 
 
+PARTIAL = [[c if t % 3 else {c, "A", "T"} for t, c in enumerate(y)] for y in Y]
+SOME = [y if i < 3 else one if i < 20 else None for i, (y, one) in enumerate(zip(Y, PARTIAL, strict=True))]
+
+
+@pytest.mark.parametrize("batches", [1, 3])
+@pytest.mark.parametrize("base", [LOOSE, FAST], ids=["hmm", "crf"])
+@pytest.mark.parametrize("y", [PARTIAL, SOME], ids=["partial", "some"])
+def test_the_likelihood_of_partial_labels_counts_in_full(base, y, batches):
+    """Eq. 60: without rules there is no divergence, and its weight does not matter."""
+    options = {"batches": batches, "iterations": 8 if batches == 1 else 40}
+    found = [PosteriorRegularization(base, [], strength=alpha, **options).fit(X, y) for alpha in (1.0, 0.3, 0.01)]
+    if batches > 1:  # they come at other times, and lead to the same in the end
+        np.testing.assert_allclose(
+            [one.trace_[-1].objective for one in found], found[0].trace_[-1].objective, rtol=1e-3
+        )
+        return
+    if y is PARTIAL:
+        found += [UnifiedEM(base, [], unlabeled_weight=w, iterations=8).fit(X, y) for w in (0.0, 0.1)]
+    for one in found[1:]:
+        np.testing.assert_allclose(one.trace_[-1].objective, found[0].trace_[-1].objective, rtol=1e-6)
+        np.testing.assert_allclose(one.scores(X).unary, found[0].scores(X).unary, atol=1e-4)
+
+
+def test_partial_labels_without_rules_are_those_of_the_base():
+    """Likelihood and weights of a CRF on partial labels, and the rounds of EM."""
+    base = CRF(tolerance=1e-7)
+    alone = base.fit(X, PARTIAL)
+    model = PosteriorRegularization(base, [], strength=0.1, unlabeled_weight=0.5, iterations=200).fit(X, PARTIAL)
+    np.testing.assert_allclose(model.trace_[-1].objective, alone.trace_[-1].objective, rtol=1e-6)
+    np.testing.assert_allclose(model.base_.weights_, alone.weights_, atol=1e-3)
+    usual = EM(LOOSE, iterations=6, random_state=2).fit(X, PARTIAL)
+    same = PosteriorRegularization(LOOSE, [], strength=0.1, unlabeled_weight=0.5, iterations=6, random_state=2)
+    same.fit(X, PARTIAL)
+    np.testing.assert_allclose(same.scores(X).unary, usual.scores(X).unary)
+    np.testing.assert_allclose([-s.objective for s in same.trace_[1:-1]], [s.objective for s in usual.trace_[1:]])
+
+
+@pytest.mark.parametrize("base", [LOOSE, FAST], ids=["hmm", "crf"])
+@pytest.mark.parametrize("weight", [0.2, 3.0, None])
+def test_the_objective_never_rises_with_partial_labels(base, weight):
+    """Whatever sequences with partial labels, unlabelled ones and the divergence count, at any temperature."""
+    rules = [runs(each) <= 0.7, where(word.isdigit()).label("Y")]
+    options = {"unlabeled_weight": weight, "tolerance": 1e-7, "iterations": 12}
+    models = [
+        PosteriorRegularization(base, rules, strength=0.4, penalty=3.0, **options),
+        PosteriorRegularization(base, rules, strength=0.4, penalty=3.0, batches=4, **options),
+        UnifiedEM(base, rules, gamma=0.3, penalty=3.0, **options),
+        DeterministicAnnealing(base, rules, start=3.0, rate=0.2, temperatures=2, penalty=3.0, **options),
+    ]
+    for model in models:
+        never_rises(model.fit(X, SOME))
+        never_rises(model.fit(X, PARTIAL))
+        assert model.trace_[-1].primal > 0
+
+
+@pytest.mark.parametrize("base", [LOOSE, CRF(tolerance=1e-6)], ids=["hmm", "crf"])
+def test_objective_with_partial_labels_by_enumeration(base):
+    """-log p(labels) - log p(partial labels) - ω log p(x), the prior, and ω α times the divergence given all that."""
+    rules = [runs("A") <= 0.5]
+    options = {"penalty": 2.0, "unlabeled_weight": 0.5, "strength": 0.3, "tolerance": 1e-9}
+    model = PosteriorRegularization(base, rules, iterations=0, **options).fit(X, SOME)
+    one, chain = model.base_, model._structure
+    partly, nothing = slice(3, 20), slice(20, 30)
+    allowed = np.array([[label in c for label in LABELS] for y in PARTIAL[partly] for c in y])
+    given = one.scores(X[partly]).restrict(allowed)
+    log_z = [chain.marginals(scores).log_partition.sum() for scores in (given, one.scores(X[nothing]))]
+    codes = np.array([LABELS.index(c) for y in Y[:3] for c in y], np.int32)
+    total = -chain.score(one.scores(X[:3]), codes).sum() - log_z[0]
+    if isinstance(base, CRF):
+        total += one.log_partition(X[:20]).sum() + one.l2 * one.weights_ @ one.weights_
+    else:
+        total -= 0.5 * log_z[1] + one.log_prior()
+    for some, scores in ((partly, given), (nothing, one.scores(X[nothing]))):
+        rows = Rows.compile(rules, X[some], LABELS)
+        total += 0.5 * 0.3 * project(scores, rows, Slack(penalty=2.0), tolerance=1e-9).primal
+    np.testing.assert_allclose(model.trace_[0].objective, total, rtol=1e-7)
+
+
 def test_partial_labels_are_kept():
     known = [*Y[:10], *[["A", *[None] * (len(y) - 1)] for y in Y[10:]]]
     model = PosteriorRegularization(LOOSE, [count("T") >= 0.1], iterations=4).fit(X, known)
@@ -515,6 +593,18 @@ def test_norms_that_join_rows(norm):
         learner.set_params(penalty=None, bound=0.05, rules=[share("T") == 0.3]).fit(X, HALF)
 
 
+@pytest.mark.parametrize("nothing", [{"penalty": None}, {"bound": 0.0}], ids=str)
+def test_without_slack_every_norm_is_the_same_at_gamma_zero(nothing):
+    rules = [share("T") == 0.3, count("A") <= 1]
+    found = [
+        UnifiedEM(LOOSE, rules, gamma=0.0, norm=norm, iterations=3, **nothing).fit(X, HALF)
+        for norm in ("l1", "l2", "linf", "group")
+    ]
+    for one in found:
+        assert one.trace_ == found[0].trace_
+        np.testing.assert_allclose(one.trace_[-1].slack, 0, atol=1e-9)
+
+
 def test_without_slack_every_norm_is_the_same():
     rules = [share("T") == 0.3, count("A") <= 2]
     found = [UnifiedEM(LOOSE, rules, norm=norm, decode="projected").fit(X, HALF).predict(X) for norm in ("l2", "l1")]
@@ -650,11 +740,12 @@ def test_misspelt_labels_of_rules(learner):
     assert "AA" in learner.set_params(classes=[*LABELS, "AA"]).fit(X, HALF).classes_
 
 
-def test_the_slope_of_the_objective_with_the_projection_minimised_out(monkeypatch):
+@pytest.mark.parametrize("y", [HALF, MIXED], ids=["half", "mixed"])
+def test_the_slope_of_the_objective_with_the_projection_minimised_out(monkeypatch, y):
     """What L-BFGS goes down around a CRF: its gradient is that of finite differences (Danskin)."""
     seen = []
     monkeypatch.setattr(Discriminative, "_descend", lambda self, loss, *_, **__: seen.append((self, loss)))
-    PosteriorRegularization(FAST, RULES, iterations=1, tolerance=1e-9, strength=0.7).fit(X, HALF)
+    PosteriorRegularization(FAST, RULES, iterations=1, tolerance=1e-9, strength=0.7, unlabeled_weight=0.6).fit(X, y)
     (fitting, loss), rng = seen[0], np.random.default_rng(0)
     at = rng.normal(size=len(fitting.learner.weights_))
     for _ in range(3):

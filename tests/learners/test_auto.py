@@ -112,7 +112,7 @@ def test_rules_that_most_sequences_break_are_left_out(quick):
     notes = {result.candidate: result.note for result in model.results_}
     assert notes["Codl(HMM)"] == "without 2 rules: title first, backwards"
     assert type(model.best_) in (CCM, Codl)
-    assert "; without 'title first', 'backwards', which most labelled sequences break" in model.why_
+    assert "; without 'title first', 'backwards', which the labelled sequences break at most places" in model.why_
     kept = Auto(TRUE, budget=1e6).fit(X[:60], known)
     assert [r.score for r in kept.results_] == [r.score for r in model.results_]
 

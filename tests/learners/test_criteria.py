@@ -213,6 +213,15 @@ def test_too_few_steps_are_told():
     assert len(model.trace_) == 1
 
 
+def test_it_stops_when_steps_gain_less_than_the_tolerance():
+    for learner in CASES:
+        base = clone(learner.base).set_params(tolerance=0.003)
+        trace = clone(learner).set_params(base=base).fit(X, HALF).trace_
+        gains = [before.objective - now.objective for before, now in zip(trace, trace[10:], strict=False)]
+        enough = [gain > 10 * 0.003 * max(now.objective, 1.0) for gain, now in zip(gains, trace[10:], strict=True)]
+        assert enough == [True] * (len(enough) - 1) + [False]
+
+
 def test_the_same_rules_as_posterior_regularization():
     """Both move the expectations of the pool towards the rules."""
     rows = Rows.compile(RULES, X[12:], LABELS)

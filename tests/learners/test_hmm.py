@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from sidelight import CRF, HMM, load
-from sidelight.errors import DataError, Infeasible
+from sidelight.errors import DataError, Infeasible, SidelightError
 from tests.learners.samples import as_arrays, as_dicts, labelled
 
 X, Y = labelled()
@@ -77,6 +77,25 @@ def test_without_smoothing_the_unseen_is_infeasible():
         with pytest.raises(Infeasible, match="sequence 1 has no output of finite score"):
             learner.predict([["a"], bad])
     assert [w[0] for w in learner.top_weights(5)] == ["word=a", "word=b"]
+
+
+@pytest.mark.parametrize(
+    ("batch", "labels"),
+    [
+        ([["new", "words"], []], [["A", "T"], []]),
+        ([["new", "words"], ["x"]], [["A", "T"], ["Q"]]),
+        ([["new", "words"], ["x"]], [["A", "T"], None]),
+        ([["new", ("two", "columns")]], [["A", "T"]]),
+    ],
+    ids=["an empty sequence", "an unknown label", "nothing known", "two kinds of tokens"],
+)
+def test_a_refused_batch_leaves_the_model_as_it_was(batch, labels):
+    learner, other = (HMM().partial_fit(X[:10], Y[:10], classes=["A", "T", "Y"]) for _ in range(2))
+    with pytest.raises(SidelightError):
+        learner.partial_fit(batch, labels)
+    assert learner.encoder_ == other.encoder_
+    same(learner, other, X)
+    same(learner.partial_fit(X[10:], Y[10:]), other.partial_fit(X[10:], Y[10:]), X)
 
 
 def test_top_weights():

@@ -148,6 +148,10 @@ def test_when_to_stop():
     flat = falling(*[5.0] * 10)
     assert not reached(flat, 1e-4)
     assert reached([*flat, Step(11, 5.0 - 4e-5, np.nan, 1.0)], 1e-4)
+    steps = [*flat, Step(11, 5.0 - 4e-3, np.nan, 1.0)]
+    assert not reached(steps, 1e-4)
+    assert reached(steps, 1e-4, least=10.0)
+    assert not reached(steps, 1e-4, least=5.0)
     assert not reached([*flat, Step(11, 5.0 - 6e-5, np.nan, 1.0)], 1e-4)
     assert reached([Step(1, 5.0, np.nan, 0.0)], 1e-4)
     assert not reached([Step(1, np.nan, 4.0, np.nan)], 1e-4)

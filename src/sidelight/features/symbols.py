@@ -1,7 +1,7 @@
 """One symbol per token, for generative models: a known word, or else the class of an unknown one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,16 @@ class SymbolEncoder:
     def symbols(self) -> int:
         """How many symbols there are."""
         return len(self.words) + len(self.classes) + 1
+
+    def copy(self) -> "SymbolEncoder":
+        """The same encoder, to extend without changing this one."""
+        return replace(
+            self,
+            words=dict(self.words),
+            counts=list(self.counts),
+            class_of_word=list(self.class_of_word),
+            classes=dict(self.classes),
+        )
 
     def extend(self, X: Sequence[Sequence[Any]]) -> None:
         """Learn the words of X, beside those known already."""

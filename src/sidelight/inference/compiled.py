@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 
-from ..errors import NotSupported
+from ..errors import DataError, NotSupported
 from ..features.templates import sequence_offsets
 from ..kernels.compiling import Floats, Ints, Longs
 from ..rules.automata import Automaton, compile_rules
@@ -15,6 +15,9 @@ from ..rules.language import Reading, Rule
 from ..structures.protocol import Charge, RuledParts
 
 R = TypeVar("R", bound=RuledParts)
+# Before a rule is seen on labelled data it is as if it had held in so many places, and been broken in so many.
+_TRUST, _DOUBT = 30.0, 0.1
+Counting = Literal["places", "tokens"]
 
 
 @dataclass(frozen=True)
@@ -65,15 +68,55 @@ class CompiledRules:
 
     def violations(self, labels: Ints) -> Floats:
         """Degree of violation of each sequence (rows) and rule (columns) by one output per sequence."""
+        return self._by_rule(self._degrees(labels))
+
+    def learn(self, labels: Ints, counting: Counting = "places") -> Floats:
+        """The penalty of every rule by counting on one output per sequence, which labelled data has."""
+        if counting == "tokens":
+            return learn_penalties(self.violations(labels).sum(axis=0), len(labels))
+        return trusted_penalties(self.broken(labels), self.places)
+
+    def broken(self, labels: Ints) -> Floats:
+        """At how many of the `places` of each rule one output per sequence violates it."""
+        degrees = self._degrees(labels)
+        counting = np.array([m.local for m in self.automata], bool)
+        broken: Floats = self._by_rule(np.where(counting, degrees, degrees > 0)).sum(axis=0)
+        return broken
+
+    @cached_property
+    def places(self) -> Floats:
+        """In how many places each rule can be violated: tokens, or for a rule about whole outputs sequences.
+
+        A rule of several automata, such as one for `each` label, has the places of all of them.
+        """
+        inner = np.ones(int(self.offsets[-1]), bool)
+        inner[self.offsets[:-1]] = False
+        out = np.zeros((1, len(self.automata)))
+        for number, m in enumerate(self.automata):
+            if not m.local:
+                out[0, number] = len(self.offsets) - 1
+                continue
+            cost = m.degree[0][m.events]
+            after, at_start = (cost[:, :-1].max(axis=(1, 2)) > 0)[m.kind], (cost[:, -1].max(axis=1) > 0)[m.kind]
+            out[0, number] = np.where(inner, after, at_start).sum() + (len(self.offsets) - 1) * (m.final[0].max() > 0)
+        places: Floats = self._by_rule(out)[0]
+        return places
+
+    def _degrees(self, labels: Ints) -> Floats:
+        """Degree of violation of each sequence and automaton."""
         from ..kernels import search
 
         stacked = stack(self.automata, self.labels)
         out = np.zeros((len(self.offsets) - 1, len(self.automata)))
         search.count_violations(self.offsets, labels, *stacked.at(slice(None)), out)
-        by_rule = np.zeros((len(out), len(self.rules)))
+        return out
+
+    def _by_rule(self, columns: Floats) -> Floats:
+        """Columns of automata added up to columns of rules."""
+        out = np.zeros((len(columns), len(self.rules)))
         for column, rule in enumerate(self.owner):
-            by_rule[:, rule] += out[:, column]
-        return by_rule
+            out[:, rule] += columns[:, column]
+        return out
 
     def weigh(self, penalties: Floats) -> "WeighedRules":
         """With a penalty per rule; inf makes a rule hard."""
@@ -129,6 +172,12 @@ class WeighedRules:
         search.count_violations(self.compiled.offsets, labels, *self.stacked.at(slice(None)), out)
         total: Floats = times(self.penalty, out).sum(axis=1)
         return total
+
+
+def require_counting(counting: Counting) -> None:
+    """Raise unless there is such a way to count."""
+    if counting not in get_args(Counting):
+        raise DataError(f"counting is one of {', '.join(get_args(Counting))}, got {counting!r}")
 
 
 def times(penalty: Any, degree: Floats) -> Floats:
@@ -188,6 +237,22 @@ def penalties(rules: Sequence[Rule], default: Reading, learned: Floats | None) -
         else:
             out[k] = learned[k]
     return out
+
+
+def trusted_penalties(broken: Floats, places: Floats) -> Floats:
+    """ρ = log (h / b): how many places speak for each rule, and how many against it.
+
+    b are the places where labelled data breaks the rule, and a little more; h are those where it holds, and as many
+    more as a rule is trusted before it is seen, less and less of them the more often it is broken. So a rule about
+    words that the labelled data lacks counts almost as much as one that always holds there, and a rule that is broken
+    in every second place or more counts nothing.
+    """
+    places = np.maximum(places, broken)
+    share = np.divide(broken, places, out=np.zeros_like(places), where=places > 0)
+    holding = places - broken + _TRUST * (1.0 - share) ** 2
+    with np.errstate(divide="ignore"):
+        odds: Floats = np.maximum(np.log(holding) - np.log(broken + _DOUBT), 0.0)
+    return odds
 
 
 def learn_penalties(violations: Floats, tokens: int, smoothing: float = 1.0) -> Floats:

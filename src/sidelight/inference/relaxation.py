@@ -92,7 +92,7 @@ def _program(scores: ChainParts, rows: Rows, slack: Slack, first: int) -> tuple[
     cost = np.concatenate((-np.where(np.isfinite(gain), gain, 0.0), np.zeros(2 * free + tops)))
     total = np.zeros_like(cost)
     total[width + 2 * free :] = 1.0
-    if slack.norm == "l1":
+    if slack.norm == "l1" and free:
         total[width : width + 2 * free] = np.tile(scale, 2)
     if slack.penalty is not None:
         cost += slack.penalty * total

@@ -9,7 +9,7 @@ the recursion itself (`kernels.tilting`).
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from ..rules.language import Rule
 from ..rules.rows import Statement, compile_statements, forbids
 from ..structures.chain import ChainParts, require_feasible
 from .tables import Tables, add_up, lay_out, read_off, some_of, spread
+
+if TYPE_CHECKING:
+    from ..kernels.tangents import Direction
 
 
 @dataclass(frozen=True)
@@ -118,8 +121,8 @@ class Rows:
 
     @cached_property
     def copies(self) -> Floats:
-        """For how many sequences a row speaks: all of them if it is about the corpus."""
-        return self._per_row(lambda s: self.sequences if s.corpus else 1)
+        """For how many sequences a row speaks: as many as it is an average over if it is about the corpus."""
+        return self._per_row(lambda s: s.unit)
 
     @cached_property
     def group(self) -> Longs:
@@ -211,6 +214,26 @@ class Rows:
             pair = np.tile(pair, (self.sequences, 1, 1)) - by_type
             types = (sequence * len(kinds) + types).astype(np.int32)
         return replace(scores, unary=unary, pair=pair, pair_type=types)
+
+    def direction(self, scores: ChainParts, prices: Floats, factor: float) -> "Direction":
+        """factor * θ - Aᵀλ for `Chain.tangents`; own prices stay prices, so no sequence has tables of its own."""
+        from ..kernels import tangents
+
+        self.require(scores)
+        L = self.labels
+        corpus, own = self.split(prices)
+        kinds, types = self._types(scores)
+        pair, start, end = (
+            factor * np.where(table > -np.inf, table, 0.0) for table in (scores.pair, scores.start, scores.end)
+        )
+        arcs = pair[kinds[:, 0]] - add_up(self.shared.pair, corpus, L * L).reshape(-1, L, L)[kinds[:, 1]]
+        charged = tangents.Own(
+            self.single.code, self.single.unary, some_of(self.single.pair, kinds[:, 1]), np.ascontiguousarray(own)
+        )
+        return tangents.Direction(
+            factor, scores.unary, self.shared.code, add_up(self.shared.unary, corpus, L),
+            np.stack((arcs, arcs))[:, :, None], types, start, end, charged,
+        )  # fmt: skip
 
     def parted(self) -> tuple["Rows", "Rows"]:
         """The statements that forbid parts if they have no slack, and the others."""

@@ -123,11 +123,13 @@ def perceptron_pass(
     start: Floats,
     end: Floats,
     clock: float,
+    sums: Floats,
 ) -> int:
     """Visit the sequences in `order`; returns how many tokens were wrong. The clock ticks once a sequence.
 
     A wrong token adds margin + growth * clock to the score of an output. Steps have length one, or with `squared` that
-    of `implicit_step`.
+    of `implicit_step`. sums: (sequences, 2), to which the steps of each sequence and the steps times their wrong tokens
+    are added; (0, 2) for neither.
     """
     L, B = len(start), arcs.shape[2]
     longest, widest = 0, 0
@@ -160,6 +162,9 @@ def perceptron_pass(
             )  # fmt: skip
             step = implicit_step(count, touched, scratch, w, wrong, price)
         if wrong > 0:
+            if len(sums) > 0:
+                sums[i, 0] += step
+                sums[i, 1] += step * wrong
             for t in range(n):
                 if guess[t] != gold[p + t]:
                     bump_row(

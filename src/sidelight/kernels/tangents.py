@@ -4,7 +4,8 @@ With scores θ + ε δ, log Z has the derivative E[δ·y] at ε = 0, and the exp
 the covariance of all parts with any one sum over parts costs about two passes, however many rules the sum is made of.
 The algebra is the expectation semiring of Li and Eisner 2009.
 
-States and arcs are those of `kernels.chain`; δ has pair types of its own, so a sequence may have its own direction.
+States and arcs are those of `kernels.chain`; δ has pair types of its own. Prices of statements about each sequence are
+laid over δ when its turn comes, as in `kernels.tilting`, so no table of all sequences exists.
 
 Legend: e exponentials of unary scores, α forward, β backward, γ state marginals; d direction of unary scores with that
 of start and end, turn that of arcs, by kinds of position; a dot, as in α̇, marks a derivative.
@@ -16,6 +17,7 @@ import numpy as np
 
 from .chain import forward, log_forward, scores_at
 from .compiling import Floats, Ints, Longs, inner, kernel
+from .tilting import Entries, list_types
 
 
 class Scores(NamedTuple):
@@ -31,14 +33,31 @@ class Scores(NamedTuple):
     end: Floats
 
 
-class Direction(NamedTuple):
-    """δ of the same batch, all finite."""
+class Own(NamedTuple):
+    """Statements about each sequence (chains of order one): sparse tables at each token's code and at each kind of
+    position, for labels and for pairs, and prices (sequences, statements).
+    """
 
+    code: Ints
+    unary: Entries
+    pair: Entries
+    price: Floats
+
+
+class Direction(NamedTuple):
+    """δ of the same batch: factor * unary - shift[code] at labels that are not forbidden, then arcs, start and end, all
+    finite; less what `own` charges.
+    """
+
+    factor: float
     unary: Floats
+    code: Ints
+    shift: Floats
     arcs: Floats
     types: Ints
     start: Floats
     end: Floats
+    own: Own
 
 
 @inner
@@ -197,6 +216,34 @@ def log_tangents(
     return log_partition, slope
 
 
+@inner
+def lay_labels(i: int, p: int, q: int, u: Floats, direction: Direction, d: Floats) -> None:
+    """δ of the labels of sequence i, at tokens p to q, with that of start and end."""
+    L, own = u.shape[1], direction.own
+    for t in range(q - p):
+        code, first = direction.code[p + t], own.code[p + t]
+        for c in range(L):
+            v = direction.factor * direction.unary[p + t, c] - direction.shift[code, c]
+            d[t, c] = v if u[t, c] > -np.inf else 0.0
+        for k in range(own.unary.pointer[first], own.unary.pointer[first + 1]):
+            d[t, own.unary.cell[k]] -= own.price[i, own.unary.row[k]] * own.unary.value[k]
+    for c in range(L):
+        d[0, c] += direction.start[c]
+        d[q - p - 1, c] += direction.end[c]
+
+
+@inner
+def lay_arcs(price: Floats, direction: Direction, used: Longs, turn: Floats) -> None:
+    """δ of the arcs of one sequence, for the kinds of position that it has."""
+    L, own = turn.shape[3], direction.own
+    for z in used:
+        for k in range(2):
+            turn[k, z] = direction.arcs[k, z]
+            cells = turn[k, z].reshape(L * L)
+            for m in range(own.pair.pointer[z], own.pair.pointer[z + 1]):
+                cells[own.pair.cell[m]] -= price[own.pair.row[m]] * own.pair.value[m]
+
+
 @kernel
 def tangents(
     lo: int,
@@ -220,12 +267,16 @@ def tangents(
     alpha, alpha_dot = np.empty((longest, B * L)), np.empty((longest, B * L))
     scale, mean, work = np.empty(longest), np.empty(longest), np.empty((4, B * L))
     sums, factors = np.zeros_like(scores.arcs), np.zeros_like(scores.arcs)
+    charged, turn, used = len(direction.own.pair.row) > 0, direction.arcs, np.empty(direction.arcs.shape[1], np.int64)
+    if charged:
+        turn = np.empty_like(direction.arcs)
     for i in range(lo, hi):
         p, q = offsets[i], offsets[i + 1]
         n = q - p
         u, types, kinds = scores.unary[p:q], scores.types[p:q], direction.types[p:q]
-        for t in range(n):
-            scores_at(t, direction.unary[p:q], direction.start, direction.end, d[t])
+        lay_labels(i, p, q, u, direction, d)
+        if charged:
+            lay_arcs(direction.own.price[i], direction, used[: list_types(kinds, used)], turn)
         trusted = scores.fits
         if trusted:
             log_partition[i], trusted = forward(
@@ -233,14 +284,14 @@ def tangents(
             )
         if trusted:
             slope[i] = forward_tangent(
-                scores.e_arcs, types, e[:n], alpha[:n], scale, d, direction.arcs, kinds, alpha_dot[:n], mean
+                scores.e_arcs, types, e[:n], alpha[:n], scale, d, turn, kinds, alpha_dot[:n], mean
             )
             backward_tangent(
-                scores.e_arcs, types, e[:n], alpha[:n], scale, d, direction.arcs, kinds, alpha_dot[:n], mean, work,
+                scores.e_arcs, types, e[:n], alpha[:n], scale, d, turn, kinds, alpha_dot[:n], mean, work,
                 gamma_dot[p:q], factors,
             )  # fmt: skip
         else:
             log_partition[i], slope[i] = log_tangents(
-                u, scores.arcs, types, scores.start, scores.end, d, direction.arcs, kinds, gamma_dot[p:q], sums
+                u, scores.arcs, types, scores.start, scores.end, d, turn, kinds, gamma_dot[p:q], sums
             )
     return sums, factors

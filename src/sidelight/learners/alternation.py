@@ -1,12 +1,19 @@
 """Alternating projections: what posterior regularization, unified EM and deterministic annealing share.
 
-    minimise over w, q   -log p_w(labelled) - log prior(w) + ω [ Σ_U E_q(-log p_w) - T H(q) + cost of slack ]
-                         s.t.  A E_q[y] - b <= ξ   on the unlabelled sequences U
+    minimise over w, q   -log prior(w) - Σ_L log p_w(labels) - c Σ_P log p_w(partial labels) - ω Σ_U log p_w(x)
+                         + ω α [ Σ_{P, U} E_q(-log p_w(y | observed)) - T H(q) + cost of slack ]
+                         s.t.  A E_q[y] - b <= ξ   on P and U, the pool
 
-q is the projection of the model at temperature T (`inference.projection`), w is fitted to q's expected parts
-(`learners.expected`): a round is a projection and a step of w. With a generative base, p_w is the joint p(x, y); with a
-discriminative one p(y|x). No step raises the objective at a given T (Proposition 2.3 of Ganchev et al. 2010, Theorem 2
-of Chang 2011) by more than the gap of the projection, once the model knows the words of the pool: the first model of a
+L are the sequences with full labels, P those with partial ones, U those without; ω is `unlabeled_weight`. α, the
+strength, weighs only the divergence of q from the model (Eq. 60 of Ganchev et al. 2010), which is given all that is
+observed: log p_w(partial labels), summed over the outputs that agree with them, counts in full, c = 1 (or ω where that
+is more, see `Weights`). At T = 1 without rules q is the model, the divergence is 0 and α does not matter. With a
+generative base p_w is the joint p(x, y); with a discriminative one p(y|x), and the term of U is 0.
+
+q is the projection of the model at temperature T (`inference.projection`), w is fitted to expected parts, ω α times
+those of q and the rest of what a sequence counts by the model (Eq. 62; `learners.expected`): a round is a projection
+and a step of w. No step raises the objective at a given T (Proposition 2.3 of Ganchev et al. 2010, Theorem 2 of Chang
+2011) by more than the gap of the projection, once the model knows the words of the pool: the first model of a
 generative base does not, and neither do words that it counts as rare.
 """
 
@@ -15,7 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, field
 from functools import partial
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any, get_args
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -35,10 +42,11 @@ from ..solvers.quasi_newton import Curvature
 from ..structures.chain import ChainParts
 from ..structures.protocol import Structure
 from ..supervision import Signal, encode_targets, kind_of
-from .around import all_labels, check_input, listed_rules, named_labels, numbers_of
-from .base import Explanation, SequenceLearner, require_number
-from .expected import Expected, Fitting, begin
-from .guard import Guard, guarded
+from .around import all_labels, check_input, fit_on, listed_rules, named_labels, numbers_of
+from .base import Explanation, require_number
+from .expectations import Decode, ExpectationLearner, Readings
+from .expected import Expected, Fitting, Weights, begin, is_generative, joined
+from .guard import guarded
 
 # Scores, temperature, prices to begin with, and the model's log-partitions.
 Projector = Callable[[ChainParts, float, Floats, Floats], Projection]
@@ -68,11 +76,49 @@ class ProjectionStep:
         return f"objective {self.objective:.6g}, gap {self.gap:.2g}, slack {self.slack:.4g}"
 
 
+@dataclass(frozen=True)
+class Given:
+    """The model's distributions over the outputs of the pool, given what is observed of these.
+
+    log_partition: (sequences,) log Z of the outputs that agree with it; loss: what the likelihood of the pool adds to
+    the objective; rest: expected parts to fit beside ω α times those of q, so that each sequence counts its weight;
+    model: those of a discriminative model whatever is observed, each with the weight of its sequence.
+    """
+
+    log_partition: Floats
+    loss: float
+    rest: ChainParts
+    model: ChainParts
+
+    @classmethod
+    def of(
+        cls, structure: Structure[ChainParts], scores: ChainParts, restricted: ChainParts, fitting: Fitting
+    ) -> "Given":
+        """Those of the pool's scores; restricted: the same with -inf on what is observed not to be."""
+        groups = fitting.weights.groups(len(scores))
+        given = []
+        for first, last, _ in groups:
+            with numbers_of(range(first, last)):
+                given.append(structure.marginals(restricted.sequences(first, last)))
+        free, weights = given, [weight for *_, weight in groups]
+        if not fitting.generative and fitting.weights.partial:
+            free = [structure.marginals(scores.sequences(*groups[0][:2])), *given[1:]]
+        loss = -sum(w * float(one.log_partition.sum()) for w, one in zip(weights, given, strict=True))
+        if not fitting.generative:
+            loss += sum(w * float(one.log_partition.sum()) for w, one in zip(weights, free, strict=True))
+        return cls(
+            np.concatenate([one.log_partition for one in given]),
+            loss,
+            joined([one.parts for one in given], [w - fitting.weights.rules for w in weights]),
+            joined([one.parts for one in free], weights),
+        )
+
+
 @dataclass
 class _Pool:
-    """The unlabelled sequences between E steps, each of which begins with the prices of the last.
+    """The sequences without full labels between E steps, each of which begins with the prices of the last.
 
-    found: the projection; model, log_z: expected parts and the log-partition, added up, of the model itself.
+    found: the projection; given: what it projects.
     """
 
     structure: Structure[ChainParts]
@@ -80,43 +126,35 @@ class _Pool:
     allowed: Flags | None
     prices: Floats
     found: Projection = field(init=False)
-    model: ChainParts = field(init=False)
-    log_z: float = field(init=False)
+    given: Given = field(init=False)
 
-    def project(self, scores: ChainParts, temperature: float) -> Projection:
+    def project(self, scores: ChainParts, temperature: float, fitting: Fitting) -> Projection:
         """The E step."""
-        model = self.structure.marginals(scores)
         restricted = scores if self.allowed is None else scores.restrict(self.allowed)
-        self.found = self.projector(restricted, temperature, self.prices, model.log_partition)
-        self.prices, self.model, self.log_z = self.found.prices, model.parts, float(model.log_partition.sum())
+        self.given = Given.of(self.structure, scores, restricted, fitting)
+        self.found = self.projector(restricted, temperature, self.prices, self.given.log_partition)
+        self.prices = self.found.prices
         return self.found
 
 
-class ProjectingLearner(SequenceLearner):
+class ProjectingLearner(ExpectationLearner):
     """Base of the learners that alternate between projecting and fitting.
 
     A subclass gives the temperature of every round and may change how it projects.
     """
 
-    base: Any
-    rules: Sequence[Rule]
     norm: NormName
-    penalty: float | None
     bound: float | None
-    unlabeled_weight: float | None
+    balance: float | None
     iterations: int
-    decode: Literal["model", "projected"]
     tolerance: float
-    classes: Sequence[str] | None
-    guard: bool
     random_state: int
-    verbose: bool
-    base_: Any
+    start_: Any
+    balance_: float
     prices_: Floats
     units_: list[float]
     temperature_: float
     trace_: tuple[ProjectionStep, ...]
-    guard_: Guard | None
 
     def _temperatures(self) -> list[float]:
         """The temperature of every round."""
@@ -131,7 +169,8 @@ class ProjectingLearner(SequenceLearner):
         return True
 
     def _slack(self) -> Slack:
-        slack = Slack(self.norm, self.penalty, self.bound)
+        penalty = (1.0 if self.bound is None else None) if self.penalty == "learned" else self.penalty
+        slack = Slack(self.norm, penalty, self.bound)
         slack.check()
         return slack
 
@@ -145,7 +184,8 @@ class ProjectingLearner(SequenceLearner):
         self._check()
         check_input(self, X, y)
         known = [i for i, one in enumerate(y) if kind_of(one) is Signal.FULL]
-        rest = [i for i, one in enumerate(y) if kind_of(one) is not Signal.FULL]
+        partial = [i for i, one in enumerate(y) if kind_of(one) is Signal.PARTIAL]
+        rest = [*partial, *(i for i, one in enumerate(y) if kind_of(one) is Signal.NOTHING)]
         if initial is not None and not rest:
             raise DataError("an initial model is for unlabelled sequences to begin with; here all are labelled")
         if initial is not None and not self._labelled_first():
@@ -153,34 +193,47 @@ class ProjectingLearner(SequenceLearner):
         classes = all_labels(self, y) if initial is None else _labels_of(initial, named_labels(self, y))
         if not known and not self.iterations and initial is None:
             raise DataError("without labelled sequences there is nothing to learn in 0 iterations")
-        pool = [X[i] for i in rest]
-        rows, projector = self._projector(pool or X, classes)
+        pool, labelled, labels = [X[i] for i in rest], [X[i] for i in known], [y[i] for i in known]
+        readings = self._read(labelled, labels, classes)
+        rows, projector = self._projector(readings.used, pool or X, classes)
         self._require_prices(rows)
-        weight = self.unlabeled_weight
-        if weight is None:
-            weight = len(known) / len(rest) if known and rest else 1.0
+        weight, balance = self._weights(len(known) + len(partial), len(rest))
         fitting = begin(
-            self.base, [X[i] for i in known], [y[i] for i in known], pool, classes,
-            initial=initial, labelled_first=self._labelled_first() or not pool, weight=weight * self._strength(),
-            seed=self.random_state, n_jobs=self.n_jobs,
+            self.base, labelled, labels, pool, classes,
+            known=[y[i] for i in rest], weights=Weights.of(len(partial), weight, self._strength()),
+            initial=initial, labelled_first=self._labelled_first() or not pool, seed=self.random_state,
+            n_jobs=self.n_jobs,
         )  # fmt: skip
         temperatures = self._temperatures()
         found, trace = None, list[ProjectionStep]()
         if pool:
             targets = encode_targets([y[i] for i in rest], [len(x) for x in pool], classes)
-            allowed = targets.allowed if any(kind is Signal.PARTIAL for kind in targets.kinds) else None
+            allowed = targets.allowed if partial else None
             rounds = temperatures if self.iterations else []
             with numbers_of(rest):
-                found, trace = self._rounds(fitting, rows, projector, allowed, weight, rounds, temperatures[-1])
+                found, trace = self._rounds(fitting, rows, projector, allowed, rounds, temperatures[-1])
         elif rows.joint:  # the prices of rules about the corpus are those on the labelled sequences
             everything = _Pool(self._structure, projector, None, np.zeros(len(rows)))
-            found = everything.project(fitting.learner.scores(X), temperatures[-1])
+            found = everything.project(fitting.learner.scores(X), temperatures[-1], fitting)
         if found is not None:
             _warn_unfinished(found, 4)
+        self.start_ = fit_on(self.base, labelled, labels, classes) if balance and known and pool else None
         self.base_, self.classes_, self.trace_ = fitting.learner, classes, tuple(trace)
+        self.balance_ = balance
+        self._adopt_readings(readings)
         self.prices_ = np.empty(0) if found is None else found.prices[: rows.joint]
         self.units_, self.temperature_ = rows.units, temperatures[-1]
         return self
+
+    def _weights(self, observed: int, rest: int) -> tuple[float, float]:
+        """What an unlabelled sequence counts, and what the supervised model does in predictions."""
+        counting = is_generative(self.base)
+        weight, balance = self.unlabeled_weight, self.balance
+        if weight is None:
+            weight = observed / rest if observed and rest and not counting else 1.0
+        if balance is None:
+            balance = 0.5 if counting and self._labelled_first() else 0.0
+        return weight, balance
 
     def _require_prices(self, rows: Rows) -> None:
         """Raise where predictions need prices of rules about the corpus that cannot be kept."""
@@ -195,10 +248,11 @@ class ProjectingLearner(SequenceLearner):
         self._slack()
         require_number(self, "iterations", 0, whole=True)
         require_number(self, "tolerance", 0, open_end=True)
-        if self.unlabeled_weight is not None:
-            require_number(self, "unlabeled_weight", 0)
-        if self.decode not in ("model", "projected"):
-            raise DataError(f"decode is 'model' or 'projected', got {self.decode!r}")
+        self._check_readings(get_args(Decode))
+        if self.balance is not None:
+            require_number(self, "balance", 0)
+            if self.balance > 1:
+                raise DataError(f"balance lies between 0 and 1, got {self.balance!r}")
 
     def _few_labels(self) -> list[FewLabels]:
         """The rules that each word has few labels; they have their own projection, and stand alone."""
@@ -219,9 +273,9 @@ class ProjectingLearner(SequenceLearner):
 
     def _words(self, X: Sequence[Any]) -> Occurrences:
         """The words that are to have few labels, with what each of these costs."""
-        return Occurrences.compile(self._few_labels(), X, float(self.penalty or 0.0))
+        return Occurrences.compile(self._few_labels(), X, self._slack().penalty or 0.0)
 
-    def _projector(self, pool: Sequence[Any], classes: Sequence[str]) -> tuple[Rows, Projector]:
+    def _projector(self, rules: Sequence[Rule], pool: Sequence[Any], classes: Sequence[str]) -> tuple[Rows, Projector]:
         """The rules on the pool, and the E step under them."""
         few = self._few_labels()
         if few:
@@ -229,7 +283,7 @@ class ProjectingLearner(SequenceLearner):
             if not words.words:
                 raise DataError(f"rule {few[0].title!r} is about words of the corpus, and the data has none of them")
             return Rows.compile([], pool, classes), self._word_projector(words)
-        rows, slack, curvature = Rows.compile(list(self.rules or ()), pool, classes), self._slack(), Curvature()
+        rows, slack, curvature = Rows.compile(rules, pool, classes), self._slack(), Curvature()
 
         def step(scores: ChainParts, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
             return project(
@@ -256,7 +310,6 @@ class ProjectingLearner(SequenceLearner):
         rows: Rows,
         projector: Projector,
         allowed: Flags | None,
-        weight: float,
         temperatures: list[float],
         last: float,
     ) -> tuple[Projection, list[ProjectionStep]]:
@@ -265,16 +318,18 @@ class ProjectingLearner(SequenceLearner):
         pool = _Pool(self._structure, projector, allowed, np.zeros(len(rows)))
 
         def expect(temperature: float, scores: ChainParts) -> Expected:
-            found = pool.project(scores, temperature)
+            found = pool.project(scores, temperature, fitting)
+            given, log_z = pool.given, float(pool.given.log_partition.sum())
             # Not the primal: at given prices the gradient that is followed is that of the dual, and exact. Where slack
             # is dear and the projection rough, the primal is much further from the optimum.
-            cost = found.dual if temperature < np.inf else pool.log_z - scores.dot(found.parts)
-            return Expected(self._targets(fitting, found.parts, lambda: pool.model), pool.model, cost)
+            divergence = found.dual if temperature < np.inf else log_z - scores.dot(found.parts)
+            cost = given.loss + fitting.weights.rules * divergence
+            return Expected(self._targets(fitting, found.parts, lambda: given), given.model, cost)
 
         with progress(type(self).__name__, len(temperatures), self.verbose) as tell:
 
             def record(temperature: float) -> ProjectionStep:
-                trace.append(self._step(len(trace) + 1, temperature, fitting, pool.found, pool.log_z, weight))
+                trace.append(self._step(len(trace) + 1, temperature, fitting, pool.found, pool.given))
                 return trace[-1]
 
             def after(temperature: float) -> None:
@@ -286,19 +341,18 @@ class ProjectingLearner(SequenceLearner):
             record(last)
         return pool.found, trace
 
-    def _targets(self, fitting: Fitting, projected: ChainParts, model: Callable[[], ChainParts]) -> ChainParts:
-        """Expected parts to fit: with α < 1 a generative model keeps a share of its own (Eq. 62)."""
-        strength = self._strength()
-        if not fitting.generative or strength == 1.0:
-            return projected
-        # The weight of the pool is α times that of its sequences.
-        return projected + model().divide(strength / (1 - strength))
+    @staticmethod
+    def _targets(fitting: Fitting, projected: ChainParts, given: Callable[[], Given]) -> ChainParts:
+        """Expected parts to fit: those of q, and of the model where its likelihood counts more than q (Eq. 62)."""
+        weights = fitting.weights
+        if all(weight == weights.rules for *_, weight in weights.groups(len(projected))):
+            return joined([projected], [weights.rules])
+        return joined([projected], [weights.rules]) + given().rest
 
     def _step(
-        self, iteration: int, temperature: float, fitting: Fitting, found: Projection, log_z: float, weight: float
+        self, iteration: int, temperature: float, fitting: Fitting, found: Projection, given: Given
     ) -> ProjectionStep:
-        objective = fitting.loss() + weight * self._strength() * found.primal
-        objective -= weight * log_z if fitting.generative else 0.0
+        objective = fitting.loss() + given.loss + fitting.weights.rules * found.primal
         slack = float(np.abs(found.excess).sum())
         return ProjectionStep(iteration, temperature, objective, found.primal, found.dual, slack, found.passes)
 
@@ -307,12 +361,13 @@ class ProjectingLearner(SequenceLearner):
     def scores(self, X: Any) -> ChainParts:
         """The model's scores, or with decode="projected" those of its projection onto the rules.
 
+        Where `balance` asks for it, the model is a mixture with the supervised one.
         Prices of rules about the corpus are those of training; those about single sequences are found for X (Eq. 30
         of Dhillon et al. 2012), and so are those of words that are to have few labels, over all of X.
         """
         check_is_fitted(self, "classes_")
-        scores: ChainParts = self.base_.scores(X)
-        if self.decode == "model" or len(scores) == 0:
+        scores = self._model_scores(X)
+        if self.decode != "projected" or len(scores) == 0:
             return scores
         if not self.rules:
             return scores.divide(self.temperature_)
@@ -321,6 +376,11 @@ class ProjectingLearner(SequenceLearner):
             return self._few_labels_scores(X, scores)
         rows, found = self._project(X, scores)
         return shifted(scores, rows, found.prices).divide(self.temperature_)
+
+    def _model_scores(self, X: Any) -> ChainParts:
+        """Scores by the model, mixed with those of the supervised one."""
+        scores: ChainParts = self.base_.scores(X)
+        return scores if self.start_ is None else self.start_.scores(X).mix(scores, self.balance_)
 
     def _few_labels_scores(self, X: Any, scores: ChainParts) -> ChainParts:
         words, log_z = self._words(X), self._structure.marginals(scores).log_partition
@@ -338,7 +398,7 @@ class ProjectingLearner(SequenceLearner):
             raise NotSupported(f"{self._few_labels()[0].title!r} has a price for every token, not rows; see scores(X)")
         if not 0 < self.temperature_ < np.inf:
             raise NotSupported(f"there is a projection between gamma = 0 and inf, not at {self.temperature_}")
-        return self._project(X, self.base_.scores(X))
+        return self._project(X, self._model_scores(X))
 
     @staticmethod
     def _require_tokens(X: Any) -> None:
@@ -346,7 +406,7 @@ class ProjectingLearner(SequenceLearner):
             raise NotSupported("rules read tokens, not encoded input; give the sequences, or set decode='model'")
 
     def _project(self, X: Any, scores: ChainParts) -> tuple[Rows, Projection]:
-        rows = Rows.compile(self.rules, X, self.classes_, self.units_)
+        rows = Rows.compile(self.rules_used_, X, self.classes_, self.units_)
         start = np.zeros(len(rows))
         start[: rows.joint] = self.prices_
         found = project(
@@ -360,6 +420,8 @@ class ProjectingLearner(SequenceLearner):
     def encode(self, X: Any) -> Encoded:
         """X as flat arrays for the model."""
         check_is_fitted(self, "classes_")
+        if self.start_ is not None:
+            raise NotSupported("there are two models with an encoding each; give sequences, or set balance=0")
         encoded: Encoded = self.base_.encode(X)
         return encoded
 
@@ -372,19 +434,23 @@ class ProjectingLearner(SequenceLearner):
         return explanation
 
     def _models(self) -> dict[str, Any]:
-        return {"base_": getattr(self, "base_", None)}
+        return {"base_": getattr(self, "base_", None), "start_": getattr(self, "start_", None)}
 
     def _state(self) -> State:
         values = {
             "units": list(self.units_),
+            "balance": self.balance_,
+            "rules_used": self._readings.state()[0],
             "temperature": self.temperature_,
             "trace": [astuple(s) for s in self.trace_],
         }
-        return values, {"prices": self.prices_}
+        return values, {"prices": self.prices_, "penalties": self._readings.penalties}
 
     def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
         self.units_, self.temperature_, self.prices_ = values["units"], values["temperature"], arrays["prices"]
         self.trace_ = tuple(ProjectionStep(*step) for step in values["trace"])
+        self.balance_ = values["balance"]
+        self._adopt_readings(Readings.restored(list(self.rules or ()), values["rules_used"], arrays["penalties"]))
 
 
 def _warn_unfinished(found: Projection, level: int) -> None:

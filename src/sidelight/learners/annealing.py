@@ -10,6 +10,7 @@ from ..solvers.annealing import geometric
 from ..supervision import Signal, learns_from
 from .alternation import ProjectingLearner
 from .base import require_number
+from .expectations import Decode, Penalty
 
 
 @learns_from(Signal.FULL, Signal.PARTIAL, Signal.NOTHING)
@@ -31,7 +32,8 @@ class DeterministicAnnealing(ProjectingLearner):
     iterations : rounds at each temperature.
     penalty : 1 / ε of Eq. 16 for every rule without its own, which is written rule.expected(penalty); for a rule about
         each sequence the mean over the sequences counts.
-    unlabeled_weight : None makes both losses means, as in Eq. 3 and 10 (in units of the labelled ones' sum).
+    unlabeled_weight : None makes both losses means, as in Eq. 3 and 10 (in units of the labelled ones' sum; sequences
+        with partial labels are among them).
     decode : "projected" predicts by Eq. 30, "model" by Eq. 1. For transductive prediction give the sequences to `fit`,
         with None for their labels.
     base, rules, norm, bound, tolerance, classes, guard, random_state, verbose, n_jobs : as for
@@ -51,13 +53,15 @@ class DeterministicAnnealing(ProjectingLearner):
         rate: float = 0.8,
         temperatures: int = 4,
         begin: Literal["labelled", "nothing"] = "labelled",
-        norm: NormName = "squared",
-        penalty: float | None = 1.0,
+        norm: NormName = "l1",
+        penalty: Penalty = "learned",
         bound: float | None = None,
+        label_shares: bool = True,
         unlabeled_weight: float | None = None,
-        iterations: int = 30,
-        decode: Literal["model", "projected"] = "projected",
-        tolerance: float = 1e-3,
+        balance: float | None = None,
+        iterations: int = 5,
+        decode: Decode = "rules",
+        tolerance: float = 0.02,
         classes: Sequence[str] | None = None,
         guard: bool = True,
         random_state: int = 0,
@@ -73,7 +77,9 @@ class DeterministicAnnealing(ProjectingLearner):
         self.norm = norm
         self.penalty = penalty
         self.bound = bound
+        self.label_shares = label_shares
         self.unlabeled_weight = unlabeled_weight
+        self.balance = balance
         self.iterations = iterations
         self.decode = decode
         self.tolerance = tolerance

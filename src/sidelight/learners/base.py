@@ -190,10 +190,13 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
         """For each input its k best label sequences with their scores, best first; fewer where fewer exist."""
         scores = self.scores(X)
         ranked = self._structure.kbest(scores, k)
-        by_rank = [self._split(np.maximum(row, 0), scores) for row in ranked.labels]
+        return self._ranked(ranked.labels, ranked.scores, scores)
+
+    def _ranked(self, labels: Ints, by_rank: Floats, scores: P) -> list[list[Scored]]:
+        """Outputs (ranks, tokens) and their scores (sequences, ranks) as lists for each input."""
+        outputs = [self._split(np.maximum(row, 0), scores) for row in labels]
         return [
-            [Scored(by_rank[r][i], float(s)) for r, s in enumerate(row) if s > -np.inf]
-            for i, row in enumerate(ranked.scores)
+            [Scored(outputs[r][i], float(s)) for r, s in enumerate(row) if s > -np.inf] for i, row in enumerate(by_rank)
         ]
 
     def log_partition(self, X: Any) -> Floats:

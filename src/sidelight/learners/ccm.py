@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError, NotSupported
 from ..features.encoded import Encoded, State
-from ..inference.compiled import CompiledRules, WeighedRules, learn_penalties, penalties
+from ..inference.compiled import CompiledRules, Counting, WeighedRules, penalties, require_counting
 from ..inference.constrained import Constrained, Method, best_outputs, check_method
-from ..kernels.compiling import Floats, Ints
+from ..kernels.compiling import Floats
 from ..rules.automata import about_the_corpus, about_whole_outputs, labels_named
 from ..rules.language import Reading, Rule
 from ..supervision import Signal, encode_targets, kind_of, label_set, learns_from
@@ -34,6 +34,7 @@ class RuleLearner(Around):
 
     rules: Sequence[Rule] | None
     reading: Literal["hard", "soft"]
+    counting: Counting
     method: Method
     beam: int
     time_limit: float | None
@@ -63,6 +64,7 @@ class RuleLearner(Around):
                     "order=1, or rules about labels and neighbours such as where(...) and starts_with(...)"
                 )
         penalties(self._rule_list(), self._default(), np.zeros(len(self._rule_list())))
+        require_counting(self.counting)
         require_number(self, "beam", 1, whole=True)
         check_method(self.method, self.beam, time_limit=self.time_limit)
 
@@ -105,25 +107,21 @@ class RuleLearner(Around):
             return []
         check_is_fitted(self, "penalties_")
         scores = self.scores(X)
-        return self._split(_told(self._best(scores, self._rules(X), 1)).labels[0], scores)
+        return self._split(warn_unproved(self._best(scores, self._rules(X), 1)).labels[0], scores)
 
     def complete(self, X: Any, y: Any) -> list[list[str]]:
         """The best label sequence of each input under the rules among those that agree with y."""
         scores = self.scores(X)
         if len(X) == 0:
             return []
-        return self._split(_told(self._best(self._agreeing(scores, y), self._rules(X), 1)).labels[0], scores)
+        return self._split(warn_unproved(self._best(self._agreeing(scores, y), self._rules(X), 1)).labels[0], scores)
 
     def predict_kbest(self, X: Any, k: int = 5) -> list[list[Scored]]:
         """The k best label sequences under the rules, penalties included in their scores."""
         if len(X) == 0:
             return []
-        scores, found = self.scores(X), _told(self.infer(X, k))
-        by_rank = [self._split(np.maximum(row, 0), scores) for row in found.labels]
-        return [
-            [Scored(by_rank[r][i], float(s)) for r, s in enumerate(row) if s > -np.inf]
-            for i, row in enumerate(found.scores)
-        ]
+        scores, found = self.scores(X), warn_unproved(self.infer(X, k))
+        return self._ranked(found.labels, found.scores, scores)
 
     def predict_marginals(self, X: Any) -> list[Floats]:
         """Label probabilities under rules that are sums over parts; other rules have no exact marginals."""
@@ -160,7 +158,7 @@ class RuleLearner(Around):
         if labelled and rules:
             some = [X[i] for i in labelled]
             codes = encode_targets([y[i] for i in labelled], [len(x) for x in some], self.classes_).labels
-            learned = count_penalties(rules, some, codes, self.classes_)
+            learned = CompiledRules.compile(rules, some, self.classes_).learn(codes, self.counting)
         return penalties(rules, self._default(), learned)
 
     def explain(self, x: Any, position: int, *, top: int = 10) -> Explanation:
@@ -169,13 +167,7 @@ class RuleLearner(Around):
         raise NotSupported(f"{type(self).__name__} has no explain; ask its base model, base_.explain(...)")
 
 
-def count_penalties(rules: Sequence[Rule], X: Any, labels: Ints, classes: Sequence[str]) -> Floats:
-    """Penalties from the violations of given labels."""
-    violations = CompiledRules.compile(rules, X, classes).violations(labels)
-    return learn_penalties(violations.sum(axis=0), len(labels))
-
-
-def _told(found: Constrained) -> Constrained:
+def warn_unproved(found: Constrained) -> Constrained:
     """The same, with a warning where outputs are not proved to be the best."""
     open_ends = int((~found.exact).sum())
     if open_ends:
@@ -197,6 +189,8 @@ class CCM(RuleLearner):
     base : any learner of sequences; `CCM.around` takes one that is fitted.
     rules : the rules; their readings say how each is used.
     reading : for rules without a reading of their own: "soft" with penalties learned by counting, or "hard".
+    counting : "places" compares the places where labelled sequences keep to a rule with those where they break it, and
+        trusts rules that they say little about; "tokens" is Eq. 3.10 of Chang 2011, the violations per token.
     method : "exact" (search, then integer programming where it is needed), "program", or "beam".
     beam : width of the beam.
     time_limit : seconds for each sequence that needs search; then the best output found is taken (`infer` tells which).
@@ -215,6 +209,7 @@ class CCM(RuleLearner):
         rules: Sequence[Rule] | None = None,
         *,
         reading: Literal["hard", "soft"] = "soft",
+        counting: Counting = "places",
         method: Method = "exact",
         beam: int = 50,
         time_limit: float | None = None,
@@ -224,6 +219,7 @@ class CCM(RuleLearner):
         self.base = base
         self.rules = rules
         self.reading = reading
+        self.counting = counting
         self.method = method
         self.beam = beam
         self.time_limit = time_limit

@@ -3,6 +3,9 @@
     (w_0, ρ_0) = learn(L);  repeat:  label U by argmax_y w·F(x, y) - Σ ρ_k d_k(x, y)
                                      (w, ρ) = β (w_0, ρ_0) + (1 - β) learn(U)
 
+Penalties ρ that are learned as in the thesis (`counting="tokens"`) follow the model in every round. Those by places
+stay as the labelled sequences have them: outputs that were found under a rule say nothing about it.
+
 Without rules it is hard EM. With no labelled data it begins from the rules alone.
 """
 
@@ -14,7 +17,15 @@ import numpy as np
 
 from ..errors import DataError
 from ..features.encoded import State
-from ..inference.compiled import CompiledRules, WeighedRules, learn_penalties, penalties, times
+from ..inference.compiled import (
+    CompiledRules,
+    Counting,
+    WeighedRules,
+    learn_penalties,
+    penalties,
+    times,
+    trusted_penalties,
+)
 from ..inference.constrained import Method
 from ..kernels.compiling import Floats, Ints
 from ..progress import progress
@@ -22,11 +33,11 @@ from ..rules.language import Rule
 from ..supervision import Signal, encode_targets, learns_from
 from .around import fit_on, numbers_of, split_known
 from .base import require_number
-from .ccm import RuleLearner, count_penalties
+from .ccm import RuleLearner
 from .guard import guarded
 from .mixture import Mixture
 
-# Penalty of a rule whose penalty is to be learned, before anything was.
+# Penalty per token of a rule whose penalty is to be learned, before anything was.
 _UNLEARNED = 10.0
 
 
@@ -36,9 +47,9 @@ class CodlStep:
 
     The objective is that of the model and penalties which the round began with (Eq. 3.7 and 3.8 of Chang 2011), over
     the k best outputs of every unlabelled sequence: Σ [w·F - Σ_k ρ_k d_k], the log-prior of the model, and for each
-    learned penalty T log(1 - P) + log P + log(1 - P), where P = 1 / (1 + e^ρ) and T is the number of tokens. Where
-    nothing is labelled, or β is 0, rounds after the first never lower it, if the base learner maximises its share.
-    In the first round it is that of the model learned from labelled data, or of none.
+    penalty that is learned per token T log(1 - P) + log P + log(1 - P), where P = 1 / (1 + e^ρ) and T is the number of
+    tokens. Where nothing is labelled, or β is 0, rounds after the first never lower it, if the base learner maximises
+    its share. In the first round it is that of the model learned from labelled data, or of none.
     """
 
     iteration: int
@@ -54,7 +65,7 @@ class Codl(Mixture, RuleLearner):
     Parameters
     ----------
     base : any learner of sequences.
-    rules, reading, method, beam, time_limit, guard : as for `CCM`; no rules make it hard EM.
+    rules, reading, counting, method, beam, time_limit, guard : as for `CCM`; no rules make it hard EM.
     balance : β, the weight of the model learned from labelled data.
     iterations : rounds of labelling and learning.
     k : outputs taken of each unlabelled sequence.
@@ -74,6 +85,7 @@ class Codl(Mixture, RuleLearner):
         rules: Sequence[Rule] | None = None,
         *,
         reading: Literal["hard", "soft"] = "soft",
+        counting: Counting = "places",
         balance: float = 0.5,
         iterations: int = 5,
         k: int = 1,
@@ -89,6 +101,7 @@ class Codl(Mixture, RuleLearner):
         self.base = base
         self.rules = rules
         self.reading = reading
+        self.counting = counting
         self.balance = balance
         self.iterations = iterations
         self.k = k
@@ -130,7 +143,7 @@ class Codl(Mixture, RuleLearner):
 
     def _penalties_of(self, X: Any, y: Any, classes: list[str]) -> Floats:
         codes = encode_targets(y, [len(x) for x in X], classes).labels
-        learned = count_penalties(self._rule_list(), X, codes, classes)
+        learned = CompiledRules.compile(self._rule_list(), X, classes).learn(codes, self.counting)
         return penalties(self._rule_list(), self._default(), learned)
 
     def _drive(
@@ -161,19 +174,25 @@ class Codl(Mixture, RuleLearner):
                     break
                 before = labels
                 driven = self._learn(pool, labels, scores.offsets.tolist(), classes)
+                if self.counting == "places":
+                    continue
                 learned = penalties(self._rule_list(), self._default(), learn_penalties(broken, tokens))
                 mixed = learned if first is None else times(weight, first) + times(1 - weight, learned)
                 current = np.where(np.isinf(self._first_penalties(first)), np.inf, mixed)
         return driven, current, trace
 
     def _first_penalties(self, first: Floats | None) -> Floats:
-        """Penalties to begin with; without labelled data those to be learned begin high."""
+        """Penalties to begin with; without labelled data those to be learned are what rules are trusted with."""
         if first is not None:
             return first
-        return penalties(self._rule_list(), self._default(), np.full(len(self._rule_list()), _UNLEARNED))
+        nothing = np.zeros(len(self._rule_list()))
+        learned = trusted_penalties(nothing, nothing) if self.counting == "places" else nothing + _UNLEARNED
+        return penalties(self._rule_list(), self._default(), learned)
 
     def _prior(self, current: Floats, tokens: int) -> float:
         """Σ_k T log(1 - P_k) + log P_k + log(1 - P_k) over the learned penalties (Eq. 3.8, and the smoothing)."""
+        if self.counting == "places":
+            return 0.0
         readings = [rule.reading or self._default() for rule in self._rule_list()]
         rho = current[[r.kind == "soft" and r.penalty is None for r in readings]] if readings else current
         return float(-np.sum((tokens + 1) * np.log1p(np.exp(-rho)) + np.logaddexp(0.0, rho)))

@@ -67,7 +67,7 @@ class CRF(LinearLearner):
         features: Any = None,
         *,
         l1: float = 0.0,
-        l2: float = 1.0,
+        l2: float = 0.1,
         solver: Literal["auto", "eg", "lbfgs"] = "auto",
         tolerance: float = 1e-3,
         max_iterations: int = 500,

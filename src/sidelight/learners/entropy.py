@@ -1,7 +1,7 @@
 """Entropy regularization: the model is to be sure about unlabelled sequences (Grandvalet and Bengio 2004)."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from ..inference.distances import DistanceName
 from ..rules.language import Rule
@@ -37,9 +37,13 @@ class EntropyRegularization(CriterionLearner):
         base: Any,
         rules: Sequence[Rule] = (),
         *,
-        strength: float = 1e-5,
+        strength: float = 0.01,
         rule_strength: float = 1.0,
         distance: DistanceName = "squared",
+        penalty: float | Literal["learned"] = "learned",
+        label_shares: bool = True,
+        unlabeled_weight: float | None = None,
+        decode: Literal["rules", "model"] = "rules",
         classes: Sequence[str] | None = None,
         guard: bool = True,
         verbose: bool = False,
@@ -50,6 +54,10 @@ class EntropyRegularization(CriterionLearner):
         self.strength = strength
         self.rule_strength = rule_strength
         self.distance = distance
+        self.penalty = penalty
+        self.label_shares = label_shares
+        self.unlabeled_weight = unlabeled_weight
+        self.decode = decode
         self.classes = classes
         self.guard = guard
         self.verbose = verbose

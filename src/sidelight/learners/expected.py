@@ -2,8 +2,8 @@
 
 A generative learner counts (Eq. 15 of Ganchev et al. 2010), then the parts are expected anew. For a discriminative one,
 the gradient of the expected log-loss (Eq. 30 there) at the best expected parts is that of the objective with these
-parts minimised out (Danskin's theorem), so L-BFGS goes down that objective and expects anew at every point. An
-unlabelled sequence counts `weight` times.
+parts minimised out (Danskin's theorem), so L-BFGS goes down that objective and expects anew at every point. `Weights`
+has what each kind of sequence counts.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,8 +30,38 @@ from .linear import Prepared
 
 
 @dataclass(frozen=True)
+class Weights:
+    """What the sequences of the pool count beside a labelled one.
+
+    partial: how many of them, the first ones, have partial labels; observed: what the likelihood of the partial labels
+    of one of these counts; unlabelled: what an unlabelled one counts; rules: what the divergence of each counts.
+    """
+
+    partial: int
+    observed: float
+    unlabelled: float
+    rules: float
+
+    @classmethod
+    def of(cls, partial: int, weight: float, strength: float) -> "Weights":
+        """Partial labels are observed and count as full labels do, or as unlabelled sequences where these count more.
+
+        So no likelihood counts less than its divergence, without which an M step may raise the objective.
+        """
+        return cls(partial, max(1.0, weight), weight, weight * strength)
+
+    def groups(self, sequences: int) -> list[tuple[int, int, float]]:
+        """The ranges of sequences of one weight (first, last + 1, weight), of a pool of so many."""
+        both = ((0, self.partial, self.observed), (self.partial, sequences, self.unlabelled))
+        return [(first, last, weight) for first, last, weight in both if first < last]
+
+
+@dataclass(frozen=True)
 class Expected:
-    """What an E step finds for the pool: parts to fit, those of the model itself, and what both cost together."""
+    """What an E step finds for the pool: parts to fit, those of the model itself, and what both cost together.
+
+    All of them count what their sequences count.
+    """
 
     parts: ChainParts
     model: ChainParts
@@ -46,13 +76,14 @@ class Fitting(Protocol):
 
     learner: Any
     generative: bool
+    weights: Weights
 
     def scores(self, first: int = 0, last: int | None = None) -> ChainParts:
         """Scores of the pool, or of its sequences first to last - 1."""
         ...
 
     def update(self, parts: ChainParts) -> None:
-        """Fit to the labelled sequences and the pool's expected parts."""
+        """Fit to the labelled sequences and the pool's expected parts, which count what their sequences count."""
         ...
 
     def alternate(self, expect: EStep, rounds: int, tell: Callable[[], None]) -> None:
@@ -69,14 +100,20 @@ def begin(
 ) -> "Fitting":
     """The base learner fitted to the labelled sequences, or the option `initial`, ready to learn from the pool.
 
+    The option `known` is what is known of the pool's outputs, those with partial labels first.
     Without the option `labelled_first` it knows nothing yet, and its first update is to labelled sequences and pool.
     """
-    if hasattr(base, "fit_expected"):
+    if is_generative(base):
         return Generative(base, X, y, pool, classes, **options)
     if isinstance(base, CRF):
         return Discriminative(base, X, y, pool, classes, **options)
     hint = "; for documents, CRF with a sequence of one token for each" if isinstance(base, DocumentLearner) else ""
     raise NotSupported(f"{type(base).__name__} cannot learn from expected parts; use HMM or CRF as base{hint}")
+
+
+def is_generative(base: Any) -> bool:
+    """Whether a base learner counts expected parts."""
+    return hasattr(base, "fit_expected")
 
 
 class Generative:
@@ -92,7 +129,8 @@ class Generative:
         pool: Sequence[Any],
         classes: list[str],
         *,
-        weight: float,
+        known: Sequence[Any],  # of the pool: what it allows comes with the expected parts
+        weights: Weights,
         seed: int,
         n_jobs: int,
         labelled_first: bool = True,
@@ -100,7 +138,8 @@ class Generative:
     ) -> None:
         if initial is not None and not isinstance(initial, type(base)):
             raise DataError(f"the initial model must be of the base's kind, {type(base).__name__}, got {initial!r}")
-        self._base, self._X, self._pool, self._classes, self._weight, self._seed = base, X, pool, classes, weight, seed
+        self._base, self._X, self._pool, self._classes, self._seed = base, X, pool, classes, seed
+        self.weights = weights
         self._structure = Chain(n_jobs)
         self._labels = encode_targets(y, [len(x) for x in X], classes).labels
         begun = None if initial is None else deepcopy(initial)
@@ -120,7 +159,7 @@ class Generative:
 
     def update(self, parts: ChainParts) -> None:
         """Smoothed shares of the counts."""
-        parts = joined([self._known(), parts], [1.0, self._weight])
+        parts = joined([self._known(), parts])
         if self._encoded:
             self.learner.update_expected(self._encoded[2], parts)
             return
@@ -163,7 +202,8 @@ class Discriminative:
         pool: Sequence[Any],
         classes: list[str],
         *,
-        weight: float,
+        known: Sequence[Any],
+        weights: Weights,
         seed: int,  # begins with the labelled sequences or with zeros: nothing is random
         n_jobs: int,
         labelled_first: bool = True,
@@ -178,21 +218,22 @@ class Discriminative:
         base._check_numbers()
         self.learner = clone(base).set_params(classes=list(classes))
         everything = [*X, *pool]
-        targets = encode_targets([*y, *([None] * len(pool))], [len(x) for x in everything], classes)
+        targets = encode_targets([*y, *known], [len(x) for x in everything], classes)
         self._prepared: Prepared = self.learner._lay_out(
             self.learner._choose_encoder(everything), everything, targets, list(classes)
         )
-        self._structure, self._weight = Chain(n_jobs), weight
+        # An unlabelled sequence has no likelihood p(y|x) of its own, only its divergence.
+        self._structure, self.weights = Chain(n_jobs), replace(weights, unlabelled=weights.rules)
         encoded, scorer = self._prepared.encoded, self._prepared.scorer
         self._pool = encoded.sequences(len(X), len(everything))
         self._known: LogLoss[Any] | None = None
         self.learner._adopt(self._prepared)
         self.learner.weights_ = np.zeros(scorer.size)
         if len(X):
-            known = encode_targets(y, [len(x) for x in X], classes)
-            self._known = LogLoss(scorer, self._structure, encoded.sequences(0, len(X)), known)
+            labels = encode_targets(y, [len(x) for x in X], classes)
+            self._known = LogLoss(scorer, self._structure, encoded.sequences(0, len(X)), labels)
             if labelled_first:
-                solver = self._solver(known)
+                solver = self._solver(labels)
                 self._finish(self.learner._solve(solver, self._known, self.learner.weights_, lambda step: None), solver)
 
     def _solver(self, targets: Any) -> str:
@@ -210,7 +251,8 @@ class Discriminative:
 
     def update(self, parts: ChainParts) -> None:
         """A few steps from where the weights are."""
-        pool = ExpectedLoss.of(self._prepared.scorer, self._structure, self._pool, parts)
+        groups = self.weights.groups(len(self._pool))
+        pool = ExpectedLoss.of(self._prepared.scorer, self._structure, self._pool, groups, parts)
 
         def loss(w: Floats) -> tuple[float, Floats]:
             return self._with_known(w, *pool(w))
@@ -240,7 +282,6 @@ class Discriminative:
 
     def _with_known(self, w: Floats, value: float, gradient: Floats) -> tuple[float, Floats]:
         """Loss and gradient of the pool together with those of the labelled sequences."""
-        value, gradient = self._weight * value, self._weight * gradient
         if self._known is not None:
             more, slope = self._known(w)
             value, gradient = value + more, gradient + slope

@@ -1,7 +1,7 @@
 """Generalized expectation: the model's own expectations are to agree with rules (Mann and McCallum 2008)."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from ..inference.distances import DistanceName
 from ..rules.language import Rule
@@ -23,8 +23,8 @@ class GeneralizedExpectation(CriterionLearner):
 
     Parameters
     ----------
-    base : CRF; its features, l1, l2, tolerance and max_iterations are those of the model. L-BFGS stops when ten steps
-        lowered the objective by less than a tenth of the tolerance.
+    base : CRF; its features, l1, l2, tolerance and max_iterations are those of the model. L-BFGS stops when a
+        step, on the average of ten, lowers the objective by less than the tolerance.
     rules : statements about expectations.
     distance : "squared", half the squared slack, or "kl", the divergence of the target from the expectation, for
         counts that are never below zero. A rule's own weight is written rule.expected(penalty); a rule about the corpus
@@ -46,6 +46,10 @@ class GeneralizedExpectation(CriterionLearner):
         rules: Sequence[Rule] = (),
         *,
         distance: DistanceName = "squared",
+        penalty: float | Literal["learned"] = "learned",
+        label_shares: bool = True,
+        unlabeled_weight: float | None = None,
+        decode: Literal["rules", "model"] = "rules",
         strength: float = 1.0,
         classes: Sequence[str] | None = None,
         guard: bool = True,
@@ -55,6 +59,10 @@ class GeneralizedExpectation(CriterionLearner):
         self.base = base
         self.rules = rules
         self.distance = distance
+        self.penalty = penalty
+        self.label_shares = label_shares
+        self.unlabeled_weight = unlabeled_weight
+        self.decode = decode
         self.strength = strength
         self.classes = classes
         self.guard = guard

@@ -73,11 +73,14 @@ class HMM(SequenceLearner):
         return self._add(X, y, self.classes, SymbolEncoder(self.emission, self.unknown, self.rare), None)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Add the counts of more sequences; name all labels in `classes` if the first batch lacks some."""
+        """Add the counts of more sequences; name all labels in `classes` if the first batch lacks some.
+
+        A batch that is refused leaves the model as it was.
+        """
         if not hasattr(self, "counts_"):
             first = self.classes if classes is None else classes
             return self._add(X, y, first, SymbolEncoder(self.emission, self.unknown, self.rare), None)
-        return self._add(X, y, self.classes_, self.encoder_, self.counts_)
+        return self._add(X, y, self.classes_, self.encoder_.copy(), self.counts_)
 
     def _check(self) -> None:
         if self.estimate not in get_args(EstimateName):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from numbers import Real
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,10 @@ from ..progress import progress
 from ..rules.language import Rule
 from ..structures.chain import Chain, ChainParts
 from ..supervision import Signal, learns_from
-from .alternation import ProjectingLearner, ProjectionStep, Projector
+from .alternation import Given, ProjectingLearner, ProjectionStep, Projector
 from .around import numbers_of
 from .base import require_number
+from .expectations import Decode, Penalty
 from .expected import Fitting, joined
 
 
@@ -29,6 +30,8 @@ class PosteriorRegularization(ProjectingLearner):
 
         maximise  L(w) - α min over q of [ KL(q ‖ p_w) + cost of slack ]      (Eq. 4, 5, 25 and 60)
 
+    L is the likelihood of what is observed, and p_w is given that: see `learners.alternation`.
+
     Parameters
     ----------
     base : HMM, or a CRF of order 1.
@@ -37,9 +40,11 @@ class PosteriorRegularization(ProjectingLearner):
         half of its square ("squared"), or at most `bound` in norm; neither: no slack. A rule's own weight is written
         rule.expected(penalty); a rule about the corpus counts for each of its sequences. `few_labels` (section 8) is
         charged for, whatever the norm: `penalty` times its own.
-    strength : α between 0 and 1.
-    unlabeled_weight : what an unlabelled sequence counts beside a labelled one; None: all of them as much as all
-        labelled ones.
+    strength : α between 0 and 1: what the divergence counts, and with it the rules. What is observed, partial labels
+        among it, counts in full.
+    unlabeled_weight : what an unlabelled sequence, and the divergence of any, counts beside a labelled one; None: all
+        sequences without full labels as much as all with labels. A sequence with partial labels counts as a labelled
+        one, or as an unlabelled one where that is more.
     iterations : rounds, each a projection and a step of the model: EM's M step for an HMM, one of L-BFGS for a CRF.
     batches : in each round the unlabelled sequences come in so many batches, and the model is fitted after each of them
         (incremental EM; a CRF takes a few steps of L-BFGS); for rules about each sequence.
@@ -62,15 +67,17 @@ class PosteriorRegularization(ProjectingLearner):
         base: Any,
         rules: Sequence[Rule] = (),
         *,
-        norm: NormName = "squared",
-        penalty: float | None = 1.0,
+        norm: NormName = "l1",
+        penalty: Penalty = "learned",
         bound: float | None = None,
+        label_shares: bool = True,
         strength: float = 1.0,
-        unlabeled_weight: float | None = 1.0,
-        iterations: int = 30,
+        unlabeled_weight: float | None = None,
+        balance: float | None = None,
+        iterations: int = 10,
         batches: int = 1,
-        decode: Literal["model", "projected"] = "model",
-        tolerance: float = 1e-3,
+        decode: Decode = "rules",
+        tolerance: float = 0.02,
         classes: Sequence[str] | None = None,
         guard: bool = True,
         random_state: int = 0,
@@ -82,8 +89,10 @@ class PosteriorRegularization(ProjectingLearner):
         self.norm = norm
         self.penalty = penalty
         self.bound = bound
+        self.label_shares = label_shares
         self.strength = strength
         self.unlabeled_weight = unlabeled_weight
+        self.balance = balance
         self.iterations = iterations
         self.batches = batches
         self.decode = decode
@@ -114,12 +123,11 @@ class PosteriorRegularization(ProjectingLearner):
         rows: Rows,
         projector: Projector,
         allowed: Flags | None,
-        weight: float,
         temperatures: list[float],
         last: float,
     ) -> tuple[Projection, list[ProjectionStep]]:
         if self.batches == 1 or not self.iterations:
-            return super()._rounds(fitting, rows, projector, allowed, weight, temperatures, last)
+            return super()._rounds(fitting, rows, projector, allowed, temperatures, last)
         if rows.joint:
             raise NotSupported(f"{rows.about_corpus[0].title!r} is about the corpus and cannot be kept batch by batch")
         if not self._slack().separates(rows):
@@ -133,25 +141,23 @@ class PosteriorRegularization(ProjectingLearner):
                 for number in range(len(pool.ranges)):
                     pool.project(number, fitting.scores(*pool.ranges[number]), allowed)
                     if iteration > 1 or number == len(pool.ranges) - 1:  # every batch has its distribution
-                        fitting.update(self._targets(fitting, pool.parts(), lambda: self._expected_by(fitting)))
-                step = self._batch_step(iteration, fitting, pool, weight)
+                        fitting.update(self._targets(fitting, pool.parts(), lambda: self._given(fitting, allowed)))
+                step = self._batch_step(iteration, fitting, pool, allowed)
                 trace.append(step)
                 tell(iteration, str(step))
-        final, more = super()._rounds(fitting, rows, projector, allowed, weight, [], last)
+        final, more = super()._rounds(fitting, rows, projector, allowed, [], last)
         return final, [*trace, replace(more[0], iteration=self.iterations + 1)]
 
-    def _expected_by(self, fitting: Fitting) -> ChainParts:
-        """The pool's expected parts under the model itself."""
-        parts: ChainParts = self._structure.marginals(fitting.scores()).parts
-        return parts
-
-    def _batch_step(self, iteration: int, fitting: Fitting, pool: "_Batches", weight: float) -> ProjectionStep:
-        """Where a round ends: the objective at the distributions as they are, none of them newer than its batch."""
+    def _given(self, fitting: Fitting, allowed: Flags | None) -> Given:
+        """The pool's distributions under the model, given what is observed."""
         scores = fitting.scores()
-        log_z = float(self._structure.marginals(scores).log_partition.sum())
-        primal = log_z - scores.dot(pool.parts()) + sum(pool.rest)
-        objective = fitting.loss() + weight * self.strength * primal
-        objective -= weight * log_z if fitting.generative else 0.0
+        return Given.of(self._structure, scores, scores if allowed is None else scores.restrict(allowed), fitting)
+
+    def _batch_step(self, iteration: int, fitting: Fitting, pool: "_Batches", allowed: Flags | None) -> ProjectionStep:
+        """Where a round ends: the objective at the distributions as they are, none of them newer than its batch."""
+        scores, given = fitting.scores(), self._given(fitting, allowed)
+        primal = float(given.log_partition.sum()) - scores.dot(pool.parts()) + sum(pool.rest)
+        objective = fitting.loss() + given.loss + fitting.weights.rules * primal
         found = [one for one in pool.found if one is not None]
         slack = sum(float(np.abs(one.excess).sum()) for one in found)
         dual = primal - sum(one.gap for one in found)
@@ -185,8 +191,8 @@ class _Batches:
         """The E step of one batch, with the scores of its sequences; allowed: of all."""
         (first, last), before = self.ranges[number], self.found[number]
         a, b = self.offsets[first], self.offsets[last]
-        log_z = Chain(self.options["n_jobs"]).marginals(batch).log_partition
         restricted = batch if allowed is None else batch.restrict(allowed[a:b])
+        log_z = Chain(self.options["n_jobs"]).marginals(restricted).log_partition
         start = None if before is None else before.prices
         with numbers_of(range(first, last)):
             now = project(restricted, self.rows[number], log_partition=log_z, start=start, **self.options)

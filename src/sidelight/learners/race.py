@@ -226,7 +226,7 @@ class Race:
         gone, unread = list[str](), list[str]()
         for rule in chosen.candidate.left_out:
             (gone if rule in self.broken else unread).append(repr(rule.title))
-        said = f"; without {', '.join(gone)}, which most labelled sequences break" if gone else ""
+        said = f"; without {', '.join(gone)}, which the labelled sequences break at most places" if gone else ""
         return said + (f"; without {', '.join(unread)}" if unread else "")
 
     def _why(self, chosen: Tried) -> str:
@@ -250,7 +250,7 @@ class Race:
 
 
 def _mostly_broken(known: Known) -> list[Rule]:
-    """The rules that most labelled sequences break, of those that could; they are given to no learner."""
+    """The rules that labelled sequences break at most places; they are given to no learner."""
     often = how_often_broken(known.rules, known.X, known.y)
     return [rule for rule, found in zip(known.rules, often, strict=True) if found is not None and found.mostly]
 

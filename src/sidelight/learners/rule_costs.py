@@ -9,10 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-import numpy as np
-
 from ..errors import SidelightError
-from ..inference.compiled import CompiledRules, learn_penalties, penalties
+from ..inference.compiled import CompiledRules, penalties
 from ..inference.constrained import best_outputs
 from ..inference.norms import Slack
 from ..inference.projection import project, shifted
@@ -24,26 +22,26 @@ from .trials import Difference, Fold, Metric, Trial, compare
 
 # Seconds for one sequence that needs search under a rule: the cost need not be exact.
 _SECONDS = 1.0
-# Labels drawn at random that show whether a sequence could break a rule; a rule broken once may be right.
-_DRAWS, _SEVERAL = 3, 2
+# A rule that is broken at fewer places may be right.
+_SEVERAL = 2
 # Held-out sequences of a fold that rules are tried on, at most.
 _MOST = 100
 
 
 @dataclass(frozen=True)
 class Broken:
-    """How many labelled sequences break a rule, of how many that could: some labels of theirs would."""
+    """At how many places labelled sequences break a rule, of those where they could: tokens, or sequences."""
 
-    sequences: int
+    places: int
     of: int
 
     @property
     def mostly(self) -> bool:
-        """Whether more than half of those that could do, and not just one."""
-        return self.sequences >= _SEVERAL and self.sequences > self.of / 2
+        """Whether they break it at more than half of the places, and not just at one."""
+        return self.places >= _SEVERAL and self.places > self.of / 2
 
     def __str__(self) -> str:
-        return f"{self.sequences} of {self.of} labelled sequences that could"
+        return f"{self.places:,} of {self.of:,} places"
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ class RuleCost:
         return Difference(self.gain, self.error, self.sequences)
 
     def __str__(self) -> str:
-        often = "" if self.broken is None else f", broken by {self.broken}"
+        often = "" if self.broken is None else f", broken at {self.broken}"
         if self.reason is not None:
             return f"{self.rule!r} (cost not known: {self.reason}{often})"
         return f"{self.rule!r} ({100 * self.gain:+.1f} ± {100 * self.error:.1f} points{often})"
@@ -79,11 +77,7 @@ class RuleCost:
 
 
 def how_often_broken(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any]) -> list[Broken | None]:
-    """How often the labelled sequences break each rule; None of rules about the corpus.
-
-    A sequence could break a rule if it does, if the same label everywhere would, or labels drawn at random: a sequence
-    without "pp" has no occasion to break the rule that this belongs to the pages.
-    """
+    """How often the labelled sequences break each rule; None of rules about the corpus."""
     full = [i for i, one in enumerate(y) if kind_of(one) is Signal.FULL]
     local = [rule for rule in rules if not about_the_corpus(rule)]
     if not full or not local:
@@ -91,13 +85,8 @@ def how_often_broken(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any]) 
     some, known = [X[i] for i in full], [y[i] for i in full]
     labels = sorted({*label_set(known), *labels_named(local)})
     compiled = CompiledRules.compile(local, some, labels)
-    gold = encode_targets(known, [len(x) for x in some], labels).labels
-    broken = compiled.violations(gold) > 0
-    could, rng = broken.copy(), np.random.default_rng(0)
-    others = [np.full_like(gold, c) for c in range(len(labels))]
-    for other in [*others, *(rng.integers(len(labels), size=len(gold)).astype(gold.dtype) for _ in range(_DRAWS))]:
-        could |= compiled.violations(other) > 0
-    counts = iter(zip(broken.sum(axis=0).tolist(), could.sum(axis=0).tolist(), strict=True))
+    broken = compiled.broken(encode_targets(known, [len(x) for x in some], labels).labels)
+    counts = iter(zip(broken.astype(int).tolist(), compiled.places.astype(int).tolist(), strict=True))
     return [None if about_the_corpus(rule) else Broken(*next(counts)) for rule in rules]
 
 
@@ -160,8 +149,7 @@ def _decoded(
 ) -> list[list[str]]:
     """The best outputs under a hard or soft rule."""
     codes = encode_targets(y, [len(x) for x in X], model.classes_).labels
-    violations = CompiledRules.compile([rule], X, model.classes_).violations(codes)
-    penalty = penalties([rule], reading, learn_penalties(violations.sum(axis=0), len(codes)))
+    penalty = penalties([rule], reading, CompiledRules.compile([rule], X, model.classes_).learn(codes))
     weighed, scores = CompiledRules.compile([rule], held, model.classes_).weigh(penalty), model.scores(held)
     found = best_outputs(model._structure, scores, weighed, time_limit=_SECONDS)
     outputs: list[list[str]] = model._split(found.labels[0], scores)

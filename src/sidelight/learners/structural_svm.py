@@ -37,7 +37,7 @@ class StructuralSVM(MarginLearner, LinearLearner):
     check_inference : whether to raise an error if an output found before is ever worse than the one the search returns.
     solver : "dcd", cutting planes with dual coordinate descent; for comparison "bcfw", the same with block-coordinate
         Frank-Wolfe steps (hinge loss), "eg", exponentiated gradient on the dual (hinge loss, order 1), and "sgd",
-        averaged subgradient steps, which stop by progress since they have no dual.
+        averaged subgradient steps, of which the best average is kept.
     warm_start : whether to begin from the working sets of the last fit, which must have had the same data.
 
     Attributes

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Real
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,8 @@ from ..rules.language import Rule
 from ..solvers.annealing import geometric, require_temperature
 from ..structures.chain import ChainParts
 from ..supervision import Signal, learns_from
-from .alternation import ProjectingLearner, ProjectionStep, Projector
+from .alternation import Given, ProjectingLearner, ProjectionStep, Projector
+from .expectations import Decode, Penalty, Readings
 from .expected import Fitting
 
 
@@ -58,13 +59,15 @@ class UnifiedEM(ProjectingLearner):
         gamma: float = 1.0,
         start: float | None = None,
         rate: float = 0.9,
-        norm: NormName = "squared",
-        penalty: float | None = None,
+        norm: NormName = "l1",
+        penalty: Penalty = "learned",
         bound: float | None = None,
-        unlabeled_weight: float | None = 1.0,
-        iterations: int = 30,
-        decode: Literal["model", "projected"] = "model",
-        tolerance: float = 1e-3,
+        label_shares: bool = True,
+        unlabeled_weight: float | None = None,
+        balance: float | None = None,
+        iterations: int = 10,
+        decode: Decode = "rules",
+        tolerance: float = 0.02,
         classes: Sequence[str] | None = None,
         guard: bool = True,
         random_state: int = 0,
@@ -79,7 +82,9 @@ class UnifiedEM(ProjectingLearner):
         self.norm = norm
         self.penalty = penalty
         self.bound = bound
+        self.label_shares = label_shares
         self.unlabeled_weight = unlabeled_weight
+        self.balance = balance
         self.iterations = iterations
         self.decode = decode
         self.tolerance = tolerance
@@ -107,7 +112,7 @@ class UnifiedEM(ProjectingLearner):
             raise NotSupported(
                 "at gamma = -inf rules are hard: leave out penalty and bound, or use Codl for soft rules"
             )
-        if self.gamma == np.inf and self.rules and self.penalty is not None:
+        if self.gamma == np.inf and self.rules and self._slack().penalty is not None:
             raise NotSupported(
                 "at gamma = inf a penalty is nothing beside the entropy: leave it out, or give a bound or another gamma"
             )
@@ -134,10 +139,28 @@ class UnifiedEM(ProjectingLearner):
             return [float(self.gamma)] * rounds
         return [max(T, float(self.gamma)) for T in geometric(self.start, self.rate, rounds)]
 
-    def _projector(self, pool: Sequence[Any], classes: Sequence[str]) -> tuple[Rows, Projector]:
+    def _slack(self) -> Slack:
+        """None at γ = ±inf, where no penalty has a meaning and "learned" asks for none."""
+        if self.penalty == "learned" and self.bound is None and np.isinf(self.gamma):
+            return Slack(self.norm)
+        return super()._slack()
+
+    def _read(self, X: Sequence[Any], y: Sequence[Any], classes: list[str]) -> Readings:
+        if self.gamma > -np.inf:
+            return super()._read(X, y, classes)
+        rules = list(self.rules or ())  # hard, so there is nothing to weigh, and nothing about the corpus
+        for rule in rules:
+            if rule.reading is not None and rule.reading.kind != "hard":
+                raise NotSupported(
+                    f"at gamma = -inf rules are hard, and {rule.title!r} is read as {rule.reading.kind}; write it with "
+                    ".hard(), or use Codl for soft rules"
+                )
+        return Readings.of(rules, X, y, classes, penalty=None, shares=False, decoding=self.decode == "rules")
+
+    def _projector(self, rules: Sequence[Rule], pool: Sequence[Any], classes: Sequence[str]) -> tuple[Rows, Projector]:
         if self.gamma < 0:
             return self._hard(pool, classes)
-        rows, usual = super()._projector(pool, classes)
+        rows, usual = super()._projector(rules, pool, classes)
 
         def step(scores: ChainParts, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
             if temperature == 0:
@@ -150,12 +173,6 @@ class UnifiedEM(ProjectingLearner):
 
     def _hard(self, pool: Sequence[Any], classes: Sequence[str]) -> tuple[Rows, Projector]:
         """The best output under hard rules; there are no rows then."""
-        for rule in self.rules or ():
-            if rule.reading is not None and rule.reading.kind != "hard":
-                raise NotSupported(
-                    f"at gamma = -inf rules are hard, and {rule.title!r} is read as {rule.reading.kind}; write it with "
-                    ".hard(), or use Codl for soft rules"
-                )
         hard = [rule.hard() for rule in self.rules or ()]
         rules = CompiledRules.compile(hard, pool, classes).weigh(np.full(len(hard), np.inf))
 
@@ -169,9 +186,9 @@ class UnifiedEM(ProjectingLearner):
         return Rows.compile([], pool, classes), step
 
     def _step(
-        self, iteration: int, temperature: float, fitting: Fitting, found: Projection, log_z: float, weight: float
+        self, iteration: int, temperature: float, fitting: Fitting, found: Projection, given: Given
     ) -> ProjectionStep:
-        step = super()._step(iteration, temperature, fitting, found, log_z, weight)
+        step = super()._step(iteration, temperature, fitting, found, given)
         return step if temperature < np.inf else replace(step, objective=found.primal)
 
     def _even(self, scores: ChainParts, rows: Rows, prices: Floats) -> Projection:

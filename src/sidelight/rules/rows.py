@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError, NotSupported
+from ..features.templates import sequence_offsets
+from ..kernels.compiling import Flags
 from .automata import CountTable, count_table, expand
 from .language import Comparison, FewLabels, Op, Rule
 
@@ -19,9 +21,10 @@ from .language import Comparison, FewLabels, Op, Rule
 class Statement:
     """One rule (or one label's share of it) on a batch: E[table·y] op bound, in each sequence or once if `corpus`.
 
-    A statement about the corpus is divided by what it is an average over: a share by the tokens it speaks of, other
-    counts by the number of sequences, its `unit`. `penalty` weighs its slack. `target` is what the count itself should
-    be: the bound, or the value of a share, whose table is less that value everywhere.
+    A statement about the corpus is divided by the number of sequences that it is an average over, its `unit`: those
+    with tokens that a share speaks of, and all of them for other counts. So slack is a number of tokens per sequence
+    for both. `penalty` weighs it. `target` is what the count itself should be: the bound, or for a share, whose table
+    is less its value everywhere, that value times the tokens it speaks of, per sequence.
     """
 
     rule: Rule
@@ -40,7 +43,7 @@ def compile_statements(
 ) -> list[Statement]:
     """All statements of all rules on a batch; `each` makes one for every label.
 
-    units: what each statement about the corpus is divided by; None means the tokens or sequences of this batch.
+    units: what each statement about the corpus is divided by; None means the sequences of this batch.
     """
     out: list[Statement] = []
     left = None if units is None else iter(units)
@@ -85,15 +88,22 @@ def _statement(
         return Statement(rule, title, table, single.op, single.bound, False, penalty, target=single.bound)
     if units is not None:
         return _averaged(rule, title, single, table, penalty, next(units))
-    spoken = int((np.abs(table.amount).sum(axis=(1, 2))[table.kind] > 0).sum())
-    if spoken == 0 and not table.at_end.any():
+    spoken = _spoken(table)
+    if not spoken.any() and not table.at_end.any():
         raise DataError(f"rule {title!r} is about tokens of the corpus, and the data has none of them")
-    return _averaged(rule, title, single, table, penalty, float(spoken if single.share else len(X)))
+    concerned = np.logical_or.reduceat(spoken, sequence_offsets(X)[:-1]).sum() if single.share else len(X)
+    return _averaged(rule, title, single, table, penalty, float(concerned))
+
+
+def _spoken(table: CountTable) -> Flags:
+    """The tokens that a count speaks of."""
+    spoken: Flags = (np.abs(table.amount).sum(axis=(1, 2)) > 0)[table.kind]
+    return spoken
 
 
 def _averaged(rule: Rule, title: str, single: Comparison, table: CountTable, penalty: float, unit: float) -> Statement:
     scaled = CountTable(table.kind, table.amount / unit, table.at_end / unit)
-    target = -single.count.terms[-1].coefficient if single.share else single.bound
+    target = -single.count.terms[-1].coefficient * _spoken(table).sum() / unit if single.share else single.bound
     return Statement(rule, title, scaled, single.op, single.bound, True, penalty, unit, target)
 
 

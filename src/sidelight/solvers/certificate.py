@@ -80,11 +80,11 @@ def warn_unconverged(name: str, solution: Solution, advice: str, level: int = 3)
         )
 
 
-def reached(steps: Sequence[Step], tolerance: float) -> bool:
+def reached(steps: Sequence[Step], tolerance: float, least: float = 0.1) -> bool:
     """Whether a solver may stop.
 
     With a gap: when it is at most tolerance * objective. Without one (partial labels, no l2 penalty): when ten steps
-    together lowered the objective by less than a tenth of that, or the subgradient is zero for all purposes.
+    together lowered the objective by at most `least` times that, or the subgradient is zero for all purposes.
     """
     last = steps[-1]
     if not np.isnan(last.gap):
@@ -94,7 +94,7 @@ def reached(steps: Sequence[Step], tolerance: float) -> bool:
     size = max(last.objective, 1.0)
     if last.residual <= 1e-9 * size:
         return True
-    return len(steps) > _PERIOD and steps[-1 - _PERIOD].objective - last.objective <= 0.1 * tolerance * size
+    return len(steps) > _PERIOD and steps[-1 - _PERIOD].objective - last.objective <= least * tolerance * size
 
 
 def penalty(w: Floats, l1: float, l2: float) -> float:
@@ -117,6 +117,8 @@ def duality_gap(w: Floats, gradient: Floats, l1: float, l2: float) -> float:
 def residual(w: Floats, gradient: Floats, l1: float, l2: float) -> float:
     """Largest entry of the shortest subgradient of P: zero at an optimum."""
     total = gradient + 2 * l2 * w
+    if not l1:
+        return float(max(total.max(initial=0.0), -total.min(initial=0.0)))
     moving = total + l1 * np.sign(w)
     resting = np.maximum(np.abs(total) - l1, 0.0)
     return float(np.abs(np.where(w != 0, moving, resting)).max(initial=0.0))

@@ -1,7 +1,7 @@
 """Losses between data and solver: a number and a gradient for a weight vector."""
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -67,37 +67,44 @@ class LogLoss(Generic[S]):
 
 @dataclass(frozen=True)
 class ExpectedLoss(Generic[S]):
-    """Σ_i E_q[-log p(y|x_i)] up to a constant: Σ_i log Z(x_i) - w·target, with target = Fᵀμ of q's expected parts.
+    """Σ_i c_i E_q[-log p(y|x_i)] up to a constant: Σ_i c_i log Z(x_i) - w·target.
 
-    The gradient is Fᵀ(μ_w - μ_q) (Eq. 30 of Ganchev et al. 2010, Eq. 14 of Dhillon et al. 2012).
+    The target is Fᵀμ of q's expected parts, each times the c_i of its sequence; groups: ranges of sequences with the
+    same c_i (first, last + 1, c). The gradient is Fᵀ(μ_w - μ_q) (Eq. 30 of Ganchev et al. 2010, Eq. 14 of Dhillon et
+    al. 2012).
     """
 
     scorer: S
     structure: Structure[Any]
     encoded: Encoded
+    groups: list[tuple[int, int, float]]
     target: Floats
 
     @classmethod
-    def of(cls, scorer: S, structure: Structure[Any], encoded: Encoded, parts: Any) -> "ExpectedLoss[S]":
+    def of(
+        cls, scorer: S, structure: Structure[Any], encoded: Encoded, groups: list[tuple[int, int, float]], parts: Any
+    ) -> "ExpectedLoss[S]":
         """The loss for the expected parts of a batch."""
         target = scorer.expectation()
         target.add(encoded, parts)
-        return cls(scorer, structure, encoded, target.total())
+        return cls(scorer, structure, encoded, groups, target.total())
 
     def __call__(self, w: Floats) -> tuple[float, Floats]:
         """Loss and gradient at w."""
         weights = self.scorer.prepare(w)
-        results = map_shards(lambda a, b: self._shard(weights, a, b), self.encoded.offsets, self.structure.n_jobs)
-        gradient = -self.target
-        for _, part in results:
-            gradient += part
-        return sum(loss for loss, _ in results) - float(w @ self.target), gradient
+        loss, gradient = -float(w @ self.target), -self.target
+        for first, last, count in self.groups:
+            some = self.encoded.sequences(first, last)
+            for log_z, expected in map_shards(partial(self._shard, weights, some), some.offsets, self.structure.n_jobs):
+                loss += count * log_z
+                gradient += count * expected
+        return loss, gradient
 
-    def _shard(self, weights: Weights[Any], first: int, last: int) -> tuple[float, Floats]:
+    def _shard(self, weights: Weights[Any], some: Encoded, first: int, last: int) -> tuple[float, Floats]:
         total, gradient = 0.0, self.scorer.expectation()
         single: Structure[Any] = replace(self.structure, n_jobs=1)  # type: ignore[type-var]
-        for lo, hi in _blocks(self.encoded.offsets, first, last):
-            block = self.encoded.sequences(lo, hi)
+        for lo, hi in _blocks(some.offsets, first, last):
+            block = some.sequences(lo, hi)
             predicted = single.marginals(weights.scores(block))
             total += float(predicted.log_partition.sum())
             gradient.add(block, predicted.parts)

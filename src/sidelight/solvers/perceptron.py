@@ -82,18 +82,21 @@ def run(
     margin: float,
     growth: float = 0.0,
     squared: bool = False,
+    sums: Floats | None = None,
     seed: int,
     on_pass: Callable[[int, int], None] = lambda number, mistakes: None,
 ) -> None:
     """Make passes over the sequences in random order, changing `state`; stops after a pass without mistakes.
 
-    The margin grows by `growth` with every visit, and `squared` chooses the steps of the squared hinge loss: for
-    `solvers.subgradient`.
+    The margin grows by `growth` with every visit, `squared` chooses the steps of the squared hinge loss, and `sums`
+    adds up the steps of each sequence: for `solvers.subgradient`.
     """
     from ..kernels import perceptron
 
+    added = np.empty((0, 2)) if sums is None else sums
+
     def visit(order: Longs, data: Any, weights: Any) -> tuple[int, int]:
-        wrong = perceptron.perceptron_pass(*(order, *data, margin, growth, squared, *weights))
+        wrong = perceptron.perceptron_pass(*(order, *data, margin, growth, squared, *weights, added))
         return wrong, wrong
 
     make_passes(scorer, encoded, gold, state, visit, passes=passes, seed=seed, on_pass=on_pass)

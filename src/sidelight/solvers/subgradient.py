@@ -8,14 +8,23 @@ plain sum, v ← v + ℓ' Φ, and ŷ is the argmax of v·F + t / (n C) Δ: the p
 clock. What is kept is the mean of w weighted by t, which is the plain mean of v but for a factor (Lacoste-Julien et al.
 2012).
 
+After p passes every sequence was visited p times, so w = (C / p) v = Σ α_i(y) Φ for a feasible point of the dual:
+α_i(y) is C / p times the steps of i along y. That is a certificate,
+
+    D(α) = Σ α_i(y) Δ(y_i, y) - ‖w‖² / 2 - [d = 2] Σ_i (Σ_y α_i(y))² / (4 C)  <=  min P,
+
+and so is D at multiples of α, up to 1 for d = 1. The objective of the mean need not fall: the best one is returned.
+
 For d = 2 the slope ℓ' = 2 (Δ - w·Φ) is taken at the w after the step, since the plain step overshoots without bounds
 until t is about n C ‖Φ‖².
 """
 
 from collections.abc import Callable
 
+import numpy as np
+
 from ..features.encoded import Encoded
-from ..kernels.compiling import Ints
+from ..kernels.compiling import Floats, Ints
 from ..scorers.linear import LinearScorer
 from ..structures.chain import Chain
 from .certificate import Solution, Step, penalty, reached
@@ -36,23 +45,37 @@ def minimize(
     n_jobs: int = -1,
     on_step: Callable[[Step], None] = lambda step: None,
 ) -> Solution:
-    """Passes over the sequences in random order; a step tells the objective of the mean after a pass, and has no dual.
+    """Passes over the sequences in random order; a step has the lowest objective of a mean so far and the highest dual.
 
-    It stops when ten passes lowered the objective by less than a tenth of tolerance * objective.
+    It stops when the gap between them is at most tolerance * objective, and returns the mean of that objective.
     """
     loss = HingeLoss(scorer, Chain(n_jobs), encoded, gold, squared)
     scale = C * len(encoded)
-    state = PerceptronState.zero(scorer)
+    state, sums = PerceptronState.zero(scorer), np.zeros((len(encoded), 2))
+    best, lowest, dual = state.weights, np.inf, -np.inf
     steps: list[Step] = []
     for iteration in range(1, max_iterations + 1):
         run(
-            scorer, encoded, gold, state, passes=1, margin=0.0, growth=1 / scale, squared=squared,
+            scorer, encoded, gold, state, passes=1, margin=0.0, growth=1 / scale, squared=squared, sums=sums,
             seed=seed + iteration,
         )  # fmt: skip
         weights = state.average() * (2 * scale / (state.clock - 1))
         objective = penalty(weights, 0.0, 0.5) + C * loss(weights)
-        steps.append(Step(iteration, objective, float("nan"), float("nan")))
+        if objective < lowest:
+            best, lowest = weights, objective
+        dual = max(dual, _dual(C / iteration * state.weights, C / iteration * sums, C, squared))
+        steps.append(Step(iteration, lowest, dual, float("nan")))
         on_step(steps[-1])
         if reached(steps, tolerance):
             break
-    return Solution(weights, tuple(steps), reached(steps, tolerance))
+    return Solution(best, tuple(steps), reached(steps, tolerance))
+
+
+def _dual(w: Floats, sums: Floats, C: float, squared: bool) -> float:
+    """D at the best multiple of α that is feasible; sums: (sequences, 2) of α, and of α Δ."""
+    gain, curve = float(sums[:, 1].sum()), float(w @ w)
+    if squared:
+        curve += float((sums[:, 0] ** 2).sum()) / (2 * C)
+    share = gain / curve if curve > 0 else 1.0
+    share = share if squared else min(share, 1.0)
+    return share * gain - 0.5 * share**2 * curve

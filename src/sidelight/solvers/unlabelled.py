@@ -5,7 +5,7 @@ rules and of the entropy together.
 """
 
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from ..kernels.compiling import Flags, Floats
 from ..kernels.parallel import map_shards
 from ..scorers.protocol import Scorer
 from ..structures.chain import Chain, ChainParts
+
+if TYPE_CHECKING:
+    from ..kernels.tangents import Direction
 
 S = TypeVar("S", bound=Scorer[ChainParts])
 
@@ -41,12 +44,15 @@ class UnlabelledLoss(Generic[S]):
         """Loss and gradient at w."""
         free = self.scorer.prepare(w).scores(self.encoded, self.structure.n_jobs)
         scores = free if self.allowed is None else free.restrict(self.allowed)
-        value, told, direction = 0.0, 0.0, _times(free, -self.entropy)
+        value, told = 0.0, 0.0
+        direction: ChainParts | Direction
         if len(self.rows) and self.strength:
             expected = self.rows.tilt(scores, np.zeros(len(self.rows)), n_jobs=self.structure.n_jobs).expected
             value, slope = distance(self.distance, self.rows, expected)
             value, slope = self.strength * value, self.strength * slope
-            told, direction = float((slope * expected).sum()), self.rows.shift(direction, -slope)
+            told, direction = float((slope * expected).sum()), self.rows.direction(free, -slope, -self.entropy)
+        else:
+            direction = _times(free, -self.entropy)
         moved = self.structure.tangents(scores, direction)
         if self.entropy:  # E[δ·y] = v·Aμ - entropy * θ·μ
             value += self.entropy * float(moved.log_partition.sum()) + float(moved.slope.sum()) - told
@@ -61,7 +67,9 @@ class UnlabelledLoss(Generic[S]):
             out.add(self.encoded.sequences(first, last), some if first == 0 else _times_tables(some, 0.0))
             return out.total()
 
-        total: Floats = np.sum(map_shards(run, self.encoded.offsets, self.structure.n_jobs), axis=0)
+        total, *others = map_shards(run, self.encoded.offsets, self.structure.n_jobs)
+        for more in others:
+            total += more
         return total
 
 

@@ -361,14 +361,16 @@ class Chain:
         )
         return Marginals(log_partition, parts)
 
-    def tangents(self, scores: ChainParts, direction: ChainParts) -> Tangents[ChainParts]:
+    def tangents(self, scores: ChainParts, direction: "ChainParts | Direction") -> Tangents[ChainParts]:
         """How marginals of θ + ε δ move at ε = 0: E[δ·y] for each sequence, and Cov(y, δ·y) in place of μ.
 
-        δ is on the same batch, with pair types of its own; it is finite, and not read where θ is -inf.
+        δ is on the same batch, with pair types of its own; it is finite, and not read where θ is -inf. What rules make
+        of it comes in the kernels' layout (`Rows.direction`).
         """
         from ..kernels import chain, parallel, tangents
 
-        theta, delta = scores.arcs(), _direction(scores, direction)
+        theta = scores.arcs()
+        delta = _direction(scores, direction) if isinstance(direction, ChainParts) else direction
         e_arcs, top, fits = _exponentials(theta, chain.RANGE)
         at = tangents.Scores(scores.unary, theta, e_arcs, top, fits, scores.pair_type, scores.start, scores.end)
         log_partition, slope = np.empty(len(scores)), np.empty(len(scores))
@@ -495,7 +497,8 @@ def _shifted(table: Floats) -> tuple[Floats, float, bool]:
 
 def _direction(scores: ChainParts, direction: ChainParts) -> "Direction":
     """δ in the kernels' layout, zero where θ is -inf."""
-    from ..kernels.tangents import Direction
+    from ..kernels.tangents import Direction, Own
+    from ..kernels.tilting import Entries
 
     if not np.array_equal(scores.offsets, direction.offsets) or scores.labels != direction.labels:
         raise DataError("a direction must be on the same batch as the scores")
@@ -509,7 +512,12 @@ def _direction(scores: ChainParts, direction: ChainParts) -> "Direction":
     )
     if not all(np.isfinite(table).all() for table in (unary, arcs, start, end)):
         raise DataError("a direction must be finite wherever the scores are")
-    return Direction(unary, arcs, direction.pair_type, start, end)
+    code, nothing = np.zeros(len(unary), np.int32), np.empty(0, np.int32)
+    pointer = np.zeros(arcs.shape[1] + 1, np.int64)
+    none = Entries(pointer, nothing, nothing, np.empty(0))
+    own = Own(code, none, none, np.empty((len(scores), 0)))
+    shift = np.zeros((1, scores.labels))
+    return Direction(1.0, unary, code, shift, arcs, direction.pair_type, start, end, own)
 
 
 def _expected(scores: ChainParts, gamma: Floats, sums: Floats) -> ChainParts:

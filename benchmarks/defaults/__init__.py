@@ -1,0 +1,1 @@
+"""Defaults on many tasks."""
