@@ -10,6 +10,7 @@ from typing import Any
 __version__ = "0.1.0.dev0"
 
 _HOME = {
+    "Auto": "learners.auto",
     "CRF": "learners.crf",
     "label_shares": "learners.expectations",
     "HMM": "learners.hmm",
@@ -100,6 +101,7 @@ _HOME = {
     "WorseThanBase": "errors",
 }
 LEARNERS = (
+    "Auto",
     "HMM",
     "CRF",
     "StructuredPerceptron",

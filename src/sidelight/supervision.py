@@ -47,12 +47,12 @@ _EXPECTING = (
 # Which learners can use which signal, whether imported or not; a test holds it to the learners' own `signals`.
 USERS: dict[Signal, tuple[str, ...]] = {
     Signal.FULL: (
-        "HMM", "CRF", "StructuredPerceptron", "Mira", "StructuralSVM", "LatentStructuralSVM", "JLIS", "SemiCRF",
+        "Auto", "HMM", "CRF", "StructuredPerceptron", "Mira", "StructuralSVM", "LatentStructuralSVM", "JLIS", "SemiCRF",
         "CCM", "Codl", "EM", "SelfTraining", *_EXPECTING, "ContrastiveEstimation", "MaxEnt", "DocumentJLIS",
     ),
-    Signal.PARTIAL: ("CRF", "LatentStructuralSVM", "CCM", "EM", *_EXPECTING, "ContrastiveEstimation", "MaxEnt"),
-    Signal.NOTHING: ("Codl", "EM", "SelfTraining", *_EXPECTING, "ContrastiveEstimation"),
-    Signal.COMPANION: ("JLIS", "DocumentJLIS"),
+    Signal.PARTIAL: ("Auto", "CRF", "LatentStructuralSVM", "CCM", "EM", *_EXPECTING, "ContrastiveEstimation", "MaxEnt"),
+    Signal.NOTHING: ("Auto", "Codl", "EM", "SelfTraining", *_EXPECTING, "ContrastiveEstimation"),
+    Signal.COMPANION: ("Auto", "JLIS", "DocumentJLIS"),
 }  # fmt: skip
 # Those of one label per document; the others label sequences.
 OF_DOCUMENTS = ("MaxEnt", "DocumentJLIS")

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from sidelight import generate_references, write_columns, write_jsonlines
 from sidelight.cli.main import app
+from sidelight.learners.candidates import Known
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,13 @@ def run() -> Run:
     return call
 
 
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`Auto` tries quick learners only."""
+    everything, names = Known.candidates, ("HMM", "CRF", "CCM(HMM)", "Codl(HMM)")
+    monkeypatch.setattr(Known, "candidates", lambda self: (one for one in everything(self) if one.name in names))
+
+
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory, run: Run) -> Path:
     """Generated references as train and dev files in three formats, and a model learned from them."""
@@ -53,7 +61,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, run: Run) -> Path:
         write_columns(folder / f"{name}.conll", X[part], y[part], separator=" ")
         write_jsonlines(folder / f"{name}.jsonl", X[part], y[part])
     (folder / "new.txt").write_text("J. Moore. On planar graphs. Logic Letters, 6(5): 717-727, 1989.\nA B C.\n")
-    assert run("train", folder / "train.tsv", "-o", folder / "crf.model", "-q").code == 0
+    assert run("train", folder / "train.tsv", "-o", folder / "crf.model", "-l", "crf", "-q").code == 0
     return folder
 
 

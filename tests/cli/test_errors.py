@@ -80,7 +80,7 @@ def test_a_failed_training_keeps_the_old_model(run: Run, folder: Path, tmp_path:
     model.write_bytes(b"old")
     data.write_text("a\tX\nb\n")
     assert run("train", data, "-o", model, "-q").code == 1
-    assert run("train", folder / "train.tsv", "-o", model, "-q", "--l2", "-1").code == 1
+    assert run("train", folder / "train.tsv", "-o", model, "-q", "-l", "crf", "--l2", "-1").code == 1
     assert model.read_bytes() == b"old"
     assert sorted(os.listdir(tmp_path)) == ["bad.tsv", "m"]
 
@@ -106,25 +106,30 @@ def test_files_that_are_no_models(run: Run, folder: Path, tmp_path: Path, comman
         (["-l", "hmm", "--l2", "1"], "--l2: the learner hmm has no such option; crf, semicrf and contrastive have it"),
         (
             ["-l", "hmm", "-t", "word"],
-            "no such option; crf, semicrf, perceptron, mira, svm, latent-svm, jlis and contrastive have it",
+            "no such option; auto, crf, semicrf, perceptron, mira, svm, latent-svm, jlis and contrastive have it",
         ),
         (
             ["-l", "perceptron", "--tolerance", "1"],
             "the learner perceptron has no such option; crf, semicrf, svm, latent-svm, jlis and contrastive have it",
         ),
-        (["--epochs", "3"], "--epochs: the learner crf has no such option; perceptron and mira have it"),
-        (["--smoothing", "3"], "--smoothing: the learner crf has no such option; hmm has it"),
-        (["--set", "epochs=3"], "the learner crf has no epochs; perceptron and mira have it"),
-        (["--set", "colour=red"], "the learner crf has no colour; it has l1, l2, solver"),
-        (["--set", "l2"], "expected name=value, got 'l2'"),
-        (["--set", "l2=much"], "l2 must be a number, got 'much'"),
-        (["--set", "order=1.5"], "order must be a whole number, got '1.5'"),
-        (["--set", "boundaries=perhaps"], "boundaries must be true or false, got 'perhaps'"),
-        (["--set", "features=word"], "features is for --template"),
-        (["--l2", "1", "--set", "l2=2"], "l2 is given twice"),
+        (["-l", "crf", "--epochs", "3"], "--epochs: the learner crf has no such option; perceptron and mira have it"),
+        (["-l", "crf", "--smoothing", "3"], "--smoothing: the learner crf has no such option; hmm has it"),
+        (["-l", "crf", "--set", "epochs=3"], "the learner crf has no epochs; perceptron and mira have it"),
+        (["-l", "crf", "--set", "colour=red"], "the learner crf has no colour; it has l1, l2, solver"),
+        (["-l", "crf", "--set", "l2"], "expected name=value, got 'l2'"),
+        (["-l", "crf", "--set", "l2=much"], "l2 must be a number, got 'much'"),
+        (["-l", "crf", "--set", "order=1.5"], "order must be a whole number, got '1.5'"),
+        (["-l", "crf", "--set", "boundaries=perhaps"], "boundaries must be true or false, got 'perhaps'"),
+        (["-l", "crf", "--set", "features=word"], "features is for --template"),
+        (["-l", "crf", "--l2", "1", "--set", "l2=2"], "l2 is given twice"),
         (["-l", "hmm", "--C", "1"], "--C: the learner hmm has no such option; mira, svm and latent-svm have it"),
         (["--learner", "tree"], "'tree' is not one of"),
-        (["--base", "hmm"], "the learner crf does not go around another; ccm, codl, em,"),
+        (["--l2", "1"], "--l2: the learner auto has no such option; crf, semicrf and contrastive have it"),
+        (["--base", "hmm"], "the learner auto does not go around another; ccm, codl, em,"),
+        (["--penalty", "1"], "the learner auto tries learners with their own settings; name one with --learner"),
+        (["--figure", "f.png"], "auto may choose one without a course to draw; name one with --learner"),
+        (["-l", "crf", "--budget", "9"], "--budget: the learner crf has no such option; auto has it"),
+        (["-l", "crf", "--base", "hmm"], "the learner crf does not go around another; ccm, codl, em,"),
         (["--learner", "pr", "--base", "contrastive"], "'contrastive' is not one of"),
         (["--format", "pdf"], "'pdf' is not one of"),
         (["--columns", "form"], "the format tsv has no such thing; conllu have"),
@@ -159,7 +164,7 @@ def test_bad_templates(run: Run, folder: Path, tmp_path: Path) -> None:
 def test_partial_labels_need_a_learner_that_can(run: Run, tmp_path: Path) -> None:
     (tmp_path / "p.tsv").write_text("a\tX\nb\t?\nc\tY|X\n")
     said = run("train", tmp_path / "p.tsv", "-o", tmp_path / "m", "-l", "hmm", "--partial")
-    assert (said.code, "use CRF" in said.err) == (1, True)
+    assert (said.code, "use Auto or CRF" in said.err) == (1, True)
 
 
 def test_text_has_no_labels(run: Run, folder: Path, tmp_path: Path) -> None:
@@ -191,7 +196,7 @@ def test_nobody_there(run: Run, folder: Path) -> None:
 
 
 def test_quiet_is_quiet(run: Run, folder: Path, tmp_path: Path) -> None:
-    assert run("train", folder / "train.tsv", "-o", tmp_path / "m", "--quiet").err == ""
+    assert run("train", folder / "train.tsv", "-o", tmp_path / "m", "-l", "crf", "--quiet").err == ""
 
 
 def test_one_long_sequence_is_noticed(run: Run, tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def test_a_closed_pipe_is_quiet(folder: Path) -> None:
 
 
 def test_progress_goes_to_standard_error(folder: Path, tmp_path: Path) -> None:
-    done = call("train", folder / "train.tsv", "-o", tmp_path / "m", "--json")
+    done = call("train", folder / "train.tsv", "-o", tmp_path / "m", "-l", "crf", "--json")
     assert done.returncode == 0
     assert done.stdout.startswith("{")
     assert "CRF 1: " in done.stderr

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from .conftest import Run
 
 ROOT = Path(__file__).parents[2]
 SECTION = (ROOT / "README.md").read_text().split("### Rules and unlabelled data")[1].split("\n### ")[0]
+AUTO = (ROOT / "README.md").read_text().split("## In Python")[1].split("### Which learner?")[0]
 DOCUMENTS = (ROOT / "README.md").read_text().split("### Documents")[1].split("\n### ")[0]
 PAGE = (ROOT / "docs" / "rules.md").read_text()
 
@@ -29,6 +31,14 @@ def test_python_example() -> None:
     assert [round(score, 2) for score in found] == promised
 
 
+@pytest.mark.usefixtures("quick")
+def test_auto_example(capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = blocks(AUTO, "python")
+    names: dict[str, Any] = {}
+    exec(code, names)
+    assert names["model"].why_ in capsys.readouterr().out
+
+
 def test_documents_example() -> None:
     for code in blocks(DOCUMENTS, "python"):
         names: dict[str, object] = {"GOOD": GOOD, "BAD": BAD}
@@ -39,6 +49,7 @@ def test_documents_example() -> None:
             assert eval(call, names) == eval(answer, names), call
 
 
+@pytest.mark.usefixtures("quick")
 def test_rule_file_and_commands(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     X, y = generate_references(60, seed=3)

@@ -53,7 +53,7 @@ def test_standard_input_and_output(run: Run, folder: Path) -> None:
 
 def test_standard_input_to_train_and_evaluate(run: Run, folder: Path, tmp_path: Path) -> None:
     data = (folder / "train.tsv").read_text()
-    said = run("train", "-", "-f", "tsv", "-o", tmp_path / "m", "-q", "--json", stdin=data)
+    said = run("train", "-", "-f", "tsv", "-o", tmp_path / "m", "-l", "crf", "-q", "--json", stdin=data)
     assert said.json["sequences"] == 40
     assert (tmp_path / "m").read_bytes() == (folder / "crf.model").read_bytes()
     assert run("evaluate", tmp_path / "m", "-", "-f", "tsv", "--json", stdin=data).json["accuracy"] > 0.95
@@ -98,7 +98,19 @@ def test_partial_labels(run: Run, folder: Path, tmp_path: Path) -> None:
     lines = (folder / "train.tsv").read_text().splitlines()
     partial = [line.split("\t")[0] + "\t?" if i % 5 == 2 and line else line for i, line in enumerate(lines)]
     (tmp_path / "p.tsv").write_text("\n".join(partial))
-    said = run("train", tmp_path / "p.tsv", "-o", tmp_path / "m", "--partial", "-q", "--json", "--max-iterations", 5)
+    said = run(
+        "train",
+        tmp_path / "p.tsv",
+        "-o",
+        tmp_path / "m",
+        "--partial",
+        "-l",
+        "crf",
+        "-q",
+        "--json",
+        "--max-iterations",
+        5,
+    )
     assert said.json["solver"] == "lbfgs"
     assert "?" not in said.json["model"]["labels"]
 
@@ -134,7 +146,20 @@ def test_templates_from_options_and_file(run: Run, folder: Path, tmp_path: Path)
 
 
 def test_options_reach_the_learner(run: Run, folder: Path, tmp_path: Path) -> None:
-    options = ["--l2", "0.5", "--min-count", 2, "--seed", 7, "--set", "boundaries=no", "--set", "max-iterations=3"]
+    options = [
+        "-l",
+        "crf",
+        "--l2",
+        "0.5",
+        "--min-count",
+        2,
+        "--seed",
+        7,
+        "--set",
+        "boundaries=no",
+        "--set",
+        "max-iterations=3",
+    ]
     said = run("train", folder / "train.jsonl", "-o", tmp_path / "m", "-q", *options)
     assert "NOT CONVERGED" in said.out
     model = load(tmp_path / "m")

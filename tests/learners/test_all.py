@@ -61,5 +61,5 @@ def test_no_learner_is_left_out():
     """Learners around others, of documents and of partial labels have tests of their own."""
     around = {"CCM", "Codl", "EM", "SelfTraining", "PosteriorRegularization", "UnifiedEM", "DeterministicAnnealing"}
     around |= {"GeneralizedExpectation", "EntropyRegularization"}
-    elsewhere = around | {"MaxEnt", "ContrastiveEstimation", "DocumentJLIS"}
+    elsewhere = around | {"Auto", "MaxEnt", "ContrastiveEstimation", "DocumentJLIS"}
     assert {type(learner).__name__ for learner, _ in CASES} == set(sidelight.LEARNERS) - elsewhere

@@ -39,7 +39,7 @@ from sidelight import (
 )
 from sidelight.learners import guard
 from sidelight.learners.guard import Guard, supervised
-from sidelight.learners.rule_costs import RuleCost, rule_costs
+from sidelight.learners.rule_costs import Broken, RuleCost, how_often_broken, rule_costs
 from sidelight.learners.trials import Metric, each_fold, folds
 from tests.learners.samples import labelled
 
@@ -108,7 +108,7 @@ def test_rules_that_do_harm_are_named():
     message = str(told[0].message)
     assert message.startswith("CCM does worse than HMM, its base, where labels are held out: token accuracy ")
     assert message.index("'notes' (-") < message.index("'dates first' (-")
-    assert "broken by 12 of 12 labelled sequences" in message
+    assert "broken at 12 of 12 places" in message
     assert "leave out rules that cost" in message
     assert "pages" not in message
     assert model.guard_.worse
@@ -188,6 +188,18 @@ def test_costs_are_those_of_a_constrained_model():
     score = [sum(fold.counts.sum(axis=0) for fold in some) for some in (list(ruled), bases)]
     assert cost.gain == pytest.approx(score[0][0] / score[0][1] - score[1][0] / score[1][1])
     assert isinstance(cost, RuleCost)
+
+
+def test_how_often_rules_are_broken():
+    """At the places where they could be: tokens, or sequences."""
+    data = [["a", "pp"], ["a", "b"], ["pp", "a"], ["a"]]
+    gold = [["T", "P"], ["T", "T"], ["T", "T"], ["T"]]
+    rules = [where(word.isin("pp")).label("P"), starts_with("T"), count("P") >= 1, share("T") <= 1]
+    right, first, some, corpus = how_often_broken(rules, data, gold)
+    assert (right, first, some, corpus) == (Broken(1, 2), Broken(0, 4), Broken(3, 4), None)
+    assert [one.mostly for one in (right, first, some)] == [False, False, True]
+    assert not Broken(1, 1).mostly
+    assert how_often_broken(rules, data, [None] * 4) == [None] * 4
 
 
 def test_what_jlis_is_compared_with():

@@ -26,16 +26,17 @@ def command(
 
     A model learned from unlabelled data too has weights from each.
     """
-    from sidelight.cli.loading import load_model
+    from sidelight.cli.loading import load_whole, prepare_model
     from sidelight.cli.output import print_json
     from sidelight.report.inner import inner_models
     from sidelight.report.summary import summarize_model
     from sidelight.report.weights import strongest_weights, transition_scores
 
-    learner = load_model(model)
+    whole = load_whole(model)
+    learner = prepare_model(whole)
     if label is not None and label not in learner.classes_:
         raise DataError(f"the model has no label {label!r}; it has {', '.join(learner.classes_)}")
-    summary = summarize_model(learner, model)
+    summary = summarize_model(whole, model)
     weights = {source: strongest_weights(inner, top, label) for source, inner in inner_models(learner).items()}
     table = transition_scores(learner) if transitions else None
     if json:
@@ -45,10 +46,11 @@ def command(
         return
     from sidelight.report.console import results
     from sidelight.report.rule_tables import rules_table
-    from sidelight.report.tables import model_table, page, transitions_table, weights_table
+    from sidelight.report.tables import choice_table, model_table, page, transitions_table, weights_table
 
     console = results()
     parts: list[Any] = [model_table(summary)]
+    parts += [choice_table(summary.choice)] if summary.choice else []
     parts += [rules_table(summary.rules)] if summary.rules else []
     parts += [weights_table(found, source) for source, found in weights.items() if found]
     parts += [transitions_table(table, console.width)] if table else []

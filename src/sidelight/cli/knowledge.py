@@ -44,7 +44,10 @@ class Knowledge:
     ) -> Any:
         """The learner that the options ask for, with its base learner inside if it goes around one."""
         wrapper, inside = self._arrange(name, base)
-        self._check(wrapper, inside)
+        if inside == "auto":
+            self._check_auto()
+        else:
+            self._check(wrapper, inside)
         fixed: dict[str, Any] = {"rules": self._read_rules(wrapper)} if self.rules else {}
         if wrapper is None:
             return make_learner(inside, options, settings, quiet=quiet, jobs=jobs, **fixed)
@@ -62,9 +65,19 @@ class Knowledge:
         if base is not None:
             message = f"the learner {name} does not go around another; {_listed(WRAPPERS)} do (--learner)"
             raise typer.BadParameter(message, param_hint="--base")
+        if name == "auto":
+            return None, name
         if self.unlabeled:
             return "codl", name
         return ("ccm" if self.rules and name != "jlis" else None), name
+
+    def _check_auto(self) -> None:
+        for name in ("reading", "balance", "iterations", "penalty", "decode"):
+            if getattr(self, name) is not None:
+                message = "the learner auto tries learners with their own settings; name one with --learner"
+                raise typer.BadParameter(message, param_hint=f"--{name}")
+        if self.labels is not None and not self.rules:
+            raise typer.BadParameter("this needs --rules", param_hint="--labels")
 
     def _check(self, wrapper: str | None, inside: str) -> None:
         if wrapper and inside not in list(BaseName):
@@ -84,8 +97,8 @@ class Knowledge:
             ("--iterations", self.iterations, "--unlabeled", learning),
             ("--penalty", self.penalty, "--learner pr, uem or daso", wrapper),
             ("--decode", self.decode, "--learner pr, uem or daso", wrapper),
-            ("--good", self.good, "--learner jlis", inside == "jlis"),
-            ("--bad", self.bad, "--learner jlis", inside == "jlis"),
+            ("--good", self.good, "--learner jlis or auto", inside == "jlis"),
+            ("--bad", self.bad, "--learner jlis or auto", inside == "jlis"),
         ):
             if value is not None and not there:
                 raise typer.BadParameter(f"this needs {needs}", param_hint=flag)

@@ -4,20 +4,33 @@ from typing import Any
 
 
 def load_model(path: str, jobs: int | None = None, *, rules: bool = True) -> Any:
-    """Any fitted learner, to run on so many threads (None: every core), however many it was trained on.
+    """Any fitted learner, to run on so many threads (None: every core), however many it was trained on; of `Auto` the
+    one that it chose.
 
     With `rules` False, it predicts as if it had none.
     """
-    import numpy as np
+    return prepare_model(load_whole(path), jobs, rules=rules)
 
+
+def load_whole(path: str) -> Any:
+    """Any fitted learner of sequences, as it was saved."""
     from sidelight.errors import DataError
     from sidelight.model_file import load
-    from sidelight.report.inner import inner_models
 
     learner = load(path)
     if hasattr(learner, "predict_proba"):
         name = type(learner).__name__
         raise DataError(f"{path}: {name} labels documents, not tokens; load it in Python with sidelight.load")
+    return learner
+
+
+def prepare_model(whole: Any, jobs: int | None = None, *, rules: bool = True) -> Any:
+    """A learner that was loaded, ready to predict; see `load_model`."""
+    import numpy as np
+
+    from sidelight.report.inner import chosen, inner_models
+
+    learner = chosen(whole)
     threads = -1 if jobs is None else jobs
     learner.set_params(n_jobs=threads)
     for model in inner_models(learner).values():

@@ -10,8 +10,9 @@ import typer
 
 
 class LearnerName(StrEnum):
-    """The learners of the command line: first those that learn by themselves, then those around another one."""
+    """The learners of the command line: auto, those that learn by themselves, and those around another one."""
 
+    auto = "auto"
     crf = "crf"
     hmm = "hmm"
     semicrf = "semicrf"
@@ -45,6 +46,7 @@ class BaseName(StrEnum):
 
 
 CLASSES = {
+    "auto": "Auto",
     "crf": "CRF",
     "hmm": "HMM",
     "semicrf": "SemiCRF",

@@ -15,9 +15,10 @@ from sidelight.cli.reading import Reader, Sequences
 
 NAME = "train"
 EXAMPLES = (
-    "sidelight train train.tsv -o fields.model --dev dev.tsv",
+    "sidelight train few.tsv -o fields.model --rules rules.toml --unlabeled more.txt --budget 60",
+    "sidelight train train.tsv -o fields.model --learner crf --dev dev.tsv",
     "sidelight train train.txt -o chunks.model --learner perceptron --epochs 20",
-    'sidelight train train.txt -o chunks.model -t word -t "word[-1] & pos" --l2 0.1',
+    'sidelight train train.txt -o chunks.model --learner crf -t word -t "word[-1] & pos" --l2 0.1',
     "sidelight train few.tsv -o fields.model --learner hmm --rules rules.toml --unlabeled more.txt",
     "sidelight train few.tsv -o fields.model --learner pr --rules rules.toml --unlabeled more.txt --figure fit.png",
     "sidelight train few.tsv -o fields.model --learner jlis --good more.txt --bad shuffled",
@@ -58,13 +59,17 @@ def command(
         typer.Option(
             "--learner",
             "-l",
-            help="What learns. Those from ccm on go around another one (--base): ccm adds rules, the others learn from "
-            "unlabelled sequences too. Unasked, --rules makes a ccm and --unlabeled a codl around any other.",
+            help="What learns. auto tries those that can use what is given, and keeps the best. Those from ccm on go "
+            "around another one (--base): ccm adds rules, the others learn from unlabelled sequences too. Of those "
+            "before, but not of auto, --rules makes a ccm and --unlabeled a codl.",
         ),
-    ] = LearnerName.crf,
+    ] = LearnerName.auto,
     base: Annotated[
         BaseName | None,
         typer.Option(help="What the learner goes around (hmm, for daso, ge and er crf).", show_default=False),
+    ] = None,
+    budget: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Time for trials (auto; 120).", show_default=False)
     ] = None,
     dev: Annotated[
         str | None, typer.Option(metavar="FILE", help="Evaluate on this file (read like DATA) after training.")
@@ -98,8 +103,8 @@ def command(
         str | None,
         _knowledge_option(
             metavar="FILE",
-            help="TOML file of rules: ccm and codl predict under them, to jlis they are hard, and pr, uem, daso, ge "
-            "and er read them as statements about expectations.",
+            help="TOML file of rules: auto tries learners that can use them, ccm and codl predict under them, to jlis "
+            "they are hard, and pr, uem, daso, ge and er read them as statements about expectations.",
         ),
     ] = None,
     reading: Annotated[
@@ -184,6 +189,7 @@ def command(
     from sidelight.cli.output import check_figure, check_writable, print_json
     from sidelight.cli.templates import read_templates
     from sidelight.report.evaluation import evaluate
+    from sidelight.report.inner import chosen
     from sidelight.report.summary import summarize_training
 
     if model == "-":
@@ -191,7 +197,7 @@ def command(
     options = {
         "template": read_templates(template or [], templates), "emission": emission, "smoothing": smoothing,
         "l1": l1, "l2": l2, "solver": solver, "C": cost, "tolerance": tolerance, "max_iterations": max_iterations,
-        "epochs": epochs, "margin": margin, "min_count": min_count, "order": order, "seed": seed,
+        "epochs": epochs, "margin": margin, "min_count": min_count, "order": order, "seed": seed, "budget": budget,
     }  # fmt: skip
     knowledge = Knowledge(rules, reading, unlabeled, balance, iterations, penalty, decode, labels, good, bad)
     estimator = knowledge.make_learner(learner, base, options, settings or [], quiet=quiet, jobs=jobs)
@@ -200,6 +206,9 @@ def command(
         from sidelight.report.course import require_course
 
         check_figure(figure, data, dev, templates, rules, unlabeled, good, bad)
+        if learner == LearnerName.auto:
+            message = "the learner auto may choose one without a course to draw; name one with --learner"
+            raise typer.BadParameter(message, param_hint="--figure")
         require_course(estimator)
     reader = Reader(format, label_column, columns, comment, partial)
     sequences = reader.read(data, labels=True)
@@ -210,7 +219,7 @@ def command(
     with file_of_conflicts(unlabeled, way_out(learner, estimator), before=len(sequences.X) if unlabeled else 0):
         seconds = _fit(estimator, everything)
     with file_of_conflicts(data):
-        _try_rules(estimator, sequences)
+        _try_rules(chosen(estimator), sequences)
     estimator.save(model)
     if figure:
         from sidelight.report.figures import draw_training
@@ -224,10 +233,11 @@ def command(
     else:
         from sidelight.report.console import results
         from sidelight.report.rule_tables import rules_table
-        from sidelight.report.tables import page, training_table
+        from sidelight.report.tables import choice_table, page, training_table
 
-        rules_part = [page(rules_table(summary.model.rules))] if summary.model.rules else []
-        results().print(*rules_part, training_table(summary))
+        parts = [page(choice_table(summary.model.choice))] if summary.model.choice else []
+        parts += [page(rules_table(summary.model.rules))] if summary.model.rules else []
+        results().print(*parts, training_table(summary))
 
 
 def _suspect_one_sequence(sequences: Sequences) -> None:

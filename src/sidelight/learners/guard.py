@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import wraps
+from math import isnan
 from typing import Any, Self, TypeVar, cast
 
 from ..errors import SidelightError, WorseThanBase
@@ -38,7 +39,7 @@ class Guard:
     metric, base: what was measured, and the base learner's name; score, base_score: of both, and `error` the standard
     error of their difference over `sequences` sequences, all None where there was no trial; given, known: how many
     labels unlabelled sequences get, of how many that labelled ones have (0 where none were looked at); rules: costs of
-    the single rules, worst first; seconds: what the comparison took; failure: why there is none.
+    the single rules, worst first and unknown ones last; seconds: what the comparison took; failure: why there is none.
     """
 
     metric: str
@@ -93,7 +94,7 @@ class Guard:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """Take back what `as_dict` gave."""
-        return cls(**{**values, "rules": tuple(RuleCost(**cost) for cost in values["rules"])})
+        return cls(**{**values, "rules": tuple(map(RuleCost.from_dict, values["rules"]))})
 
 
 def guarded(fit: F) -> F:
@@ -176,7 +177,7 @@ def _trial(learner: Any, start: Any, rules: Sequence[Any], X: Any, y: Any, metri
         "base_score": alone.score,
         "error": difference.error,
         "sequences": difference.sequences,
-        "rules": tuple(costs),
+        "rules": tuple(sorted(costs, key=lambda cost: float("inf") if isnan(cost.gain) else cost.gain)),
     }
 
 

@@ -7,53 +7,87 @@ unlabelled ones together.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
+from typing import Any, Self
 
 from ..errors import SidelightError
-from ..inference.checking import check
 from ..inference.compiled import CompiledRules, penalties
 from ..inference.constrained import best_outputs
 from ..inference.norms import Slack
 from ..inference.projection import project, shifted
 from ..inference.rows import Rows
-from ..rules.automata import about_the_corpus
+from ..rules.automata import about_the_corpus, labels_named
 from ..rules.language import Reading, Rule
-from ..supervision import Signal, encode_targets, kind_of
+from ..supervision import Signal, encode_targets, kind_of, label_set
 from .trials import Difference, Fold, Metric, Trial, compare
 
 # Seconds for one sequence that needs search under a rule: the cost need not be exact.
 _SECONDS = 1.0
+# A rule that is broken at fewer places may be right.
+_SEVERAL = 2
 # Held-out sequences of a fold that rules are tried on, at most.
 _MOST = 100
+
+
+@dataclass(frozen=True)
+class Broken:
+    """At how many places labelled sequences break a rule, of those where they could: tokens, or sequences."""
+
+    places: int
+    of: int
+
+    @property
+    def mostly(self) -> bool:
+        """Whether they break it at more than half of the places, and not just at one."""
+        return self.places >= _SEVERAL and self.places > self.of / 2
+
+    def __str__(self) -> str:
+        return f"{self.places:,} of {self.of:,} places"
 
 
 @dataclass(frozen=True)
 class RuleCost:
     """What the supervised model gains, or loses, by one rule alone, and how often labelled sequences break it.
 
-    gain, error: of the score, with its standard error; nan with a `reason` where it could not be worked out. broken:
-    how many of the labelled sequences break it; of a rule about the corpus it is not known, and None.
+    gain, error: of the score over so many `sequences`, with its standard error; nan with a `reason` where it could not
+    be worked out. broken: how often labelled sequences break it; None of a rule about the corpus.
     """
 
     rule: str
     gain: float
     error: float
-    broken: int | None
-    of: int
+    sequences: int
+    broken: Broken | None
     reason: str | None = None
 
     @property
     def difference(self) -> Difference:
         """The gain as a difference of scores."""
-        return Difference(self.gain, self.error, self.of)
+        return Difference(self.gain, self.error, self.sequences)
 
     def __str__(self) -> str:
-        often = "" if self.broken is None else f", broken by {self.broken} of {self.of} labelled sequences"
+        often = "" if self.broken is None else f", broken at {self.broken}"
         if self.reason is not None:
             return f"{self.rule!r} (cost not known: {self.reason}{often})"
         return f"{self.rule!r} ({100 * self.gain:+.1f} ± {100 * self.error:.1f} points{often})"
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """Take back what `dataclasses.asdict` gave, be it by way of JSON."""
+        return cls(**{**values, "broken": None if values["broken"] is None else Broken(**values["broken"])})
+
+
+def how_often_broken(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any]) -> list[Broken | None]:
+    """How often the labelled sequences break each rule; None of rules about the corpus."""
+    full = [i for i, one in enumerate(y) if kind_of(one) is Signal.FULL]
+    local = [rule for rule in rules if not about_the_corpus(rule)]
+    if not full or not local:
+        return [None] * len(rules)
+    some, known = [X[i] for i in full], [y[i] for i in full]
+    labels = sorted({*label_set(known), *labels_named(local)})
+    compiled = CompiledRules.compile(local, some, labels)
+    broken = compiled.broken(encode_targets(known, [len(x) for x in some], labels).labels)
+    counts = iter(zip(broken.astype(int).tolist(), compiled.places.astype(int).tolist(), strict=True))
+    return [None if about_the_corpus(rule) else Broken(*next(counts)) for rule in rules]
 
 
 def rule_costs(
@@ -66,22 +100,21 @@ def rule_costs(
     reading: Reading | None = None,
     slack: Slack | None = None,
 ) -> list[RuleCost]:
-    """The cost of each rule, worst first and unknown ones last, given supervised models of the folds.
+    """The cost of each rule, given supervised models of the folds.
 
     reading: of rules without their own, soft unless it says otherwise; slack: of those that are projected onto.
     """
     settings = reading or Reading("soft"), slack or Slack("squared", 1.0)
     plain = Trial.of([_first(fold) for fold in folds])
     out = []
-    for rule, found in zip(rules, check(rules, X, y, examples=0), strict=True):
-        broken = None if about_the_corpus(rule) else found.sequences
+    for rule, broken in zip(rules, how_often_broken(rules, X, y), strict=True):
         try:
-            difference = compare(Trial.of(list(_under(rule, X, y, folds, metric, *settings))), plain)
+            found = compare(Trial.of(list(_under(rule, X, y, folds, metric, *settings))), plain)
         except SidelightError as error:
-            out.append(RuleCost(rule.title, float("nan"), float("nan"), broken, found.of, str(error)))
+            out.append(RuleCost(rule.title, float("nan"), float("nan"), 0, broken, str(error)))
         else:
-            out.append(RuleCost(rule.title, difference.mean, difference.error, broken, found.of))
-    return sorted(out, key=lambda cost: np.nan_to_num(cost.gain, nan=np.inf))
+            out.append(RuleCost(rule.title, found.mean, found.error, found.sequences, broken))
+    return out
 
 
 def _first(fold: Fold) -> Fold:

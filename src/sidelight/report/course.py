@@ -11,6 +11,7 @@ from ..errors import NotSupported
 from ..learners.alternation import ProjectionStep
 from ..learners.hmm import HMM
 from ..solvers.certificate import Step
+from .inner import chosen
 
 # What is drawn of a step, if it has it.
 _TITLES = {
@@ -53,6 +54,7 @@ def require_course(learner: Any) -> None:
 
 def course_of(learner: Any) -> Course:
     """The course of a fitted learner."""
+    learner = chosen(learner)
     require_course(learner)
     check_is_fitted(learner, "classes_")
     for name, title in (("kept_", "sequences kept"), ("mistakes_", "tokens wrong")):

@@ -5,6 +5,11 @@ from typing import Any
 _LEARNED_FROM = {"base_": "labelled data", "driven_": "unlabelled data"}
 
 
+def chosen(learner: Any) -> Any:
+    """The learner itself; of `Auto` the one that it chose."""
+    return getattr(learner, "best_", learner)
+
+
 def inner_models(learner: Any) -> dict[str, Any]:
     """Every model with features and weights, by what it was learned from; by "" where there is only one."""
     if hasattr(learner, "encoder_"):

@@ -12,6 +12,7 @@ from ..errors import NotSupported
 from ..kernels.compiling import Floats
 from ..learners.base import StructuredLearner
 from .explanations import what_rules_changed
+from .inner import chosen
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ class Posteriors:
 
 def posteriors_of(learner: Any, x: Sequence[Any]) -> Posteriors:
     """What a fitted learner says of a sequence without and with its rules, or only once where it predicts without."""
+    learner = chosen(learner)
     if hasattr(learner, "prices_") and learner.rules:
         with suppress(NotSupported):  # some rules, norms and temperatures have no projection with a price for each rule
             return _projected(learner, x)

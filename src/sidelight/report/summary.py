@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..learners.guard import Guard
+from ..learners.race import Result
 from ..supervision import Signal, kind_of
 from .evaluation import Evaluation
-from .inner import inner_models
+from .inner import chosen, inner_models
 from .rules import RuleUse, rules_of
 
 
@@ -17,7 +18,7 @@ class ModelSummary:
     """What a model file holds. features: what can be observed of a token; weights: the numbers that were learned.
 
     base: the learner that this one is built around, with its parameters; None if there is none. guard: how the learner
-    compares with its base on labelled sequences held out, where that was asked.
+    compares with its base on labelled sequences held out, where that was asked; choice: how it was chosen, if it was.
     """
 
     path: str
@@ -30,6 +31,7 @@ class ModelSummary:
     weights: int
     rules: list[RuleUse]
     guard: Guard | None
+    choice: "Choice | None"
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,15 @@ class Base:
 
     learner: str
     parameters: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Why a learner was chosen, and what became of all candidates."""
+
+    why: str
+    metric: str
+    results: list[Result]
 
 
 @dataclass(frozen=True)
@@ -63,8 +74,9 @@ class TrainingSummary:
     dev: Evaluation | None
 
 
-def summarize_model(learner: Any, path: str, X: Sequence[Any] = (), y: Sequence[Any] = ()) -> ModelSummary:
+def summarize_model(whole: Any, path: str, X: Sequence[Any] = (), y: Sequence[Any] = ()) -> ModelSummary:
     """The facts about a fitted learner and its file; with the training data also the violations of rules there."""
+    learner = chosen(whole)
     base, models = getattr(learner, "base", None), inner_models(learner).values()
     return ModelSummary(
         path,
@@ -77,6 +89,7 @@ def summarize_model(learner: Any, path: str, X: Sequence[Any] = (), y: Sequence[
         sum(map(_weight_count, models)),
         rules_of(learner, X, y),
         getattr(learner, "guard_", None),
+        None if learner is whole else Choice(whole.why_, whole.metric_, list(whole.results_)),
     )
 
 
@@ -96,9 +109,10 @@ def _weight_count(learner: Any) -> int:
 
 
 def summarize_training(
-    learner: Any, X: Sequence[Any], y: Sequence[Any], seconds: float, path: str, dev: Evaluation | None
+    whole: Any, X: Sequence[Any], y: Sequence[Any], seconds: float, path: str, dev: Evaluation | None
 ) -> TrainingSummary:
     """The facts about a learner that has just been fitted and saved."""
+    learner = chosen(whole)
     models = list(inner_models(learner).values())
     # How a single model came about; of several, trained again in every round, only whether all converged.
     single: Any = models[0] if len(models) == 1 else None
@@ -106,7 +120,7 @@ def summarize_training(
     mistakes = getattr(single, "mistakes_", None)
     converged = [model.converged_ for model in models if hasattr(model, "converged_")]
     return TrainingSummary(
-        summarize_model(learner, path, X, y),
+        summarize_model(whole, path, X, y),
         len(X),
         sum(kind_of(known) is Signal.NOTHING for known in y),
         sum(kind_of(known) is Signal.COMPANION for known in y),

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from ..metrics import Score
 from .evaluation import Confusion, Evaluation
-from .summary import ModelSummary, TrainingSummary
+from .summary import Choice, ModelSummary, TrainingSummary
 from .weights import Transitions, Weight
 
 _MANY = 20
@@ -78,6 +78,17 @@ def training_table(summary: TrainingSummary) -> Table:
 def _guard(model: ModelSummary) -> list[tuple[str, RenderableType]]:
     """How it compares with its base, if that was asked."""
     return [("held out", Text(str(model.guard)))] if model.guard else []
+
+
+def choice_table(choice: Choice) -> Group:
+    """The trials behind a choice, and the choice."""
+    table = sheet(["learner", "score", "points", "time", "remarks"])
+    table.columns[-1].justify, table.columns[-1].no_wrap = "left", False
+    for result in choice.results:
+        style = "bold" if result.chosen else ""
+        table.add_row(*(Text(cell, style) for cell in result.cells))
+    title = f"Trials: {choice.metric} on labelled sequences held out, and points against the best from labels alone"
+    return Group(titled(title, table), Text(choice.why))
 
 
 def _course(summary: TrainingSummary) -> str:

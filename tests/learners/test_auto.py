@@ -1,0 +1,324 @@
+"""The learner that tries others."""
+
+import logging
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import sidelight.learners.race as race_module
+from sidelight import (
+    BAD,
+    CCM,
+    CRF,
+    EM,
+    GOOD,
+    HMM,
+    JLIS,
+    Auto,
+    Codl,
+    DataError,
+    Infeasible,
+    NotSupported,
+    TagDictionary,
+    before,
+    count,
+    generate_references,
+    load,
+    once_each,
+    pos,
+    share,
+    shuffled,
+    starts_with,
+    where,
+    word,
+)
+from sidelight.learners.candidates import Candidate, Known, fallback, too_slow
+from sidelight.learners.race import Race, Tried
+from sidelight.learners.trials import Fold
+from sidelight.report.reference_rules import REFERENCE_RULES
+from tests.learner_kit import check_learner
+from tests.learners.samples import FORMS, labelled
+
+X, Y = generate_references(120, seed=2)
+TRUE = [starts_with("author", "editor"), where(word.isin("pp", "pages")).label("pages"), once_each()]
+FALSE = [starts_with("title").named("title first"), before("title", "author").named("backwards")]
+
+
+def few(learner):
+    """Only quick bases and these."""
+    everything = Known.candidates
+
+    def chosen(self):
+        return (one for one in everything(self) if one.name in learner or (one.supervised and one.name != "SemiCRF"))
+
+    return chosen
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    monkeypatch.setattr(Known, "candidates", few(("Codl(HMM)", "CCM(HMM)", "EM(HMM)")))
+
+
+@pytest.mark.parametrize(("form", "budget"), [("words", 1e6), ("dicts", 1e6)])
+def test_conventions(form, budget, tmp_path, monkeypatch):
+    monkeypatch.setattr(Known, "candidates", few(("EM(HMM)", "SelfTraining(CRF)")))
+    data, gold = labelled()
+    check_learner(Auto(budget=budget), FORMS[form](data), gold, tmp_path)
+
+
+def test_rules_and_unlabelled_sequences(quick, tmp_path):
+    known = [labels if i < 12 else None for i, labels in enumerate(Y[:60])]
+    model = Auto(TRUE, budget=1e6, n_jobs=1).fit(X[:60], known)
+    assert [result.candidate for result in model.results_] == [
+        "HMM", "CRF", "CCM(HMM)", "Codl(HMM)", "EM(HMM)",
+    ]  # fmt: skip
+    assert all(result.sequences == 12 for result in model.results_ if not result.outcome)
+    (best,) = [result for result in model.results_ if result.chosen]
+    assert model.why_.startswith(
+        f"{best.candidate} has {100 * best.score:.1f} % token accuracy on 12 labelled sequence"
+    )
+    assert model.metric_ == "token accuracy"
+    assert [cost.rule for cost in model.rule_costs_] == [rule.title for rule in TRUE]
+    remarks = {result.candidate: result.note for result in model.results_}
+    assert remarks["EM(HMM)"] == "without rules"
+    assert remarks["CCM(HMM)"] == "without 48 sequences that have no full labels"
+    assert model.predict(X[60:]) == model.best_.predict(X[60:])
+    model.save(tmp_path / "m")
+    for copied in (load(tmp_path / "m"), pickle.loads(pickle.dumps(model))):
+        assert copied.predict(X[60:70]) == model.predict(X[60:70])
+        assert (copied.results_, copied.why_, copied.rule_costs_) == (model.results_, model.why_, model.rule_costs_)
+        assert type(copied.best_) is type(model.best_)
+    again = clone(model).fit(X[:60], known)
+    assert [r.score for r in again.results_] == [r.score for r in model.results_]
+
+
+def test_what_is_chosen_is_fitted_to_everything(monkeypatch):
+    monkeypatch.setattr(Known, "candidates", few(("Codl(HMM)",)))
+    known = [labels if i < 20 else None for i, labels in enumerate(Y)]
+    model = Auto(REFERENCE_RULES, budget=1e6, most_unlabeled=40).fit(X, known)
+    (best,) = [result.candidate for result in model.results_ if result.chosen]
+    assert best == "Codl(HMM)"
+    expected = Codl(HMM(classes=model.classes_), REFERENCE_RULES, guard=False).fit(X, known)
+    assert model.predict(X) == expected.predict(X)
+    assert model.trace_ == expected.trace_
+    assert model.best_.guard_ is None
+
+
+def test_rules_that_most_sequences_break_are_left_out(quick):
+    known = [labels if i < 12 else None for i, labels in enumerate(Y[:60])]
+    model = Auto([*TRUE, *FALSE], budget=1e6).fit(X[:60], known)
+    notes = {result.candidate: result.note for result in model.results_}
+    assert notes["Codl(HMM)"] == "without 2 rules: title first, backwards"
+    assert type(model.best_) in (CCM, Codl)
+    assert "; without 'title first', 'backwards', which the labelled sequences break at most places" in model.why_
+    kept = Auto(TRUE, budget=1e6).fit(X[:60], known)
+    assert [r.score for r in kept.results_] == [r.score for r in model.results_]
+
+
+def test_rules_that_cost_are_tried_without(quick, monkeypatch):
+    monkeypatch.setattr(race_module, "_mostly_broken", lambda known: [])
+    wrong = where(word.isin(".", ",")).label("date").soft(50.0).named("wrong")
+    model = Auto([*TRUE, wrong], budget=1e6).fit(X[:12], Y[:12])
+    found = {result.candidate: result for result in model.results_}
+    assert model.rule_costs_[-1].gain < -0.01
+    assert found["CCM(HMM), without rules that cost"].score > found["CCM(HMM)"].score
+    assert found["CCM(HMM), without rules that cost"].note == "without 1 rule: wrong"
+    assert "wrong" not in str(getattr(model.best_, "rules", ""))
+
+
+def test_each_learner_has_the_rules_that_it_can_read():
+    known = [labels if i < 4 else None for i, labels in enumerate(Y[:10])]
+    logic = (count("journal") >= 1) >> (count("booktitle") == 0)
+    rules = [once_each(), logic, share("title") <= 0.5, once_each().expected(2.0), starts_with("author").hard()]
+    classes = sorted({label for labels in Y for label in labels})
+    found = {one.name: one for one in Known(X[:10], known, classes, tuple(rules)).candidates()}
+    assert found["CCM(HMM)"].rules == (rules[0], rules[1], rules[4])
+    assert found["Codl(SemiCRF)"].left_out == (rules[2], rules[3])
+    assert found["PosteriorRegularization(CRF)"].rules == (rules[0], rules[2], rules[3])
+    assert found["PosteriorRegularization(CRF)"].left_out == (rules[1], rules[4])
+    assert found["CCM(HMM)"].remark.startswith("without 2 rules: share('title') <= 0.5, once_each()")
+    assert list(found)[:3] == ["HMM", "CRF", "SemiCRF"]
+    assert not any(one.learner.get_params().get("guard") for one in found.values())
+    companions = Known(X[:10], [*Y[:4], *[GOOD] * 6], classes, tuple(rules))
+    assert next(one for one in companions.candidates() if one.name == "JLIS").rules == (rules[4],)
+
+
+def test_rules_about_expectations_alone_do_not_break_it(quick):
+    known = [labels if i < 8 else None for i, labels in enumerate(Y[:20])]
+    model = Auto([once_each().expected(), share("title") <= 0.5], budget=1e6).fit(X[:20], known)
+    assert "CCM(HMM)" not in {result.candidate for result in model.results_}
+
+
+def test_good_and_bad_sequences(monkeypatch):
+    monkeypatch.setattr(Known, "candidates", few(("JLIS",)))
+    data, gold = labelled(count=12)
+    bad = shuffled(data)
+    inputs, known = data + bad, gold[:6] + [GOOD] * 6 + [BAD] * len(bad)
+    model = Auto(features=["word"], folds=2, budget=1e6, n_jobs=1).fit(inputs, known)
+    assert [result.candidate for result in model.results_] == ["HMM", "CRF", "StructuralSVM", "JLIS"]
+
+
+def test_good_sequences_are_unlabelled_ones_to_others(quick):
+    data, gold = labelled()
+    model = Auto(budget=1e6, n_jobs=1).fit(data, gold[:10] + [GOOD] * 10 + [BAD] * 10)
+    (em,) = [result for result in model.results_ if result.candidate == "EM(HMM)"]
+    assert em.note == "without 10 sequences that have no full labels"
+
+
+def test_partial_labels_and_a_dictionary(quick):
+    data, gold = labelled()
+    tags = TagDictionary.of(data, gold)
+    model = Auto(dictionary=tags, budget=1e6, n_jobs=1).fit(data, gold[:10] + [None] * 20)
+    (crf,) = [result for result in model.results_ if result.candidate == "CRF"]
+    (em,) = [result for result in model.results_ if result.candidate == "EM(HMM)"]
+    assert (crf.note, em.note) == ("", "")
+    partial = Auto(budget=1e6, n_jobs=1).fit(data, gold[:10] + tags.apply(data[10:]))
+    assert [r.score for r in partial.results_] == [r.score for r in model.results_]
+
+
+@pytest.mark.parametrize(
+    ("y", "rules", "dictionary", "expected"),
+    [
+        ([Y[0], *[None] * 9], TRUE, None, Codl),
+        ([None] * 10, TRUE, None, Codl),
+        ([Y[0], *[None] * 9], (), None, HMM),
+        ([None] * 10, (), TagDictionary.of(X[10:], Y[10:]), EM),
+        ([*[GOOD] * 2, *[BAD] * 2], (), TagDictionary.of(X[10:], Y[10:]), JLIS),
+        (Y[:1], TRUE, None, CCM),
+    ],
+    ids=["rules", "rules alone", "labels", "dictionary", "companions", "no pool"],
+)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_too_little_is_labelled(y, rules, dictionary, expected):
+    classes = sorted({label for labels in Y for label in labels})
+    model = Auto(list(rules), dictionary=dictionary, classes=classes).fit(X[: len(y)], y)
+    assert isinstance(model.best_, expected)
+    assert "labelled nothing can be compared" in model.why_
+    assert [result.chosen for result in model.results_] == [True]
+
+
+def test_feature_dicts_have_no_words():
+    found = Known(FORMS["dicts"](X[:4]), [*Y[:3], None], ["author", "title"]).candidates()
+    assert not [one.name for one in found if "HMM" in one.name]
+    with pytest.raises(DataError, match="no label is known"):
+        Auto().fit(X[:3], [None] * 3)
+    with pytest.raises(DataError, match="no label is known"):
+        fallback(Known(FORMS["dicts"](X[:4]), [None] * 4, ["author"]))
+
+
+def test_the_time(monkeypatch, quick):
+    known = [labels if i < 10 else None for i, labels in enumerate(Y[:30])]
+    model = Auto(TRUE, budget=0, n_jobs=1).fit(X[:30], known)
+    outcomes = {result.candidate: result.outcome for result in model.results_}
+    assert (outcomes["HMM"], outcomes["CRF"]) == ("", "")
+    assert outcomes["Codl(HMM)"] == "not tried: the time was up"
+    assert isinstance(model.best_, HMM | CRF)
+    slow = Tried(None, [Fold((k,), np.array([[1.0, 1.0]]), 10.0, None) for k in range(2)])
+    race = Race(Known(X[:10], Y[:10], ["author"]), parts=5, budget=20.0, most=0, seed=0, show=lambda _: None)
+    race.base = slow
+    assert "20 s were left, and the others would take 30 s" in race._reason_to_stop(slow)
+
+
+def test_long_segments_are_left_out():
+    long = [["a"] * 200 + ["b"] * 200] * 10
+    known = Known(long, long, ["a", "b"])
+    (segments,) = [one for one in known.candidates() if one.name == "SemiCRF"]
+    assert too_slow(known, segments, budget=0.1).startswith("with segments as long as these, each fit would take about")
+    assert too_slow(known, segments, budget=1e6) is None
+
+
+def tried(name, right, *, supervised=False):
+    counts = np.array([[n, 10.0] for n in right])
+    return Tried(Candidate(name, None, supervised), [Fold(tuple(range(len(right))), counts, 1.0, None)])
+
+
+def choice(*entries):
+    race = Race(Known(X[:10], Y[:10], ["author"]), parts=5, budget=1.0, most=0, seed=0, show=lambda _: None)
+    race.tried = list(entries)
+    race.base = max((one for one in entries if one.candidate.supervised), key=lambda one: one.trial.score)
+    return max(race.tried, key=race._merit).candidate.name
+
+
+def test_the_choice():
+    """The largest advantage less half a standard error; none is none."""
+    base, worse = tried("b", [5] * 10, supervised=True), tried("w", [4] * 10, supervised=True)
+    sure, chance = tried("sure", [6] * 10), tried("chance", [10, 10, 10, 10, 0, 0, 0, 0, 0, 10 + 1])
+    assert choice(base, worse) == "b"
+    assert choice(base, sure) == "sure"
+    assert choice(base, chance) == "b"
+    assert choice(base, chance, sure) == "sure"
+    assert choice(base, tried("same", [5] * 10)) == "b"
+    assert choice(worse, base, tried("between", [4] * 10)) == "b"
+
+
+def test_a_candidate_that_fails_is_told_of(monkeypatch):
+    def broken(self, X, y):
+        raise Infeasible("of no use")
+
+    monkeypatch.setattr(Known, "candidates", few(("CCM(HMM)",)))
+    monkeypatch.setattr(CCM, "fit", broken)
+    model = Auto(TRUE, budget=1e6).fit(X[:10], Y[:10])
+    assert model.results_[-1].outcome == "failed: of no use"
+    assert model.results_[-1].score is None
+
+
+def test_one_that_cannot_be_fitted_to_everything_makes_way(monkeypatch):
+    monkeypatch.setattr(Known, "candidates", few(("Codl(HMM)",)))
+    fit = Codl.fit
+
+    def fits_little(self, X, y):
+        if len(X) > 60:
+            raise NotSupported("too much")
+        return fit(self, X, y)
+
+    monkeypatch.setattr(Codl, "fit", fits_little)
+    known = [labels if i < 20 else None for i, labels in enumerate(Y)]
+    model = Auto(REFERENCE_RULES, budget=1e6, most_unlabeled=40).fit(X, known)
+    assert model.results_[-1].outcome == "could not be fitted to everything: too much"
+    assert not isinstance(model.best_, Codl)
+
+
+def test_far_below_is_not_tried_to_the_end(monkeypatch):
+    monkeypatch.setattr(Known, "candidates", few(("CCM(HMM)",)))
+    monkeypatch.setattr(race_module, "_mostly_broken", lambda known: [])
+    monkeypatch.setattr(race_module, "_COST", 2.0)
+    nonsense = [where(~word.isin("no such word")).label("date").soft(1000.0)]
+    model = Auto(nonsense, budget=1e6).fit(X[:20], Y[:20])
+    assert model.results_[-1].outcome.startswith("stopped after 1 of 5 parts: far below ")
+    assert model.results_[-1].sequences == 4
+
+
+def test_fewer_parts_of_many_sequences():
+    for size, parts in ((20, 5), (101, 3), (301, 1)):
+        race = Race(
+            Known([["a"]] * size, [["A"]] * size, ["A"]), parts=5, budget=1.0, most=0, seed=0, show=lambda _: None
+        )
+        assert len(race.parts) == parts
+
+
+def test_results_are_shown_as_they_come(quick, caplog):
+    with caplog.at_level(logging.INFO, "sidelight"):
+        Auto(budget=1e6, verbose=True, n_jobs=1).fit(X[:10], Y[:10])
+    lines = [record.getMessage() for record in caplog.records]
+    assert [line.split(",")[0] for line in lines] == ["trial: HMM", "trial: CRF"]
+    assert " %, " in lines[0]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"rules": starts_with("author")}, r"rules is a list of rules; write Auto\("),
+        ({"rules": [starts_with("Author")]}, "names the label 'Author', which no sequence has"),
+        ({"rules": [where(pos.isdigit()).label("author")]}, "column 1"),
+        ({"features": ["pos"]}, "needs column 1"),
+        ({"budget": -1}, "budget must be a finite number of at least 0"),
+        ({"folds": 1}, "folds must be a whole number of at least 2"),
+        ({"dictionary": {}}, "dictionary must be a TagDictionary or None, got dict"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    with pytest.raises(DataError, match=message):
+        Auto(**parameters).fit(X[:10], Y[:10])
+    assert Auto([starts_with("Author")], classes=["Author", "author"]).rules
