@@ -63,7 +63,7 @@ RULES = [
     (changes() >= 1).over_corpus(),
 ]
 LOOSE = HMM(rare=0)
-FAST = CRF(tolerance=0.01)
+FAST = CRF(l2=1.0, tolerance=0.01)
 CASES = [
     PosteriorRegularization(HMM(), RULES, iterations=3),
     PosteriorRegularization(FAST, RULES, iterations=2, decode="projected", strength=0.7),
@@ -421,7 +421,7 @@ def test_what_is_refused():
         (PosteriorRegularization(HMM(), strength="a"), "strength is above 0 and at most 1, got 'a'"),
         (UnifiedEM(HMM(), gamma=1e-16), "a temperature of 1e-16 is too low"),
         (DeterministicAnnealing(HMM(), rate=0.5, temperatures=60), "the schedule ends at 1.7.*e-18, .*; cool less"),
-        (PosteriorRegularization(HMM(), decode="both"), "decode is 'model' or 'projected'"),
+        (PosteriorRegularization(HMM(), decode="both"), "decode is one of rules, projected, model, got 'both'"),
         (PosteriorRegularization(HMM(), penalty=-1), "penalty of slack is a finite number above 0"),
         (PosteriorRegularization(HMM(), norm="l7"), "the norm of slack"),
         (PosteriorRegularization(HMM(), iterations=-1), "iterations must be"),
@@ -528,7 +528,7 @@ def test_bounds_that_contradict(rules, message):
             learner.fit(X, HALF)
     for learner in LEARNERS:
         loose = clone(learner).set_params(rules=rules)
-        if isinstance(learner, UnifiedEM):
+        if type(learner).__name__ == "UnifiedEM":
             loose.set_params(penalty=1.0)
         loose.fit(X, HALF)
         assert np.isfinite(loose.trace_[-1].objective)
@@ -645,12 +645,12 @@ def test_one_label_everywhere_is_told(cls, monkeypatch):
     flat = [label for labels in gold[:5] for label in labels]
     once = (runs(each) <= 1).expected(30)
     with pytest.warns(UserWarning, match="the unlabelled sequences get [12] of the [0-9]+ labels that labelled ones"):
-        model = cls(CRF(tolerance=0.01), [once]).fit(references, known)
+        model = cls(CRF(l2=1.0, tolerance=0.01), [once]).fit(references, known)
     assert len({label for labels in model.predict(references[5:]) for label in labels}) <= 2
-    shares = [(share(label) == flat.count(label) / len(flat)).expected(3000) for label in sorted(set(flat))]
+    shares = [(share(label) == flat.count(label) / len(flat)).expected(3) for label in sorted(set(flat))]
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
-        assert not cls(CRF(tolerance=0.01), [once, *shares]).fit(references, known).guard_.collapsed
+        assert not cls(CRF(l2=1.0, tolerance=0.01), [once, *shares]).fit(references, known).guard_.collapsed
 
 
 def documents(count=120):
@@ -662,7 +662,7 @@ def documents(count=120):
 
 def test_a_crf_on_single_tokens_is_maximum_entropy():
     X, y = documents()
-    base = CRF(all_weights=True, boundaries=False, tolerance=1e-8)
+    base = CRF(l2=1.0, all_weights=True, boundaries=False, tolerance=1e-8)
     model = base.fit([[x] for x in X[:60]], [[c] for c in y[:60]])
     same = MaxEnt(bias=False, tolerance=1e-8).fit(X[:60], y[:60])
     np.testing.assert_allclose(

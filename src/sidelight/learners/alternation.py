@@ -440,11 +440,11 @@ class ProjectingLearner(ExpectationLearner):
         values = {
             "units": list(self.units_),
             "balance": self.balance_,
-            "rules_used": self._readings.state()[0],
+            "rules_used": self.readings_.state()[0],
             "temperature": self.temperature_,
             "trace": [astuple(s) for s in self.trace_],
         }
-        return values, {"prices": self.prices_, "penalties": self._readings.penalties}
+        return values, {"prices": self.prices_, "penalties": self.readings_.penalties}
 
     def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
         self.units_, self.temperature_, self.prices_ = values["units"], values["temperature"], arrays["prices"]

@@ -166,12 +166,20 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
     def predict(self, X: Any) -> list[list[str]]:
         """The best label sequence of each input, by exact inference."""
         scores = self.scores(X)
-        return self._split(self._structure.argmax(scores).labels, scores)
+        return self._split(self._decode(X, scores, 1)[0][0], scores)
+
+    def _decode(self, X: Any, scores: P, k: int) -> tuple[Ints, Floats]:
+        """The k best outputs of X by these scores: (ranks, tokens) as the structure has them, (sequences, ranks)."""
+        if k == 1:
+            best = self._structure.argmax(scores)
+            return best.labels[None], best.scores[:, None]
+        ranked = self._structure.kbest(scores, k)
+        return ranked.labels, ranked.scores
 
     def complete(self, X: Any, y: Any) -> list[list[str]]:
         """The best label sequence of each input among those that agree with what y says about it."""
         scores = self.scores(X)
-        return self._split(self._structure.argmax(self._agreeing(scores, y)).labels, scores)
+        return self._split(self._decode(X, self._agreeing(scores, y), 1)[0][0], scores)
 
     def _agreeing(self, scores: P, y: Any) -> P:
         """Scores with -inf on the labels that y excludes."""
@@ -189,8 +197,7 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
     def predict_kbest(self, X: Any, k: int = 5) -> list[list[Scored]]:
         """For each input its k best label sequences with their scores, best first; fewer where fewer exist."""
         scores = self.scores(X)
-        ranked = self._structure.kbest(scores, k)
-        return self._ranked(ranked.labels, ranked.scores, scores)
+        return self._ranked(*self._decode(X, scores, k), scores)
 
     def _ranked(self, labels: Ints, by_rank: Floats, scores: P) -> list[list[Scored]]:
         """Outputs (ranks, tokens) and their scores (sequences, ranks) as lists for each input."""

@@ -201,7 +201,7 @@ class CriterionLearner(ExpectationLearner):
         return {"base_": getattr(self, "base_", None)}
 
     def _state(self) -> State:
-        used, penalties = self._readings.state()
+        used, penalties = self.readings_.state()
         values = {"trace": [step.as_list() for step in self.trace_], "converged": self.converged_, "rules_used": used}
         return values, {"penalties": penalties}
 

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError, NotSupported
 from ..features.encoded import Encoded
 from ..inference.compiled import CompiledRules, WeighedRules, trusted_penalties
 from ..inference.constrained import Constrained, best_outputs
-from ..kernels.compiling import Floats
+from ..kernels.compiling import Floats, Ints
 from ..rules.automata import about_the_corpus
 from ..rules.files import parse_rule, saved_text
 from ..rules.language import Comparison, Each, FewLabels, Rule
@@ -25,7 +24,7 @@ from ..rules.rows import require_expected
 from ..rules.writing import share
 from ..structures.chain import ChainParts
 from ..supervision import encode_targets
-from .base import Scored, SequenceLearner, require_number
+from .base import SequenceLearner, require_number
 from .ccm import warn_unproved
 from .guard import Guard
 
@@ -143,7 +142,7 @@ class ExpectationLearner(SequenceLearner):
     base_: Any
     rules_used_: tuple[Rule, ...]
     guard_: Guard | None
-    _readings: Readings
+    readings_: Readings
 
     def _check_readings(self, decodings: tuple[str, ...]) -> None:
         """Check the parameters that all of them have."""
@@ -164,37 +163,14 @@ class ExpectationLearner(SequenceLearner):
         )
 
     def _adopt_readings(self, readings: Readings) -> None:
-        self._readings, self.rules_used_ = readings, readings.used
+        self.readings_, self.rules_used_ = readings, readings.used
 
-    def _ruled(self, X: Any) -> bool:
-        """Whether outputs of X are decoded under rules."""
-        check_is_fitted(self, "classes_")
-        return bool(self.decode == "rules" and len(X) and self._readings.decoded)
-
-    def _best(self, X: Any, scores: ChainParts, k: int = 1) -> Constrained:
-        return warn_unproved(self._readings.best(self._structure, scores, X, self.classes_, k))
-
-    def predict(self, X: Any) -> list[list[str]]:
-        """The best label sequence of each input, as `decode` says."""
-        if not self._ruled(X):
-            return super().predict(X)
-        scores = self.scores(X)
-        return self._split(self._best(X, scores).labels[0], scores)
-
-    def complete(self, X: Any, y: Any) -> list[list[str]]:
-        """The best label sequence of each input among those that agree with what y says about it."""
-        if not self._ruled(X):
-            return super().complete(X, y)
-        scores = self.scores(X)
-        return self._split(self._best(X, self._agreeing(scores, y)).labels[0], scores)
-
-    def predict_kbest(self, X: Any, k: int = 5) -> list[list[Scored]]:
-        """The k best label sequences of each input; with decode="rules", penalties are part of their scores."""
-        if not self._ruled(X):
-            return super().predict_kbest(X, k)
-        scores = self.scores(X)
-        found = self._best(X, scores, k)
-        return self._ranked(found.labels, found.scores, scores)
+    def _decode(self, X: Any, scores: ChainParts, k: int) -> tuple[Ints, Floats]:
+        """Under the rules, if `decode` says so; their penalties are part of the scores then."""
+        if self.decode != "rules" or not len(X) or not self.readings_.decoded:
+            return super()._decode(X, scores, k)
+        found = warn_unproved(self.readings_.best(self._structure, scores, X, self.classes_, k))
+        return found.labels, found.scores
 
 
 def _trust() -> float:
