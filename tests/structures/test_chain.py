@@ -279,7 +279,7 @@ def test_what_is_not_a_number_is_not_passed_over(scale, token):
     scores = random_scores(np.random.default_rng(3), [5], scale=scale)
     unary = scores.unary.copy()
     unary[token, 1] = np.nan
-    with pytest.raises(Infeasible, match="no output of finite score"):
+    with pytest.raises(DataError, match="sequence 0 has scores that are no numbers"):
         Chain().marginals(replace(scores, unary=unary))
 
 

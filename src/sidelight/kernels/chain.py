@@ -13,7 +13,7 @@ Legend: u unary scores, α forward, β backward, γ state marginals, ξ arc marg
 
 import numpy as np
 
-from .compiling import Floats, Ints, Longs, Stream, inner, kernel
+from .compiling import Floats, Ints, Longs, Stream, inner, kernel, ordered_inner
 
 # The scaled recursion is used only where it cannot lose a path: finite scores at a position, and finite arc scores,
 # span at most RANGE, and no reachable state falls below FLOOR. One step shrinks a state by at most exp(-2 RANGE),
@@ -333,6 +333,16 @@ def scores_at(t: int, u: Floats, start: Floats, end: Floats, out: Floats) -> flo
 
 
 @inner
+def settled_at(t: int, u: Floats, start: Floats, end: Floats, out: Floats) -> float:
+    """`scores_at` less the largest, which it returns."""
+    high = scores_at(t, u, start, end, out)
+    if high > -np.inf:
+        for c in range(len(out)):
+            out[c] -= high
+    return high
+
+
+@inner
 def forward(
     u: Floats,
     e_arcs: Floats,
@@ -449,9 +459,12 @@ def backward(
                         position[base + t, b, a, c] = before * arc[c] * w[c]
 
 
-@inner
-def log_forward(u: Floats, arcs: Floats, types: Ints, start: Floats, end: Floats) -> Floats:
-    """Forward pass over one sequence in log space: (n, B * L)."""
+@ordered_inner
+def log_forward(u: Floats, arcs: Floats, types: Ints, start: Floats, end: Floats) -> tuple[Floats, float]:
+    """Forward pass over one sequence in log space: alpha (n, B * L) and what was taken from its rows, whose maximum is
+    0, so that sums of large scores lose no more than the scores' own last digits; -inf where there is no path, and
+    NaN where a sum is no number.
+    """
     n, L = u.shape
     B = arcs.shape[2]
     alpha = np.empty((n, B * L))
@@ -459,33 +472,82 @@ def log_forward(u: Floats, arcs: Floats, types: Ints, start: Floats, end: Floats
         for s in range(B * L):
             alpha[t, s] = -np.inf
     here, high, total = np.empty(L), np.empty(L), np.empty(L)
-    scores_at(0, u, start, end, here)
-    for c in range(L):
-        alpha[0, c] = here[c]
-    for t in range(1, n):
-        scores_at(t, u, start, end, here)
-        step = arcs[min(t, 2) - 1, types[t]]
-        for b in range(B):
+    taken = 0.0
+    for t in range(n):
+        top = settled_at(t, u, start, end, here)
+        if top == -np.inf:
+            return alpha, top
+        if t == 0:
             for c in range(L):
-                high[c], total[c] = -np.inf, 0.0
-            for a in range(L):
-                before = alpha[t - 1, a * B + b]
+                alpha[0, c] = here[c]
+        else:
+            step = arcs[min(t, 2) - 1, types[t]]
+            for b in range(B):
                 for c in range(L):
-                    v = before + step[b, a, c]
-                    high[c] = v if v > high[c] else high[c]
-            for a in range(L):
-                before = alpha[t - 1, a * B + b]
+                    high[c], total[c] = -np.inf, 0.0
+                for a in range(L):
+                    before = alpha[t - 1, a * B + b]
+                    for c in range(L):
+                        v = before + step[b, a, c]
+                        high[c] = v if v > high[c] else high[c]
+                for a in range(L):
+                    before = alpha[t - 1, a * B + b]
+                    for c in range(L):
+                        below = before + step[b, a, c] - high[c]
+                        if not below <= SMALL:
+                            total[c] += 1.0 if below == 0.0 else np.exp(below)
                 for c in range(L):
-                    below = before + step[b, a, c] - high[c]
-                    if not below <= SMALL:
-                        total[c] += 1.0 if below == 0.0 else np.exp(below)
-            for c in range(L):
-                if high[c] > -np.inf:
-                    alpha[t, b * L + c] = high[c] + (0.0 if total[c] == 1.0 else np.log(total[c])) + here[c]
-    return alpha
+                    if high[c] > -np.inf:
+                        more = 0.0 if total[c] == 1.0 else np.log(total[c])
+                        alpha[t, b * L + c] = high[c] + more + here[c]
+        most = -np.inf
+        for s in range(B * L):
+            if np.isnan(alpha[t, s]):
+                return alpha, np.nan
+            most = alpha[t, s] if alpha[t, s] > most else most
+        if most == -np.inf:
+            return alpha, most
+        for s in range(B * L):
+            alpha[t, s] -= most
+        taken += top + most
+    return alpha, taken
 
 
-@inner
+@ordered_inner
+def log_sum(values: Floats) -> float:
+    """log Σ exp(values) where the largest is 0."""
+    total = 0.0
+    for s in range(len(values)):
+        total += np.exp(values[s])
+    return float(np.log(total))
+
+
+@ordered_inner
+def step_back_in_log_space(step: Floats, before: Floats, mass: Floats, weights: Floats, xi: Floats) -> None:
+    """Arc marginals xi (B, L, L) into states that have the marginals `mass` (B * L,), those of the states before them
+    being shared by the prefixes' log-sums `before`; weights: a workspace (L,).
+    """
+    B, L = step.shape[0], step.shape[1]
+    for b in range(B):
+        for c in range(L):
+            here = mass[b * L + c]
+            if here == 0.0:
+                for a in range(L):
+                    xi[b, a, c] = 0.0
+                continue
+            high, total = -np.inf, 0.0
+            for a in range(L):
+                weights[a] = before[a * B + b] + step[b, a, c]
+                high = weights[a] if weights[a] > high else high
+            for a in range(L):
+                below = weights[a] - high
+                weights[a] = 1.0 if below == 0.0 else 0.0 if below <= NOTHING else np.exp(below)
+                total += weights[a]
+            for a in range(L):
+                xi[b, a, c] = here * weights[a] / total
+
+
+@ordered_inner
 def log_forward_backward(
     u: Floats,
     arcs: Floats,
@@ -497,60 +559,40 @@ def log_forward_backward(
     position: Floats,
     base: int,
 ) -> float:
-    """The same in log space, for scores of any size; adds arc marginals to `sums`, returns the log-partition."""
+    """The same in log space, for scores of any size; adds arc marginals to `sums`, returns the log-partition.
+
+    The way back shares out the marginals of each position among the states before it. So those of a position sum to
+    one, and those of arcs to those of states, however many digits the scores have before the point.
+    """
     n, L = u.shape
     B = arcs.shape[2]
     S = B * L
-    alpha = log_forward(u, arcs, types, start, end)
-    beta = np.empty((n, S))
-    for t in range(n):
-        for s in range(S):
-            beta[t, s] = -np.inf if t < n - 1 else 0.0
-    here, after = np.empty(L), np.empty(L)
-    high = -np.inf
+    alpha, taken = log_forward(u, arcs, types, start, end)
+    if not taken > -np.inf:
+        return taken
+    mass, weights, xi = np.empty(S), np.empty(L), np.empty((B, L, L))
+    log_z = log_sum(alpha[n - 1])
     for s in range(S):
-        high = max(high, alpha[n - 1, s])
-    if high == -np.inf:
-        return high
-    total = 0.0
-    for s in range(S):
-        total += np.exp(alpha[n - 1, s] - high)
-    log_partition: float = high + np.log(total)
-    for t in range(n - 1, 0, -1):
-        k, y = min(t, 2) - 1, types[t]
-        step = arcs[k, y]
-        scores_at(t, u, start, end, here)
-        for b in range(B):
-            for c in range(L):
-                after[c] = here[c] + beta[t, b * L + c]
-            for a in range(L):
-                high = -np.inf
-                for c in range(L):
-                    v = step[b, a, c] + after[c]
-                    high = v if v > high else high
-                if high == -np.inf:
-                    continue
-                total = 0.0
-                for c in range(L):
-                    below = step[b, a, c] + after[c] - high
-                    if not below <= SMALL:
-                        total += 1.0 if below == 0.0 else np.exp(below)
-                beta[t - 1, a * B + b] = high + (0.0 if total == 1.0 else np.log(total))
-                before = alpha[t - 1, a * B + b] - log_partition
-                if not before + high <= NOTHING:
-                    for c in range(L):
-                        v = before + step[b, a, c] + after[c]
-                        xi = 0.0 if v <= NOTHING else np.exp(v)
-                        sums[k, y, b, a, c] += xi
-                        if len(position) > 0:
-                            position[base + t, b, a, c] = xi
-    for t in range(n):
+        mass[s] = np.exp(alpha[n - 1, s] - log_z)
+    for t in range(n - 1, -1, -1):
         for c in range(L):
             gamma[t, c] = 0.0
-            for b in range(B):
-                v = alpha[t, b * L + c] + beta[t, b * L + c] - log_partition
-                gamma[t, c] += 0.0 if v <= NOTHING else np.exp(v)
-    return log_partition
+        for s in range(S):
+            gamma[t, s % L] += mass[s]
+        if t == 0:
+            break
+        k, y = min(t, 2) - 1, types[t]
+        step_back_in_log_space(arcs[k, y], alpha[t - 1], mass, weights, xi)
+        for s in range(S):
+            mass[s] = 0.0
+        for b in range(B):
+            for a in range(L):
+                for c in range(L):
+                    mass[a * B + b] += xi[b, a, c]
+                    sums[k, y, b, a, c] += xi[b, a, c]
+                    if len(position) > 0:
+                        position[base + t, b, a, c] = xi[b, a, c]
+    return taken + log_z
 
 
 @kernel
@@ -642,7 +684,7 @@ def sample_paths(
         p, q = offsets[i], offsets[i + 1]
         n = q - p
         stream = sequence_stream(seed, i)
-        alpha = log_forward(u[p:q], arcs, types[p:q], start, end)
+        alpha, _ = log_forward(u[p:q], arcs, types[p:q], start, end)
         for d in range(draws):
             state = draw(alpha[n - 1], chance, stream)
             labels[d, q - 1] = state % L

@@ -25,6 +25,8 @@ FLOOR = 1e-150
 SLACK = 200.0
 # Log-probabilities below this are taken as zero.
 LEAST = -80.0
+# Prefix sums beyond this leave too few digits behind the point.
+WIDEST = 1e10
 
 
 @inner
@@ -616,7 +618,10 @@ def forward_backward(
     on_open: Floats,
     on_close: Floats,
 ) -> tuple[Floats, Floats]:
-    """Log-partitions, expected scores and marginals of sequences lo to hi; returns the sums of pairs and lengths."""
+    """Log-partitions, expected scores and marginals of sequences lo to hi; returns the sums of pairs and lengths.
+
+    NaN where prefix sums are beyond WIDEST, or no numbers.
+    """
     L, M = u.shape[1], length.shape[0]
     space = np.empty((5, longest_of(lo, hi, offsets) + 1, L))
     prefix, alpha, beta, logs, linear = space[0], space[1], space[2], space[3], space[4]
@@ -632,8 +637,15 @@ def forward_backward(
             u[p:q], opens[p:q], closes[p:q], pair, e_pair, pair_top, length, e_length, length_top,
             prefix, alpha, beta, logs, linear, rows,
         )  # fmt: skip
+        for c in range(L):
+            if abs(prefix[q - p, c]) > WIDEST:
+                z = np.nan
         log_partition[i] = z
-        if z == -np.inf:
+        if np.isnan(z):
+            for t in range(p, q):
+                for c in range(L):
+                    on_token[t, c] = np.nan
+        if not z > -np.inf:
             continue
         backward(
             u[p:q], opens[p:q], closes[p:q], pair, e_pair, pair_top, length, e_length, length_top, z,

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .chain import forward, log_forward, scores_at
-from .compiling import Floats, Ints, Longs, inner, kernel
+from .chain import forward, log_forward, log_sum, scores_at, step_back_in_log_space
+from .compiling import Floats, Ints, Longs, inner, kernel, ordered_inner
 from .tilting import Entries, list_types
 
 
@@ -142,7 +142,7 @@ def backward_tangent(
                 beta[a * B + b], beta_dot[a * B + b] = total, total_dot
 
 
-@inner
+@ordered_inner
 def log_tangents(
     u: Floats, arcs: Floats, types: Ints, start: Floats, end: Floats,
     d: Floats, turn: Floats, kinds: Ints, gamma_dot: Floats, sums: Floats,
@@ -151,69 +151,54 @@ def log_tangents(
     n, L = u.shape
     B = arcs.shape[2]
     S = B * L
-    alpha = log_forward(u, arcs, types, start, end)
-    ahead, beta, behind = np.zeros((n, S)), np.full((n, S), -np.inf), np.zeros((n, S))
-    here = np.empty(L)
+    alpha, taken = log_forward(u, arcs, types, start, end)
+    if not taken > -np.inf:
+        return taken, 0.0
+    ahead, behind = np.zeros((n, S)), np.zeros(S)
+    mass, weights, xi = np.empty(S), np.empty(L), np.empty((B, L, L))
     for t in range(n):
-        for b in range(B):
-            for c in range(L):
-                if alpha[t, b * L + c] == -np.inf:
-                    continue
-                ahead[t, b * L + c] = d[t, c]
-                if t > 0:
-                    k = min(t, 2) - 1
-                    step, bend = arcs[k, types[t], b], turn[k, kinds[t], b]
-                    high = -np.inf
-                    for a in range(L):
-                        high = max(high, alpha[t - 1, a * B + b] + step[a, c])
-                    total, moved = 0.0, 0.0
-                    for a in range(L):
-                        p = np.exp(alpha[t - 1, a * B + b] + step[a, c] - high)
-                        total += p
-                        moved += p * (ahead[t - 1, a * B + b] + bend[a, c])
-                    ahead[t, b * L + c] += moved / total
-    high = -np.inf
+        if t > 0:
+            k = min(t, 2) - 1
+            mass[:] = 1.0  # so that the marginals of arcs are shares of prefixes
+            step_back_in_log_space(arcs[k, types[t]], alpha[t - 1], mass, weights, xi)
+            bend = turn[k, kinds[t]]
+            for b in range(B):
+                for a in range(L):
+                    for c in range(L):
+                        if alpha[t, b * L + c] > -np.inf:
+                            ahead[t, b * L + c] += xi[b, a, c] * (ahead[t - 1, a * B + b] + bend[b, a, c])
+        for s in range(S):
+            if alpha[t, s] > -np.inf:
+                ahead[t, s] += d[t, s % L]
+    log_z, slope = log_sum(alpha[n - 1]), 0.0
     for s in range(S):
-        beta[n - 1, s] = 0.0
-        high = max(high, alpha[n - 1, s])
-    if high == -np.inf:
-        return high, 0.0
-    total, slope = 0.0, 0.0
-    for s in range(S):
-        p = np.exp(alpha[n - 1, s] - high)
-        total += p
-        slope += p * ahead[n - 1, s]
-    log_partition: float = high + np.log(total)
-    slope /= total
-    for t in range(n - 1, 0, -1):
-        k, y = min(t, 2) - 1, types[t]
-        scores_at(t, u, start, end, here)
-        for b in range(B):
-            for a in range(L):
-                step, bend = arcs[k, y, b, a], turn[k, kinds[t], b, a]
-                high = -np.inf
-                for c in range(L):
-                    high = max(high, step[c] + here[c] + beta[t, b * L + c])
-                if high == -np.inf:
-                    continue
-                total, moved = 0.0, 0.0
-                for c in range(L):
-                    v = step[c] + here[c] + beta[t, b * L + c]
-                    p, onward = np.exp(v - high), bend[c] + d[t, c] + behind[t, b * L + c]
-                    total += p
-                    moved += p * onward
-                    chance = np.exp(alpha[t - 1, a * B + b] + v - log_partition)
-                    sums[k, y, b, a, c] += chance * (ahead[t - 1, a * B + b] + onward - slope)
-                beta[t - 1, a * B + b] = high + np.log(total)
-                behind[t - 1, a * B + b] = moved / total
-    for t in range(n):
+        mass[s] = np.exp(alpha[n - 1, s] - log_z)
+        slope += mass[s] * ahead[n - 1, s]
+    for t in range(n - 1, -1, -1):
         for c in range(L):
             gamma_dot[t, c] = 0.0
-            for b in range(B):
-                s = b * L + c
-                chance = np.exp(alpha[t, s] + beta[t, s] - log_partition)
-                gamma_dot[t, c] += chance * (ahead[t, s] + behind[t, s] - slope)
-    return log_partition, slope
+        for s in range(S):
+            gamma_dot[t, s % L] += mass[s] * (ahead[t, s] + behind[s] - slope)
+        if t == 0:
+            break
+        k, y = min(t, 2) - 1, types[t]
+        step_back_in_log_space(arcs[k, y], alpha[t - 1], mass, weights, xi)
+        onward = behind.copy()
+        for s in range(S):
+            onward[s] += d[t, s % L]
+            mass[s], behind[s] = 0.0, 0.0
+        bend = turn[k, kinds[t]]
+        for b in range(B):
+            for a in range(L):
+                for c in range(L):
+                    p, s = xi[b, a, c], a * B + b
+                    further = bend[b, a, c] + onward[b * L + c]
+                    mass[s] += p
+                    behind[s] += p * further
+                    sums[k, y, b, a, c] += p * (ahead[t - 1, s] + further - slope)
+        for s in range(S):
+            behind[s] = behind[s] / mass[s] if mass[s] > 0.0 else 0.0
+    return taken + log_z, slope
 
 
 @inner

@@ -22,6 +22,11 @@ from .protocol import Best, Charge, Marginals, Ranked, Tangents
 if TYPE_CHECKING:
     from ..kernels.tangents import Direction
 
+# Sums of scores beyond this lose digits that matter: what is common to all outputs is taken out first (`settled`).
+LARGE = 1e8
+# What probabilities may miss of their sum.
+EXACT = 1e-6
+
 
 @dataclass(frozen=True)
 class ChainParts:
@@ -213,6 +218,29 @@ class ChainParts:
             pair = pair - shift[combined[:, column]]
         return replace(self, unary=unary, end=end, pair=pair, pair_type=types.ravel().astype(np.int32))
 
+    def settled(self) -> tuple["ChainParts", Floats]:
+        """Scores less the largest of each token and of each table, and by how much that lowers all outputs of each
+        sequence: the same distributions from smaller numbers.
+        """
+        heads = self.offsets[:-1]
+        most = _tops(self.unary, (1,))
+        pair, start, end = _tops(self.pair, (1, 2)), _tops(self.start, (0,)), _tops(self.end, (0,))
+        drop = most[:, 0] + pair[self.pair_type, 0, 0]
+        drop[heads] += start[0] + end[0] - pair[self.pair_type[heads], 0, 0]
+        triple = self.triple
+        if triple is not None:
+            top = _tops(triple, (0, 1, 2))
+            triple = triple - top
+            drop += top.ravel()
+            for first in (heads, heads[np.diff(self.offsets) > 1] + 1):  # these have no triple
+                drop[first] -= top.ravel()
+        parts = replace(
+            self, unary=self.unary - most, pair=self.pair - pair, start=self.start - start, end=self.end - end,
+            triple=triple,
+        )  # fmt: skip
+        with np.errstate(over="ignore"):
+            return parts, np.add.reduceat(drop, heads) if len(heads) else np.empty(0)
+
     def lattice(self) -> Lattice:
         """The scores as segments of one token."""
         if self.triple is not None:
@@ -231,6 +259,12 @@ class ChainParts:
         second[:, :, 0] = self.pair
         later = self.triple.transpose(1, 0, 2) + self.pair[:, :, None, :]
         return np.stack((second, later))
+
+
+def _tops(table: Floats, axes: tuple[int, ...]) -> Floats:
+    """The largest entry along these axes, which are kept; 0 where all are -inf."""
+    top = table.max(axis=axes, keepdims=True)
+    return np.where(top > -np.inf, top, 0.0)
 
 
 def product_of(scores: Floats, mass: Floats) -> Floats:
@@ -268,7 +302,12 @@ class Chain:
 
         parallel.map_shards(run, scores.offsets, self.n_jobs)
         require_feasible(best)
-        return Best(labels, best)
+        if not np.abs(best).max(initial=0.0) > LARGE:
+            return Best(labels, best)
+        settled, drop = scores.settled()
+        tables = _kernel_arguments(settled)
+        parallel.map_shards(run, scores.offsets, self.n_jobs)
+        return Best(labels, best + drop)
 
     def kbest(self, scores: ChainParts, k: int) -> Ranked:
         """k-best Viterbi."""
@@ -279,11 +318,18 @@ class Chain:
         labels = np.empty((k, len(scores.unary)), np.int32)
         best = np.empty((len(scores), k))
         tables = _kernel_arguments(scores)
-        parallel.map_shards(
-            lambda lo, hi: chain.k_best_paths(lo, hi, *tables, k, labels, best), scores.offsets, self.n_jobs
-        )
+
+        def run(lo: int, hi: int) -> None:
+            chain.k_best_paths(lo, hi, *tables, k, labels, best)
+
+        parallel.map_shards(run, scores.offsets, self.n_jobs)
         require_feasible(best[:, 0])
-        return Ranked(labels, best)
+        if not np.abs(best[:, 0]).max(initial=0.0) > LARGE:
+            return Ranked(labels, best)
+        settled, drop = scores.settled()
+        tables = _kernel_arguments(settled)
+        parallel.map_shards(run, scores.offsets, self.n_jobs)
+        return Ranked(labels, best + drop[:, None])
 
     def marginals(self, scores: ChainParts) -> Marginals[ChainParts]:
         """Forward-backward; the pair and triple marginals are summed over the positions of each type."""
@@ -351,6 +397,11 @@ class Chain:
         sums = parallel.map_shards(run, scores.offsets[groups], self.n_jobs)
         require_feasible(log_partition)
         heads, tails = scores.offsets[:-1], scores.offsets[1:] - 1
+        shares = gamma.sum(axis=1)  # of each token, the chance of its sequence
+        whole = np.add.reduceat(shares[heads], groups[:-1]) if len(heads) else np.empty(0)
+        with np.errstate(invalid="ignore"):
+            require_exact(np.abs(shares - np.repeat(shares[heads], np.diff(scores.offsets))))
+            require_exact(np.abs(whole - 1.0))
         parts = replace(
             scores,
             unary=gamma,
@@ -386,8 +437,10 @@ class Chain:
         return Tangents(log_partition, slope, _expected(scores, gamma, sums))
 
     def entropy(self, scores: ChainParts) -> Floats:
-        """H = log Z - θ·μ for each sequence."""
-        moved = self.tangents(scores, scores)
+        """H = log Z - θ·μ for each sequence; `DataError` where scores are so far apart that the difference is lost."""
+        settled, _ = scores.settled()
+        moved = self.tangents(settled, settled)
+        require_exact(np.finfo(float).eps * np.abs(moved.log_partition))
         return np.maximum(moved.log_partition - moved.slope, 0.0)
 
     def sample(self, scores: ChainParts, draws: int, *, seed: int) -> Ints:
@@ -534,8 +587,23 @@ def _expected(scores: ChainParts, gamma: Floats, sums: Floats) -> ChainParts:
     )
 
 
+def require_exact(miss: Floats) -> None:
+    """Raise `DataError` where probabilities, or their logarithms, miss by too much what they are, or are no numbers."""
+    if not miss.max(initial=0.0) <= EXACT:
+        raise DataError(
+            "scores are too large or too far apart for exact probabilities; scale them down, and forbid parts by -inf, "
+            "not by large negative scores"
+        )
+
+
 def require_feasible(best: Floats) -> None:
-    """Raise `Infeasible` naming the first sequence whose best score is -inf."""
+    """Raise `Infeasible` naming the first sequence whose best score is -inf; `DataError` where it is no number."""
+    large = np.flatnonzero(~(best < np.inf))
+    if len(large):
+        raise DataError(
+            f"sequence {large[0]} has scores that are no numbers, or add up to more than numbers can be (about 1e308); "
+            "scale them down"
+        )
     bad = np.flatnonzero(~(best > -np.inf))
     if len(bad):
         raise Infeasible(

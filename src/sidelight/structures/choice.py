@@ -123,8 +123,11 @@ class Choice:
 
     def entropy(self, scores: ChoiceParts) -> Floats:
         """H = log Z - θ·μ of each input."""
-        marginals = self.marginals(scores)
-        expected = product_of(scores.unary, marginals.parts.unary).sum(axis=1)
+        top = scores.unary.max(axis=1, initial=-np.inf)
+        require_feasible(top)
+        settled = ChoiceParts(scores.unary - top[:, None])
+        marginals = self.marginals(settled)
+        expected = product_of(settled.unary, marginals.parts.unary).sum(axis=1)
         entropy: Floats = np.maximum(marginals.log_partition - expected, 0.0)
         return entropy
 

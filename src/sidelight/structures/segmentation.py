@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError
 from ..kernels.compiling import Floats, Ints, Longs
-from .chain import mixed, product_of, require_feasible
+from .chain import EXACT, LARGE, mixed, product_of, require_exact, require_feasible
 from .lattice import Lattice
 from .protocol import Best, Charge, Marginals, Ranked
 
@@ -237,6 +237,16 @@ class SegmentParts:
             end -= one.last
         return replace(self, unary=unary, opens=opens, pair=pair, end=end)
 
+    def settled(self) -> tuple["SegmentParts", Floats]:
+        """Scores less the largest of each token, and by how much that lowers all outputs of each sequence: the same
+        distributions from smaller numbers.
+        """
+        most = self.unary.max(axis=1, keepdims=True)
+        most = np.where(most > -np.inf, most, 0.0)
+        with np.errstate(over="ignore"):
+            drop = np.add.reduceat(most.ravel(), self.offsets[:-1]) if len(self) else np.empty(0)
+        return replace(self, unary=self.unary - most), drop
+
     def lattice(self) -> Lattice:
         """The scores with those of first and last labels among the ones of first and last tokens."""
         offsets, unary, opens, closes, pair, length = _kernel_arguments(self)
@@ -297,7 +307,12 @@ class Segmentation:
 
         parallel.map_shards(run, scores.offsets, self.n_jobs)
         require_feasible(best)
-        return Best(outputs, best)
+        if not np.abs(best).max(initial=0.0) > LARGE:
+            return Best(outputs, best)
+        settled, drop = scores.settled()
+        tables = _kernel_arguments(settled)
+        parallel.map_shards(run, scores.offsets, self.n_jobs)
+        return Best(outputs, best + drop)
 
     def kbest(self, scores: SegmentParts, k: int) -> Ranked:
         """The k best segmentations."""
@@ -314,14 +329,35 @@ class Segmentation:
 
         parallel.map_shards(run, scores.offsets, self.n_jobs)
         require_feasible(best[:, 0])
-        return Ranked(outputs, best)
+        if not np.abs(best[:, 0]).max(initial=0.0) > LARGE:
+            return Ranked(outputs, best)
+        settled, drop = scores.settled()
+        tables = _kernel_arguments(settled)
+        parallel.map_shards(run, scores.offsets, self.n_jobs)
+        return Ranked(outputs, best + drop[:, None])
 
     def marginals(self, scores: SegmentParts) -> Marginals[SegmentParts]:
-        """Semi-Markov forward-backward; `parts.unary` holds the probability of every label at every token."""
-        return self._marginals(scores)[0]
+        """Semi-Markov forward-backward; `parts.unary` holds the probability of every label at every token.
+
+        Raises `DataError` where scores are so large, or so far apart, that rounding would spoil them.
+        """
+        marginals, _, drop = self._exact(scores)
+        require_feasible(drop)
+        return replace(marginals, log_partition=marginals.log_partition + drop)
+
+    def _exact(self, scores: SegmentParts) -> tuple[Marginals[SegmentParts], Floats, Floats]:
+        """Marginals and expected scores, of settled scores where sums are large; and how much lower these are."""
+        marginals, expected = self._marginals(scores)
+        if np.abs(marginals.log_partition).max(initial=0.0) <= LARGE and _miss(marginals).max(initial=0.0) <= EXACT:
+            return marginals, expected, np.zeros(len(scores))
+        settled, drop = scores.settled()
+        marginals, expected = self._marginals(settled)
+        require_feasible(np.where(np.isnan(marginals.log_partition), 0.0, marginals.log_partition))
+        require_exact(_miss(marginals))
+        return marginals, expected, drop
 
     def _marginals(self, scores: SegmentParts) -> tuple[Marginals[SegmentParts], Floats]:
-        """Marginals, and every sequence's expected score."""
+        """Marginals, and every sequence's expected score, whether they are exact or not."""
         from ..kernels import parallel, segmentation
 
         log_partition, expected = np.empty(len(scores)), np.empty(len(scores))
@@ -337,21 +373,24 @@ class Segmentation:
         for shard_pair, shard_length in parallel.map_shards(run, scores.offsets, self.n_jobs):
             pair += shard_pair
             length += shard_length
-        require_feasible(log_partition)
         start, end = opens[scores.offsets[:-1]].sum(axis=0), closes[scores.offsets[1:] - 1].sum(axis=0)
         parts = SegmentParts(scores.offsets, unary, opens, closes, pair, length.T, start, end)
         return Marginals(log_partition, parts), expected
 
     def entropy(self, scores: SegmentParts) -> Floats:
-        """H = log Z - θ·μ for each sequence."""
-        marginals, expected = self._marginals(scores)
+        """H = log Z - θ·μ for each sequence; `DataError` where scores are so far apart that the difference is lost."""
+        marginals, expected, _ = self._exact(scores.settled()[0])
+        miss = np.finfo(float).eps + _miss(marginals).max(initial=0.0)
+        require_exact(miss * np.abs(marginals.log_partition))
         return np.maximum(marginals.log_partition - expected, 0.0)
 
     def sample(self, scores: SegmentParts, draws: int, *, seed: int) -> Ints:
         """Forward filtering, backward sampling: (draws, tokens)."""
         from ..kernels import parallel, segmentation
 
-        require_feasible(self.argmax(scores).scores)
+        if np.abs(self.argmax(scores).scores).max(initial=0.0) > LARGE:
+            self._exact(scores)  # raises
+            scores, _ = scores.settled()
         outputs = np.empty((draws, len(scores.unary)), np.int32)
         tables = _kernel_arguments(scores)
         parallel.map_shards(
@@ -401,6 +440,12 @@ class Segmentation:
         for output in _segmentations(len(one.unary), scores.labels):
             if self.score(one, np.array(output, np.int32))[0] > -np.inf:
                 yield output
+
+
+def _miss(marginals: Marginals[SegmentParts]) -> Floats:
+    """By how much the probabilities of each token's labels do not add up to one."""
+    miss: Floats = np.abs(marginals.parts.unary.sum(axis=1) - 1.0)
+    return miss
 
 
 def _segmentations(tokens: int, labels: int) -> Iterator[tuple[int, ...]]:
