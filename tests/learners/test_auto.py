@@ -215,10 +215,18 @@ def test_the_time(monkeypatch, quick):
     assert (outcomes["HMM"], outcomes["CRF"]) == ("", "")
     assert outcomes["Codl(HMM)"] == "not tried: the time was up"
     assert isinstance(model.best_, HMM | CRF)
-    slow = Tried(None, [Fold((k,), np.array([[1.0, 1.0]]), 10.0, None) for k in range(2)])
+
+
+def test_the_time_that_others_would_take():
+    base = tried("b", [5] * 5, supervised=True)
     race = Race(Known(X[:10], Y[:10], ["author"]), parts=5, budget=20.0, most=0, seed=0, show=lambda _: None)
-    race.base = slow
-    assert "20 s were left, and the others would take 30 s" in race._reason_to_stop(slow)
+    race.base, race.tried = base, [base]
+    slow = Tried(Candidate("s", None), [Fold((k,), np.array([[5.0, 10.0]]), 10.0, None) for k in range(2)])
+    assert "20 s were left, and the others would take 30 s or more" in race._reason_to_stop(slow)
+    race.budget = 40.0
+    assert race._reason_to_stop(slow) is None
+    race.budget = 0.0
+    assert race._reason_to_stop(slow) == "the time was up"
 
 
 def test_long_segments_are_left_out():
@@ -238,7 +246,7 @@ def choice(*entries):
     race = Race(Known(X[:10], Y[:10], ["author"]), parts=5, budget=1.0, most=0, seed=0, show=lambda _: None)
     race.tried = list(entries)
     race.base = max((one for one in entries if one.candidate.supervised), key=lambda one: one.trial.score)
-    return max(race.tried, key=race._merit).candidate.name
+    return race.ranked[0].candidate.name
 
 
 def test_the_choice():

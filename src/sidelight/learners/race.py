@@ -18,15 +18,15 @@ from .trials import Fold, Metric, Trial, compare, each_fold, folds, sample, usab
 
 # With more labelled sequences than these, so many parts are held out in turn.
 _PARTS = ((300, 1), (100, 3))
-# A candidate this much and this many standard errors below the best base after some parts is not tried on the others.
+# A candidate this much and this many standard errors below the best after some parts is not tried on the others.
 _HOPELESS, _HOPELESS_ERRORS, _HOPELESS_SEQUENCES = 0.05, 2.5, 4
 # So many standard errors of its advantage are taken off.
 _DOUBT = 0.5
 # A rule clearly costs if the base loses this much, and so many standard errors, by it alone.
 _COST, _COST_ERRORS = 0.01, 1.5
 _WITHOUT = "without rules that cost"
-# Learners that are tried with rules that cost as well: quick ones, which learn how much to trust each rule.
-_BOTH = ("CCM", "Codl(HMM)")
+# Quick learners with rules, which show whether the others should go without those that cost.
+_QUICK = "CCM("
 
 
 @dataclass(frozen=True)
@@ -138,11 +138,24 @@ class Race:
             reasons = "; ".join(f"{tried.candidate.name} {tried.outcome}" for tried in self.tried)
             raise DataError(f"no supervised learner could be tried: {reasons}")
         self.base = max(done, key=lambda tried: tried.trial.score)
+        others = [candidate for candidate in candidates if not candidate.supervised]
+        quick = [candidate for candidate in others if candidate.name.startswith(_QUICK)]
         losers = self._losers(done)
-        for candidate in candidates:
-            if not candidate.supervised:
-                for variant in _variants(candidate, losers):
-                    self._try(variant)
+        for candidate in quick:
+            without = candidate.without(losers, _WITHOUT)
+            if without is not None:
+                self._try(without)
+            self._try(candidate)
+        best = self.ranked[0].candidate
+        drop = bool(losers) and (best.supervised or best.name.endswith(_WITHOUT))
+        for candidate in others:
+            if candidate not in quick:
+                self._try((candidate.without(losers, _WITHOUT) if drop else None) or candidate)
+
+    @property
+    def ranked(self) -> list[Tried]:
+        """All that were tried on all parts, best first; of equals the one that was tried first."""
+        return sorted((tried for tried in self.tried if tried.complete), key=self._merit, reverse=True)
 
     def _try(self, candidate: Candidate) -> None:
         tried = Tried(candidate)
@@ -173,13 +186,16 @@ class Race:
         rest = len(self.parts) - len(tried.folds)
         if not rest or self.base is None:
             return None
-        behind = -compare(tried.trial, self.base.trial)
+        best = self.ranked[0]
+        behind = -compare(tried.trial, best.trial)
         if behind.sequences >= _HOPELESS_SEQUENCES and behind.beyond(_HOPELESS_ERRORS, _HOPELESS):
-            return f"far below {self.base.candidate.name}"
+            return f"far below {best.candidate.name}"
+        if self.left <= 0:
+            return "the time was up"
         # The first fold may have waited for a compiler.
-        needed = rest * min(fold.seconds for fold in tried.folds) if len(tried.folds) > 1 else 0.0
+        needed = rest * min(fold.seconds for fold in tried.folds) / (2 if len(tried.folds) == 1 else 1)
         if self.left <= needed:
-            return f"{max(self.left, 0.0):.0f} s were left, and the others would take {needed:.0f} s"
+            return f"{self.left:.0f} s were left, and the others would take {needed:.0f} s or more"
         return None
 
     def _losers(self, done: Sequence[Tried]) -> list[Rule]:
@@ -201,7 +217,7 @@ class Race:
         One that cannot be fitted to everything makes way for the next best, and its result says so.
         """
         assert self.base is not None
-        ranked = sorted((tried for tried in self.tried if tried.complete), key=self._merit, reverse=True)
+        ranked = self.ranked
         for tried in ranked:
             learner = tried.candidate.learner
             try:
@@ -253,11 +269,3 @@ def _mostly_broken(known: Known) -> list[Rule]:
     """The rules that labelled sequences break at most places; they are given to no learner."""
     often = how_often_broken(known.rules, known.X, known.y)
     return [rule for rule, found in zip(known.rules, often, strict=True) if found is not None and found.mostly]
-
-
-def _variants(candidate: Candidate, losers: Sequence[Rule]) -> list[Candidate]:
-    """The candidate, or the same without rules that cost, or both."""
-    without = candidate.without(losers, _WITHOUT) if losers else None
-    if without is None:
-        return [candidate]
-    return [without, candidate] if candidate.name.startswith(_BOTH) else [without]
