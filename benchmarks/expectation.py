@@ -92,7 +92,7 @@ def crf() -> CRF:
     return CRF([*annealing.FEATURES, *AROUND], l2=L2, all_weights=True)
 
 
-def base(tolerance: float = 0.001) -> CRF:
+def base(tolerance: float = 3e-4) -> CRF:
     """The same with unlabelled references, which are enough to leave out what occurs once."""
     model: CRF = crf().set_params(min_count=2, tolerance=tolerance, classes=sorted(labels_named(rules())))
     return model
