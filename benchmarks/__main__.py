@@ -13,7 +13,7 @@ from .datasets import MissingData, require_files
 from .report import Report
 from .setting import TOKENS, Setting
 
-# Modules with `files(setting)` and `run(setting, report)`.
+# Modules with `files(setting)`, `scored(setting)` (the data that accuracies are of) and `run(setting, report)`.
 BENCHMARKS = (
     "startup", "citations", "annealing", "expectation", "chunking", "letters", "companions", "tagging", "gamma",
     "induction",
@@ -91,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         require_files(setting.data, [path for module in modules.values() for path in module.files(setting)])
         for name, module in modules.items():
-            report = Report(name, setting.split, setting.seeds, options.json)
+            report = Report(name, setting.split, setting.seeds, options.json, data=module.scored(setting))
             figure = setting.figure and figure_of(setting.figure, name, len(modules))
             module.run(replace(setting, figure=figure), report)
             report.show()

@@ -40,11 +40,11 @@ from .chosen import constant
 from .citations.experiment import BALANCE, ITERATIONS, Experiment
 from .datasets import citation_files, unlabelled_citations
 from .paper_settings import ANNEALING, COUNTED, POSTERIOR, per_fraction
-from .report import Report, seconds
+from .report import Report, quoted, seconds
 from .setting import Setting
 from .word_classes import learn_classes, with_classes
 
-OURS, PAPER = "sidelight", "paper"
+OURS, PAPER = "sidelight", quoted("Dhillon et al. 2012")
 SIZES = (5, 20, 300)
 SLACK = 1.0
 TABLE_3 = {
@@ -245,8 +245,8 @@ def schedules(experiment: Experiment, report: Report, *, begin: str = "nothing")
                 deviation = one.deviation and one.deviation.transductive
                 least = without.value.transductive if one is slow else None
                 report.add(what, system, one.value.transductive, "%", deviation=deviation, at_least=least)
-            report.add(what, "paper, at the last T", flat, "%")
-            report.add(what, "paper, annealed", cooled, "%")
+            report.add(what, f"{PAPER}, at the last T", flat, "%")
+            report.add(what, f"{PAPER}, annealed", cooled, "%")
 
 
 def speed(experiment: Experiment, report: Report) -> None:
@@ -305,6 +305,11 @@ TABLES: dict[str, Callable[[Experiment, Report], None]] = {
 def files(setting: Setting) -> list[Path]:
     """What the benchmark reads."""
     return [*citation_files(setting.data, setting.split), unlabelled_citations(setting.data)]
+
+
+def scored(setting: Setting) -> str:
+    """The data that is scored."""
+    return f"citations, {setting.split}"
 
 
 def run(setting: Setting, report: Report) -> None:

@@ -33,10 +33,10 @@ from .chosen import constant
 from .citations.experiment import Experiment
 from .datasets import citation_files, unlabelled_citations
 from .paper_settings import CRITERIA, POSTERIOR, per_fraction
-from .report import Report, seconds
+from .report import Report, quoted, seconds
 from .setting import Setting
 
-OURS, MALLET = "sidelight", "MALLET"
+OURS, MALLET = "sidelight", quoted("MALLET")
 SIZES = (5, 20, 300)
 # By the number of labelled references; None was not run there.
 ACCURACY: dict[str, tuple[float | None, ...]] = {
@@ -181,6 +181,11 @@ TABLES: dict[str, Callable[[Experiment, Report], None]] = {"ge": accuracy, "ge-s
 def files(setting: Setting) -> list[Path]:
     """What the benchmark reads."""
     return [*citation_files(setting.data, setting.split), unlabelled_citations(setting.data)]
+
+
+def scored(setting: Setting) -> str:
+    """The data that is scored."""
+    return f"citations, {setting.split}"
 
 
 def run(setting: Setting, report: Report) -> None:

@@ -104,6 +104,11 @@ def files(setting: Setting) -> list[Path]:
     return [treebank_file(setting.data)]
 
 
+def scored(setting: Setting) -> str:
+    """The data that is scored."""
+    return f"UD English, the first {setting.tokens:,} tokens of train, which are also what is learned from"
+
+
 def run(setting: Setting, report: Report) -> None:
     """Both sets of tags."""
     require_drawing(setting.figure)

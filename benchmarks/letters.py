@@ -48,6 +48,11 @@ def files(setting: Setting) -> list[Path]:
     return [setting.data / "letters" / "train.npz"]
 
 
+def scored(setting: Setting) -> str:
+    """The data that is scored."""
+    return "letters, each fold in turn"
+
+
 def run(setting: Setting, report: Report) -> None:
     """Each fold in turn is scored by models trained on all others, and on the next one alone."""
     (path,) = files(setting)

@@ -19,6 +19,7 @@ PACKAGES = ("sidelight", "numpy", "numba", "python-crfsuite", "sklearn-crfsuite"
 RATIO = "×"
 AT_MOST, AT_LEAST = "≤", "≥"
 _VERSUS = " / "
+_QUOTED = "quoted: "
 _DECIMALS = {"s": 3, "nats": 1, "loss": 1, "bits": 3, "labels": 2, "ξ²": 3, "%": 2, "% above": 3, "score": 9, RATIO: 3}
 
 
@@ -36,6 +37,7 @@ class Result:
     met: bool | None = None
     bound: str | None = None
     section: str = ""
+    data: str = ""
 
     def __str__(self) -> str:
         spread = "" if self.deviation is None else f" ± {_number(self.deviation, self.unit)}"
@@ -44,7 +46,10 @@ class Result:
 
 @dataclass
 class Report:
-    """Collects the results of one benchmark; every result goes to the file at once, so a broken run keeps them."""
+    """Collects the results of one benchmark; every result goes to the file at once, so a broken run keeps them.
+
+    data: the data set that is scored, and which part of it.
+    """
 
     benchmark: str
     split: str
@@ -52,6 +57,7 @@ class Report:
     file: Path | None = None
     console: Console = field(default_factory=lambda: Console(width=None if sys.stdout.isatty() else 140))
     results: list[Result] = field(default_factory=list)
+    data: str = ""
     _section: str = ""
 
     def add(
@@ -71,7 +77,9 @@ class Report:
             target, bound, met = at_most, AT_MOST, bool(value <= at_most)
         elif at_least is not None:
             target, bound, met = at_least, AT_LEAST, bool(value >= at_least)
-        result = Result(self.benchmark, what, system, float(value), unit, deviation, target, met, bound, self._section)
+        result = Result(
+            self.benchmark, what, system, float(value), unit, deviation, target, met, bound, self._section, self.data
+        )
         self.results.append(result)
         if self.file:
             with self.file.open("a") as lines:
@@ -91,13 +99,14 @@ class Report:
         self.console.print(text, style="dim", highlight=False, markup=False)
 
     @contextmanager
-    def section(self, title: str) -> Iterator[None]:
-        """Results of a table of their own, printed at the end of the block."""
-        self._section = title
+    def section(self, title: str, data: str | None = None) -> Iterator[None]:
+        """Results of a table of their own, printed at the end of the block; data: what is scored, if it is other."""
+        usual = self.data
+        self._section, self.data = title, usual if data is None else data
         try:
             yield
         finally:
-            self._section = ""
+            self._section, self.data = "", usual
         self._print(title, [r for r in self.results if r.section == title])
 
     def show(self) -> None:
@@ -107,7 +116,8 @@ class Report:
             self._print(self.benchmark, rest)
 
     def _print(self, title: str, results: list[Result]) -> None:
-        self.console.print(table(f"{title} ({self.split}; seeds {', '.join(map(str, self.seeds))})", results))
+        scored = "; ".join(dict.fromkeys(r.data for r in results if r.data)) or self.split
+        self.console.print(table(f"{title} ({scored}; seeds {', '.join(map(str, self.seeds))})", results))
 
     def _flat(self, result: Result) -> dict[str, Any]:
         return {**asdict(result), "split": self.split, "seeds": ",".join(map(str, self.seeds)), **environment()}
@@ -118,7 +128,10 @@ def table(title: str, results: Iterable[Result]) -> Table:
     results = list(results)
     columns = list(dict.fromkeys(map(_column, results)))
     judged = {r.what: r for r in results if r.target is not None}
-    out = Table(title=title, title_justify="left")
+    told = "measured in this run"
+    if any(column.startswith(_QUOTED) for column in columns):
+        told = "quoted: not measured in this run, and on other data or another split of it; all others: " + told
+    out = Table(title=title, title_justify="left", caption=told, caption_justify="left")
     out.add_column("measured")
     for column in columns:
         out.add_column(column, justify="right")
@@ -132,6 +145,11 @@ def table(title: str, results: Iterable[Result]) -> Table:
             row += _verdict(judged.get(what))
         out.add_row(*row)
     return out
+
+
+def quoted(source: str) -> str:
+    """The system that numbers of a paper or of another's run belong to."""
+    return _QUOTED + source
 
 
 def environment() -> dict[str, Any]:

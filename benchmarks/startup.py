@@ -22,6 +22,11 @@ def files(setting: Setting) -> list[Path]:
     return []
 
 
+def scored(setting: Setting) -> str:
+    """The data that is scored."""
+    return "no data"
+
+
 def run(setting: Setting, report: Report) -> None:
     """Time fresh processes."""
     report.note("Every number is of a fresh process; compiling is the first call less the second.")

@@ -31,6 +31,11 @@ def files(setting: Setting) -> list[Path]:
     return [*citation_files(setting.data, setting.split), unlabelled_citations(setting.data)]
 
 
+def scored(setting: Setting) -> str:
+    """The data that is scored."""
+    return f"citations, {setting.split}"
+
+
 def run(setting: Setting, report: Report) -> None:
     """The tables asked for, each printed when it is done."""
     require_drawing(setting.figure)

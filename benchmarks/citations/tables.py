@@ -8,13 +8,13 @@ from sidelight import CRF, SemiCRF, StructuredPerceptron
 
 from ..chosen import constant
 from ..paper_settings import PLAIN_L2
-from ..report import Report
+from ..report import Report, quoted
 from . import published
 from .experiment import BALANCE, Experiment, Mean, ccm, codl, hmm
 from .known import LARGE, RULES, hard, soft
 from .published import SIZES, SLACK
 
-OURS, THESIS = "sidelight", "thesis"
+OURS, THESIS = "sidelight", quoted("Chang 2011")
 # What the HMM sees of a token: the word, and its shape where it is unknown.
 TOKEN_FEATURES = ["word.lower()", "word.shape()"]
 _END = ["word.ispunct()"]
@@ -32,7 +32,7 @@ def add(
     if thesis is not None:
         report.add(what, THESIS, thesis, "%")
     for system, value in others.items():
-        report.add(what, system, value, "%")
+        report.add(what, quoted(system), value, "%")
 
 
 def baseline(experiment: Experiment, count: int) -> Mean:

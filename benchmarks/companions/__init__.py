@@ -37,6 +37,11 @@ def files(setting: Setting) -> list[Path]:
     return read
 
 
+def scored(setting: Setting) -> str:
+    """The data that is scored."""
+    return f"citations and UD English, {setting.split}"
+
+
 def run(setting: Setting, report: Report) -> None:
     """The tables asked for, each printed when it is done."""
     require_drawing(setting.figure)

@@ -35,7 +35,7 @@ def by_labelled_tokens(setting: Setting, report: Report, panels: dict[str, Panel
     for tokens, (name, costs) in CHOSEN.items():
         report.note(f"{tokens:,} tokens: {name}, C = {costs.svm:g}, C1 = {costs.labelled:g}, C2 = {costs.companions:g}")
     panel = panels.setdefault("citations", Panel("labelled tokens", logarithmic=True))
-    with report.section("Table 2: citations"):
+    with report.section("Table 2: citations", f"citations, {setting.split}"):
         for place, (tokens, (name, costs)) in enumerate(CHOSEN.items()):
             comparison = Comparison(task, FEATURES[name], OPTIONS)
             samples = [draw(task, s, tokens=tokens, pool=pool, good=GOOD_REFERENCES) for s in setting.seeds]
@@ -45,7 +45,13 @@ def by_labelled_tokens(setting: Setting, report: Report, panels: dict[str, Panel
             }
             for system, values in found.items():
                 paper = TABLE_2[system][place]
-                mean = add(report, f"{system}, {tokens:,} tokens", values, asked=paper - SLACK, paper=paper)
+                mean = add(
+                    report,
+                    f"{system}, {tokens:,} tokens",
+                    values,
+                    asked=paper - SLACK,
+                    quote=("Chang et al. 2010", paper),
+                )
                 panel.add(system, tokens, mean)
             more = [b - a for a, b in zip(*found.values(), strict=True)]
             asked = 0.0 if place < ABOVE_AT else None
@@ -59,7 +65,8 @@ def by_bad_references(setting: Setting, report: Report, panels: dict[str, Panel]
     comparison = Comparison(task, FEATURES[name], OPTIONS)
     samples = [draw(task, seed, tokens=tokens, pool=pool, good=GOOD_REFERENCES) for seed in setting.seeds]
     panel = panels.setdefault(f"citations, {tokens} labelled tokens", Panel("BAD references"))
-    with report.section(f"Figure 6.5a: citations, {name}, {tokens} labelled tokens, by BAD references"):
+    title = f"Figure 6.5a: citations, {name}, {tokens} labelled tokens, by BAD references"
+    with report.section(title, f"citations, {setting.split}"):
         means = []
         for count in BAD_REFERENCES:
             values = [comparison.jlis(sample, costs, sample.bad()[:count]) for sample in samples]
@@ -71,7 +78,7 @@ def by_bad_references(setting: Setting, report: Report, panels: dict[str, Panel]
 def choose_costs(setting: Setting, report: Report, panels: dict[str, Panel]) -> None:
     """The best features and costs for every size, on the end of the training data; it takes long."""
     task, pool = hold_out(read_citations(setting.data, setting.split), HELD_OUT), references(setting)
-    with report.section(f"Costs: accuracy on the last {HELD_OUT} training references"):
+    with report.section("Costs of citations", f"citations, the last {HELD_OUT} references of train"):
         for tokens in CHOSEN:
             samples = [draw(task, s, tokens=tokens, pool=pool, good=GOOD_REFERENCES) for s in setting.seeds]
             for name, features in FEATURES.items():

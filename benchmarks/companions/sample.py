@@ -11,7 +11,7 @@ import numpy as np
 from sidelight import BAD, GOOD, JLIS, StructuralSVM, shuffled
 
 from ..datasets import MissingData, Task
-from ..report import Report
+from ..report import Report, quoted
 
 OURS = "sidelight"
 SVM, COMPANIONS = "SSVM", "J-LIS"
@@ -104,12 +104,19 @@ class Comparison:
         return 100 * float(model.score(self.task.eval_X, self.task.eval_y))
 
 
-def add(report: Report, what: str, values: Sequence[float], *, asked: float | None = None, **others: float) -> float:
-    """One row: the mean over the seeds beside published numbers; returns the mean."""
+def add(
+    report: Report,
+    what: str,
+    values: Sequence[float],
+    *,
+    asked: float | None = None,
+    quote: tuple[str, float] | None = None,
+) -> float:
+    """One row: the mean over the seeds, beside a published number and where it is from; returns the mean."""
     mean = fmean(values)
     report.add(what, OURS, mean, "%", deviation=stdev(values) if len(values) > 1 else None, at_least=asked)
-    for system, value in others.items():
-        report.add(what, system, value, "%")
+    if quote is not None:
+        report.add(what, quoted(quote[0]), quote[1], "%")
     return mean
 
 

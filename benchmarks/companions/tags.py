@@ -44,7 +44,7 @@ def by_labelled_tokens(setting: Setting, report: Report, panels: dict[str, Panel
         "numbers are about 45 tags of the Wall Street Journal."
     )
     panel = panels.setdefault("parts of speech", Panel("labelled tokens", logarithmic=True))
-    with report.section("Figure 6.2: parts of speech by labelled tokens"):
+    with report.section("Figure 6.2: parts of speech by labelled tokens", f"UD English, {setting.split}"):
         for place, (tokens, costs) in enumerate(COSTS.items()):
             samples = [draw(task, s, tokens=tokens, good=GOOD_SENTENCES, shortest=SHORTEST) for s in setting.seeds]
             found = {
@@ -52,8 +52,8 @@ def by_labelled_tokens(setting: Setting, report: Report, panels: dict[str, Panel
                 COMPANIONS: [comparison.jlis(sample, costs, sample.bad(), **ROUNDS) for sample in samples],
             }
             for system, values in found.items():
-                thesis = {"thesis": PUBLISHED[tokens][system]} if tokens in PUBLISHED else {}
-                panel.add(system, tokens, add(report, f"{system}, {tokens:,} tokens", values, **thesis))
+                thesis = ("Chang 2011", PUBLISHED[tokens][system]) if tokens in PUBLISHED else None
+                panel.add(system, tokens, add(report, f"{system}, {tokens:,} tokens", values, quote=thesis))
             more = [b - a for a, b in zip(*found.values(), strict=True)]
             add(report, f"{COMPANIONS} less {SVM}, {tokens:,} tokens", more, asked=LOSS if place else GAIN)
 
@@ -65,7 +65,7 @@ def by_shuffles(setting: Setting, report: Report, panels: dict[str, Panel]) -> N
     samples = [draw(task, s, sequences=FEW_LABELLED, good=FEW_GOOD, shortest=SHORTEST) for s in setting.seeds]
     panel = panels.setdefault("parts of speech, more shuffles", Panel("BAD for each GOOD sentence", logarithmic=True))
     title = f"Figure 6.6a: {FEW_LABELLED} labelled and {FEW_GOOD} GOOD sentences, by shuffles of each"
-    with report.section(title):
+    with report.section(title, f"UD English, {setting.split}"):
         add(report, f"{SVM}, no companions", [comparison.svm(sample, costs.svm) for sample in samples])
         means = []
         for k in SHUFFLES:
@@ -79,7 +79,7 @@ def choose_costs(setting: Setting, report: Report, panels: dict[str, Panel]) -> 
     """The best of a grid for every size, on the end of the training data; it takes long."""
     task = hold_out(read_treebank(setting.data, setting.split), HELD_OUT)
     comparison = Comparison(task, FEATURES, OPTIONS)
-    with report.section(f"Costs: accuracy on the last {HELD_OUT:,} training sentences"):
+    with report.section("Costs of parts of speech", f"UD English, the last {HELD_OUT:,} sentences of train"):
         for tokens in COSTS:
             samples = [draw(task, s, tokens=tokens, good=GOOD_SENTENCES, shortest=SHORTEST) for s in setting.seeds]
             search_costs(report, f"{tokens:,} tokens", comparison, samples, **ROUNDS)

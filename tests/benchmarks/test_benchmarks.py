@@ -2,6 +2,7 @@
 
 import io
 import json
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ from rich.console import Console
 from benchmarks import induction
 from benchmarks.__main__ import BENCHMARKS, main
 from benchmarks.chunk_features import TEMPLATES, attributes
-from benchmarks.report import Report
+from benchmarks.report import Report, quoted
+from benchmarks.setting import Setting
 from benchmarks.tagging import EMS, SYSTEMS
 from benchmarks.weight_exchange import attribute_numbers
 from sidelight.features.templates import TemplateEncoder
@@ -74,6 +76,32 @@ def test_sections_have_tables_of_their_own() -> None:
     assert "≥ 91.00 %" in first
     assert "HMM" not in second
     assert "CRF" in second
+
+
+def test_tables_say_which_data_is_scored_and_which_numbers_are_quoted() -> None:
+    console = Console(width=160, record=True, file=io.StringIO())
+    report = Report("companions", "dev", (0,), None, console, data="citations, dev")
+    report.add("accuracy", "sidelight", 90.0, "%")
+    with report.section("Costs", "citations, the end of train"):
+        report.add("accuracy", "sidelight", 91.0, "%")
+        report.add("accuracy", quoted("a paper"), 92.0, "%")
+    report.show()
+    first, second = " ".join(console.export_text().split()).split("companions")
+    assert "Costs (citations, the end of train; seeds 0)" in first
+    assert "quoted: a paper" in first
+    assert "quoted: not measured in this run" in first
+    assert "(citations, dev; seeds 0)" in second
+    assert "measured in this run" in second
+    assert "quoted" not in second
+    assert [r.data for r in report.results] == ["citations, dev", *["citations, the end of train"] * 2]
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_every_benchmark_says_what_it_scores(name: str, tmp_path: Path) -> None:
+    module = import_module(f"benchmarks.{name}")
+    said = module.scored(Setting(tmp_path, "test", (0,)))
+    own = {"startup": "no data", "letters": "fold", "tagging": "train", "gamma": "train", "induction": "train"}
+    assert own.get(name, "test") in said
 
 
 def test_without_a_peer_there_is_no_ratio(report: Report) -> None:

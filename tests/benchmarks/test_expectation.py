@@ -36,7 +36,7 @@ def test_tables_are_told(experiment: Experiment, monkeypatch: pytest.MonkeyPatch
         make(experiment, told)
         assert told.results, name
         assert all(np.isfinite(r.value) for r in told.results)
-        assert {r.system for r in told.results} <= {"sidelight", "MALLET"}
+        assert {r.system for r in told.results} <= {"sidelight", "quoted: MALLET"}
         assert "labelled" in told.console.export_text()
 
 
