@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .chain import forward, log_forward, log_sum, scores_at, step_back_in_log_space
+from .chain import forward, log_forward, log_sum, step_back_in_log_space
 from .compiling import Floats, Ints, Longs, inner, kernel, ordered_inner
 from .tilting import Entries, list_types
 
