@@ -177,7 +177,10 @@ def test_a_share_is_of_the_tokens_it_speaks_of():
     X = [["1", "a", "1"], ["b", "1"]]
     rows = Rows.compile([share("A", where=word.isdigit()) == 0.5, (runs("A") <= 1).over_corpus()], X, LABELS)
     labels = np.array([0, 1, 2, 1, 0], np.int32)
-    np.testing.assert_allclose(rows.count(labels), [2 / 3 - 0.5, 1.0])
+    np.testing.assert_allclose(rows.count(labels), [(2 - 0.5 * 3) / 2, 1.0])  # tokens for each of two sequences
+    np.testing.assert_allclose(rows.copies, [2, 2])
+    only = Rows.compile([share("A", where=word.isin("b")) == 1], X, LABELS)
+    np.testing.assert_allclose((only.copies[0], only.target[0]), (1, 1))  # one sequence has the word, once
     np.testing.assert_array_equal(rows.bound, [0, 1])
 
 

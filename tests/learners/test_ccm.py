@@ -223,8 +223,9 @@ def test_reading_is_for_rules_without_their_own():
     missing = sum("A" not in y for y in Y)
     learned = learn_penalties(np.array([float(missing)]), sum(map(len, Y)))[0]
     assert learned > 0
-    np.testing.assert_allclose(CCM(HMM(), rules).fit(X, Y).penalties_, [learned, np.inf, learned, 3])
-    np.testing.assert_allclose(CCM(HMM(), rules, reading="hard").fit(X, Y).penalties_, [np.inf, np.inf, learned, 3])
+    soft, hard = CCM(HMM(), rules, counting="tokens"), CCM(HMM(), rules, reading="hard", counting="tokens")
+    np.testing.assert_allclose(soft.fit(X, Y).penalties_, [learned, np.inf, learned, 3])
+    np.testing.assert_allclose(hard.fit(X, Y).penalties_, [np.inf, np.inf, learned, 3])
     with pytest.raises(DataError, match="reading must be 'hard' or 'soft', got 'firm'"):
         CCM(HMM(), rules, reading="firm").fit(X, Y)
 
@@ -238,9 +239,26 @@ def test_hard_rules_hold_and_soft_ones_help():
     assert any(labels.count("A") > 1 or labels[0] == "Y" for labels in HMM().fit(X, Y).predict(X))
 
 
+def test_penalties_by_places():
+    """Places are tokens where a condition holds, pairs, first tokens or sequences; rules are trusted before."""
+    digit, first = where(word.isdigit()).label("Y"), starts_with("A", "T")
+    rules = [digit, first, count("Y") >= 1, where(word.isin("never")).label("A"), where(word.isdigit()).never("Y")]
+    digits = [c for x, y in zip(X, Y, strict=True) for w, c in zip(x, y, strict=True) if w.isdigit()]
+    broken = [sum(c != "Y" for c in digits), sum(y[0] == "Y" for y in Y), sum("Y" not in y for y in Y), 0]
+    places = [len(digits), len(Y), len(Y), 0]
+    expected = [
+        max(np.log((n - b + 30 * (1 - b / max(n, 1)) ** 2) / (b + 0.1)), 0) for n, b in zip(places, broken, strict=True)
+    ]
+    found = CCM(HMM(), rules).fit(X, Y).penalties_
+    np.testing.assert_allclose(found[:4], expected)
+    assert found[4] == 0  # what labelled data breaks nearly everywhere
+    with pytest.raises(DataError, match="counting is one of places, tokens, got 'words'"):
+        CCM(HMM(), rules, counting="words").fit(X, Y)
+
+
 def test_penalties_count_only_full_labels():
     partial = [[{"A", "T"}, *labels[1:]] if i % 3 == 0 and len(labels) > 1 else labels for i, labels in enumerate(Y)]
-    model = CCM(CRF(), [transitions("A", "A") <= 0]).fit(X, partial)
+    model = CCM(CRF(), [transitions("A", "A") <= 0], counting="tokens").fit(X, partial)
     full = [labels for labels in partial if all(isinstance(c, str) for c in labels)]
     violations = sum(a == b == "A" for labels in full for a, b in pairwise(labels))
     np.testing.assert_allclose(model.penalties_, learn_penalties(np.array([violations]), sum(map(len, full))))

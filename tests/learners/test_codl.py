@@ -235,7 +235,7 @@ def test_full_balance_is_the_supervised_model():
 
 def test_penalties_are_mixed_like_models():
     model = Codl(HMM(), [(count("Y") >= 1).soft(), starts_with("A").soft(0.5), once_each("T").hard()], iterations=1)
-    model.fit(X, HALF)
+    model.set_params(counting="tokens").fit(X, HALF)
     first = learn_penalties(np.array([sum("Y" not in y for y in Y[:12])], float), sum(map(len, Y[:12])))
     labels = clone(model).set_params(balance=1.0).fit(X, HALF).predict(X[12:])
     second = learn_penalties(np.array([sum("Y" not in y for y in labels)], float), sum(map(len, Y[12:])))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+import sidelight
 from sidelight import (
     CRF,
     HMM,
@@ -43,7 +44,7 @@ RULES = [
     (share("T") == 0.35).expected(3),
     (changes() >= 1).over_corpus(),
 ]
-BASE = CRF(tolerance=0.01)
+BASE = CRF(l2=1.0, tolerance=0.01)
 CASES = [
     GeneralizedExpectation(BASE, RULES),
     GeneralizedExpectation(CRF(l1=0.1, l2=0.1), RULES[2:], distance="kl", strength=0.3),
@@ -94,7 +95,7 @@ def test_the_objective_is_what_is_said():
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # begun at the optimum
 def test_without_criteria_it_is_the_crf():
-    base = CRF(all_weights=True, solver="lbfgs", tolerance=1e-6)
+    base = CRF(l2=1.0, all_weights=True, solver="lbfgs", tolerance=1e-6)
     plain = clone(base).fit(X[:12], Y[:12])
     for model in (
         GeneralizedExpectation(base, RULES, strength=0.0),
@@ -163,8 +164,8 @@ def test_unlabelled_references_and_rules_help():
         share("date", where=word.matches("^(19|20)[0-9][0-9]$")) >= 0.9,
     ]
     plain = CRF(l2=0.1).fit(more[:5], truth[:5]).score(*test)
-    assert GeneralizedExpectation(CRF(l2=0.1), rules).fit(more[:200], y).score(*test) > plain + 0.02
-    assert EntropyRegularization(CRF(l2=0.1), rules, strength=0.01).fit(more[:200], y).score(*test) > plain
+    for learner in (sidelight.GeneralizedExpectation, sidelight.EntropyRegularization):
+        assert learner(CRF(l2=0.1), rules).fit(more[:200], y).score(*test) > plain + 0.02
 
 
 @pytest.mark.parametrize("learner", [GeneralizedExpectation, EntropyRegularization])

@@ -244,7 +244,7 @@ class Comparison(Rule):
     """A count compared with a bound, in each sequence, or if `corpus` on average over the sequences of the corpus.
 
     Its degree of violation is by how much the count misses the bound. A `share` is a statement about the corpus whose
-    slack is a share of the tokens it speaks of. With `each` it holds if it does for every label, or, if `some`, for at
+    slack is a number of tokens per sequence. With `each` it holds if it does for every label, or, if `some`, for at
     least one. `text` is the short form of a named rule.
     """
 
