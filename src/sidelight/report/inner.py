@@ -3,6 +3,8 @@
 from typing import Any
 
 _LEARNED_FROM = {"base_": "labelled data", "driven_": "unlabelled data"}
+# Where a supervised model is mixed with one that was learned from everything.
+_MIXED = {"start_": "labelled data", "base_": "all data"}
 
 
 def chosen(learner: Any) -> Any:
@@ -17,8 +19,9 @@ def inner_models(learner: Any) -> dict[str, Any]:
     parts = {name: model for name, model in learner._models().items() if model is not None}
     if len(parts) == 1:
         return inner_models(next(iter(parts.values())))
+    names = _MIXED if "start_" in parts else _LEARNED_FROM
     return {
-        " and ".join(filter(None, (_LEARNED_FROM[name], inner))): leaf
+        " and ".join(filter(None, (names[name], inner))): leaf
         for name, model in parts.items()
         for inner, leaf in inner_models(model).items()
     }
