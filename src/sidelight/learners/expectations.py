@@ -89,7 +89,8 @@ class Readings:
     ) -> "Readings":
         """Rules with what fully labelled sequences X, y say about them.
 
-        penalty: of the rules without their own; shares: whether to add those of labels; decoding: whether outputs will
+        penalty: of the rules without their own; shares: whether to add those of labels, unless penalty is None, so that
+        they would have to hold without slack; decoding: whether outputs will
         be decoded under the rules.
         """
         local = [k for k, rule in enumerate(rules) if decoding and not about_the_corpus(rule)]
@@ -102,7 +103,7 @@ class Readings:
             else learned[k] if not isinstance(penalty, int | float) else factor
             for k, rule in enumerate(rules)
         ]  # fmt: skip
-        added = _added_shares(rules, y, classes) if shares else []
+        added = _added_shares(rules, y, classes) if shares and penalty is not None else []
         more = [_weighed(rule, _trust()) for rule in added] if penalty == "learned" else added
         return cls((*weighed, *more), tuple(rules[k] for k in local), np.array([costs[k] for k in local], float))
 

@@ -44,7 +44,8 @@ class PosteriorRegularization(ProjectingLearner):
         labelled sequences: in the norm "l1" a rule that they often break then has little say. `few_labels` (section 8)
         is charged for, whatever the norm: `penalty` (1 if it is "learned") times its own.
     label_shares : whether to add bounds on the share of each label, two standard errors around that of the labelled
-        sequences (`sidelight.label_shares`), beside rules and where these do not give the share themselves.
+        sequences (`sidelight.label_shares`), beside rules and where these do not give the share themselves; not where
+        the penalty is None.
     strength : α between 0 and 1: what the divergence counts, and with it the rules. What is observed, partial labels
         among it, counts in full.
     unlabeled_weight : what an unlabelled sequence, and the divergence of any, counts beside a labelled one; None: 1 for
