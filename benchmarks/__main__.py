@@ -8,17 +8,18 @@ from importlib import import_module
 from itertools import chain
 from pathlib import Path
 
-from . import annealing, citations, companions, expectation, tagging
+from . import annealing, citations, companions, defaults, expectation, tagging
 from .datasets import MissingData, require_files
 from .report import Report
 from .setting import TOKENS, Setting
 
 # Modules with `files(setting)`, `scored(setting)` (the data that accuracies are of) and `run(setting, report)`.
 BENCHMARKS = (
-    "startup", "citations", "annealing", "expectation", "chunking", "letters", "companions", "tagging", "gamma",
-    "induction",
+    "startup", "defaults", "citations", "annealing", "expectation", "chunking", "letters", "companions", "tagging",
+    "gamma", "induction",
 )  # fmt: skip
 TABLES = {
+    "defaults": tuple(defaults.TABLES),
     "citations": tuple(citations.TABLES),
     "annealing": tuple(annealing.TABLES),
     "expectation": tuple(expectation.TABLES),

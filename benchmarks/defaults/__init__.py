@@ -185,6 +185,11 @@ def files(setting: Setting) -> list[Path]:
     return [*more, setting.data / "citations" / f"{setting.split}.tsv", unlabelled_citations(setting.data)]
 
 
+def scored(setting: Setting) -> str:
+    """What accuracies are of."""
+    return f"held-out training sequences of eight tasks; of defaults-300 citations, {setting.split}"
+
+
 def run(setting: Setting, report: Report) -> None:
     """The tables asked for, each printed when it is done."""
     for name in setting.chosen(TABLES):
