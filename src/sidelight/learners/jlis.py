@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from ..rules.language import Rule
 from ..solvers.demands import Argmax
 from ..structures.chain import ChainParts
 from ..structures.protocol import Best
-from ..supervision import Signal, encode_targets, kind_of, label_set, learns_from
+from ..supervision import BAD, GOOD, Companion, Signal, encode_targets, kind_of, label_set, learns_from
 from .around import check_input
 from .base import Explanation, Scored
 from .companions import CompanionLearner, Size
@@ -62,6 +62,11 @@ class JLIS(CompanionLearner, LinearLearner):
     classes_; weights_; constant_weight_ : that of the constant feature; objective_; rounds_ : a `Round` each, with the
     objective before it; run_objectives_ : that of each run; converged_; trace_ : steps of the last convex problem.
     """
+
+    _lacking: ClassVar[dict[Companion, str]] = {
+        GOOD: "unlabelled sequences that are as they should be (on the command line: --good FILE)",
+        BAD: "such as sidelight.shuffled makes of the GOOD ones (on the command line: --bad shuffled)",
+    }
 
     def __init__(
         self,
