@@ -1,5 +1,7 @@
 """What learners from GOOD and BAD refuse, whatever they predict."""
 
+import warnings
+
 import pytest
 
 from sidelight import BAD, GOOD, JLIS, DocumentJLIS
@@ -45,6 +47,26 @@ def test_bad_parameters(learner, parameters, message):
     known = LABELLED[learner]
     with pytest.raises(DataError, match=message):
         learner(**parameters).fit(WORDS, [known, known, GOOD, BAD])
+
+
+@pytest.mark.parametrize(
+    ("learner", "companion", "message"),
+    [
+        (JLIS, GOOD, r"y has GOOD inputs and no BAD ones: .*; add BAD inputs, such as .* --bad shuffled\)"),
+        (JLIS, BAD, r"y has BAD inputs and no GOOD ones: .*; add GOOD inputs, .* --good FILE\)"),
+        (DocumentJLIS, GOOD, "half of what DocumentJLIS .*; add BAD inputs, documents of none of the classes"),
+        (DocumentJLIS, BAD, "half of what DocumentJLIS .*; add GOOD inputs, documents of one of the classes"),
+    ],
+)
+def test_half_of_the_companions_is_told(learner, companion, message):
+    known = LABELLED[learner]
+    with pytest.warns(UserWarning, match=message) as told:
+        learner().fit(WORDS, [known, known, companion, companion])
+    assert told[0].filename == __file__
+    for y in ([known] * 4, [known, known, GOOD, BAD]):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            learner().fit(WORDS, y)
 
 
 @both

@@ -1,7 +1,8 @@
 """What learners from labels and from GOOD / BAD share, whatever they predict."""
 
+import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -30,6 +31,8 @@ class CompanionLearner(AlternatingLearner):
     constant: float
     random_ties: bool
     constant_weight_: float
+    # Where to find GOOD and BAD inputs.
+    _lacking: ClassVar[dict[Companion, str]]
 
     def _argmax(self, X: Any, classes: Sequence[str]) -> Argmax:
         """How the best outputs of these inputs are found."""
@@ -68,6 +71,7 @@ class CompanionLearner(AlternatingLearner):
             raise DataError(f"size must be 'length', None or a function of x, got {self.size!r}")
         kinds = {kind_of(one) for one in known}
         if Signal.FULL in kinds or not len(known):
+            self._warn_half(known)
             return
         if GOOD not in known:
             raise DataError(
@@ -81,6 +85,19 @@ class CompanionLearner(AlternatingLearner):
             )
         if not labels_known:
             raise DataError("without labelled inputs the labels are not known; name them in classes=[...]")
+
+    def _warn_half(self, known: Sequence[Any]) -> None:
+        """Warn the caller of `fit` where labelled inputs come with GOOD or with BAD ones alone."""
+        good, bad = (any(one is kind for one in known) for kind in (GOOD, BAD))
+        if good == bad:
+            return
+        there, lacking = (GOOD, BAD) if good else (BAD, GOOD)
+        warnings.warn(
+            f"y has {there!r} inputs and no {lacking!r} ones: half of what {type(self).__name__} learns from is "
+            f"missing, and nothing tells the two apart; add {lacking!r} inputs, {self._lacking[lacking]}",
+            UserWarning,
+            stacklevel=4,
+        )
 
     def _sizes(self, X: Any) -> Floats:
         if self.size is None:

@@ -1,10 +1,10 @@
 """J-LIS on documents: classes, and documents that belong to one of them or to none."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from ..features.documents import document_count
-from ..supervision import Signal, as_sequences, kind_of, learns_from, require
+from ..supervision import BAD, GOOD, Companion, Signal, as_sequences, kind_of, learns_from, require
 from .companions import CompanionLearner, Size
 from .documents import DocumentLearner
 from .margins import Loss
@@ -28,6 +28,11 @@ class DocumentJLIS(CompanionLearner, DocumentLearner):
     ----------
     As for `JLIS`.
     """
+
+    _lacking: ClassVar[dict[Companion, str]] = {
+        GOOD: "documents of one of the classes, whichever it is",
+        BAD: "documents of none of the classes",
+    }
 
     def __init__(
         self,

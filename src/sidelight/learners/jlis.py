@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from ..rules.language import Rule
 from ..solvers.demands import Argmax
 from ..structures.chain import ChainParts
 from ..structures.protocol import Best
-from ..supervision import Signal, encode_targets, kind_of, label_set, learns_from
+from ..supervision import BAD, GOOD, Companion, Signal, encode_targets, kind_of, label_set, learns_from
 from .around import check_input
 from .base import Explanation, Scored
 from .companions import CompanionLearner, Size
@@ -69,6 +69,10 @@ class JLIS(CompanionLearner, LinearLearner):
 
     guard_: Guard | None
     _rules_are_hard = True
+    _lacking: ClassVar[dict[Companion, str]] = {
+        GOOD: "unlabelled sequences that are as they should be (on the command line: --good FILE)",
+        BAD: "such as sidelight.shuffled makes of the GOOD ones (on the command line: --bad shuffled)",
+    }
 
     def __init__(
         self,
