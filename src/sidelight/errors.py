@@ -1,4 +1,11 @@
-"""The exceptions of the package. Every expected failure is one of these, and its message says what to do."""
+"""Exceptions and warnings of the package. Every expected failure is one of these, and its message says what to do."""
+
+import os
+import sys
+import warnings
+from pathlib import Path
+
+_PACKAGE = f"{Path(__file__).parent}{os.sep}"
 
 
 class SidelightError(Exception):
@@ -34,3 +41,11 @@ class WorseThanBase(UserWarning):
 
 class ModelFileError(SidelightError):
     """A model file cannot be read or written."""
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn, naming the line outside the package that called into it."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

@@ -3,9 +3,9 @@
     squared   Σ_r c_r ξ_r² / 2                       ξ = A E[y] - b
     kl        Σ_r c_r [ t log(t / m) - t + m ]       m the expected count, t its target
 
-c is the rule's own penalty, times the number of sequences for a statement about the corpus. A one-sided statement costs
-nothing on its right side. "kl" is the divergence of counts: where the shares of all labels are given it is the one of
-the two label distributions (Mann and McCallum 2008).
+c is the rule's own penalty, times the number of sequences that a statement about the corpus speaks of. A one-sided
+statement costs nothing on its right side. "kl" is the divergence of counts: where the shares of all labels are given
+it is the one of the two label distributions (Mann and McCallum 2008).
 """
 
 from typing import Literal, get_args

@@ -17,7 +17,6 @@ and a step of w. No step raises the objective at a given T (Proposition 2.3 of G
 generative base does not, and neither do words that it counts as rare.
 """
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, field
 from functools import partial
@@ -28,7 +27,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ..errors import DataError, NotSupported
+from ..errors import DataError, NotSupported, warn
 from ..features.encoded import Encoded, State
 from ..inference.norms import NormName, Slack
 from ..inference.occurrences import Occurrences, project_words
@@ -216,7 +215,7 @@ class ProjectingLearner(ExpectationLearner):
             everything = _Pool(self._structure, projector, None, np.zeros(len(rows)))
             found = everything.project(fitting.learner.scores(X), temperatures[-1], fitting)
         if found is not None:
-            _warn_unfinished(found, 4)
+            _warn_unfinished(found)
         self.start_ = fit_on(self.base, labelled, labels, classes) if balance and known and pool else None
         self.base_, self.classes_, self.trace_ = fitting.learner, classes, tuple(trace)
         self.balance_ = balance
@@ -385,7 +384,7 @@ class ProjectingLearner(ExpectationLearner):
     def _few_labels_scores(self, X: Any, scores: ChainParts) -> ChainParts:
         words, log_z = self._words(X), self._structure.marginals(scores).log_partition
         found = self._word_projector(words)(scores, self.temperature_, np.empty(0), log_z)
-        _warn_unfinished(found, 5)
+        _warn_unfinished(found)
         return words.shift(scores, found.prices).divide(self.temperature_)
 
     def project(self, X: Any) -> tuple[Rows, Projection]:
@@ -414,7 +413,7 @@ class ProjectingLearner(ExpectationLearner):
             tolerance=self.tolerance, n_jobs=self.n_jobs,
         )  # fmt: skip
         if not rows.joint:  # kept prices are not the best ones for X
-            _warn_unfinished(found, 5)
+            _warn_unfinished(found)
         return rows, found
 
     def encode(self, X: Any) -> Encoded:
@@ -453,15 +452,14 @@ class ProjectingLearner(ExpectationLearner):
         self._adopt_readings(Readings.restored(list(self.rules or ()), values["rules_used"], arrays["penalties"]))
 
 
-def _warn_unfinished(found: Projection, level: int) -> None:
+def _warn_unfinished(found: Projection) -> None:
     """Warn of a projection that is not as good as asked."""
     if not found.converged:
         missed = f", and misses bounds by {found.violation:.2g}" if found.violation else ""
-        warnings.warn(
+        warn(
             f"the projection onto the rules stopped {abs(found.gap):.2g} from its best{missed}; raise tolerance, or "
             "let the rules have more slack",
             ConvergenceWarning,
-            stacklevel=level,
         )
 
 

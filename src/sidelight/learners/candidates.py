@@ -30,7 +30,7 @@ from .trials import prepared, usable
 # How learners read rules: as hard or soft ones of outputs, as statements about expectations, or as hard ones only.
 Way = Literal["decoded", "expected", "hard"]
 # Tokens times squared labels times tokens of the longest segment: what a SemiCRF does of this in a second, or so.
-_SEGMENT_WORK = 2e7
+_SEGMENT_WORK = 1e7
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,13 @@ d_k is the degree to which output y violates rule k, and ρ_k its penalty: infin
 counting for a soft one (Eq. 3.10, Algorithm 7).
 """
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..errors import DataError, NotSupported
+from ..errors import DataError, NotSupported, warn
 from ..features.encoded import Encoded, State
 from ..inference.compiled import CompiledRules, Counting, WeighedRules, penalties, require_counting
 from ..inference.constrained import Constrained, Method, best_outputs, check_method
@@ -171,11 +170,9 @@ def warn_unproved(found: Constrained) -> Constrained:
     """The same, with a warning where outputs are not proved to be the best."""
     open_ends = int((~found.exact).sum())
     if open_ends:
-        warnings.warn(
+        warn(
             f"{open_ends} of {len(found.exact)} outputs are not proved to be the best (beam or time limit); "
             "`infer` gives a bound for each",
-            UserWarning,
-            stacklevel=3,
         )
     return found
 

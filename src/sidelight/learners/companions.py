@@ -1,12 +1,11 @@
 """What learners from labels and from GOOD / BAD share, whatever they predict."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ..errors import DataError, Infeasible
+from ..errors import DataError, Infeasible, warn
 from ..features.documents import document_count
 from ..features.encoded import Encoded, State
 from ..kernels.compiling import Floats
@@ -92,11 +91,9 @@ class CompanionLearner(AlternatingLearner):
         if good == bad:
             return
         there, lacking = (GOOD, BAD) if good else (BAD, GOOD)
-        warnings.warn(
+        warn(
             f"y has {there!r} inputs and no {lacking!r} ones: half of what {type(self).__name__} learns from is "
             f"missing, and nothing tells the two apart; add {lacking!r} inputs, {self._lacking[lacking]}",
-            UserWarning,
-            stacklevel=4,
         )
 
     def _sizes(self, X: Any) -> Floats:

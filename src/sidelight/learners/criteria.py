@@ -98,7 +98,7 @@ class CriterionLearner(ExpectationLearner):
         self.base_, self.classes_ = model, classes
         self._adopt_readings(readings)
         self.trace_, self.converged_ = solution.steps, solution.converged
-        warn_unconverged(type(self).__name__, solution, "raise max_iterations or tolerance of the base", level=4)
+        warn_unconverged(type(self).__name__, solution, "raise max_iterations or tolerance of the base")
         return self
 
     def _check_base(self) -> None:

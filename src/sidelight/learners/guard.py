@@ -12,7 +12,7 @@ from functools import wraps
 from math import isnan
 from typing import Any, Self, TypeVar, cast
 
-from ..errors import SidelightError, WorseThanBase
+from ..errors import SidelightError, WorseThanBase, warn
 from ..features.encoded import sequence_lengths
 from ..inference.norms import Slack
 from ..rules.language import Reading
@@ -111,7 +111,7 @@ def guarded(fit: F) -> F:
             self.guard_ = _look(self, X, y, tried=not begun)
             message = None if self.guard_ is None else _warning(self, self.guard_)
             if message:
-                warnings.warn(message, WorseThanBase, stacklevel=2)
+                warn(message, WorseThanBase)
         return self
 
     return cast(F, fit_and_compare)

@@ -1,13 +1,12 @@
 """Joint learning with indirect supervision: labelled inputs, and inputs of which only a yes or no is known."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ..dictionary import TagDictionary
-from ..errors import DataError, NotSupported
+from ..errors import DataError, NotSupported, warn
 from ..features.encoded import Encoded
 from ..features.templates import sequence_offsets
 from ..inference.compiled import CompiledRules, WeighedRules
@@ -142,7 +141,7 @@ class JLIS(CompanionLearner, LinearLearner):
         self._compare_labels(X, y, prepared.classes)
         runs = self._runs(X, y, prepared)
         self._adopt(prepared)
-        self._keep_best(runs, level=4)
+        self._keep_best(runs)
         return self
 
     def _supervised(self) -> StructuralSVM:
@@ -181,11 +180,9 @@ class JLIS(CompanionLearner, LinearLearner):
             violated = CompiledRules.compile(self._rules_given(), some, classes).violations(codes).sum(axis=1)
             bad |= {labelled[n] for n in np.flatnonzero(violated)}
         if bad:
-            warnings.warn(
+            warn(
                 f"{len(bad)} of {len(labelled)} labelled sequences contradict the rules or the dictionary, sequence "
                 f"{min(bad)} for one; outputs like theirs will never be predicted",
-                UserWarning,
-                stacklevel=4,
             )
 
     def _argmax(self, X: Any, classes: Sequence[str]) -> Argmax:

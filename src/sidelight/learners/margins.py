@@ -1,12 +1,11 @@
 """What the large-margin learners share."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Literal
 
 from sklearn.exceptions import ConvergenceWarning
 
-from ..errors import DataError
+from ..errors import DataError, warn
 from ..features.encoded import State
 from ..kernels.compiling import Floats
 from ..progress import progress
@@ -89,21 +88,20 @@ class AlternatingLearner(MarginLearner):
     def _take(self, weights: Floats) -> None:
         self.weights_ = weights
 
-    def _keep_best(self, runs: Sequence[Alternation], level: int = 3) -> None:
-        """Take over the run with the lowest objective; level: that of the caller of `fit`, for warnings."""
+    def _keep_best(self, runs: Sequence[Alternation]) -> None:
+        """Take over the run with the lowest objective."""
         best = min(runs, key=lambda run: run.objective)
         self._take(best.weights)
         self.objective_, self.rounds_ = best.objective, best.rounds
         self.converged_ = best.converged and best.last.converged
         self.run_objectives_ = tuple(run.objective for run in runs)
         self.trace_ = best.last.steps
-        warn_unconverged(type(self).__name__, best.last, "raise max_iterations, or lower the costs", level=level + 1)
+        warn_unconverged(type(self).__name__, best.last, "raise max_iterations, or lower the costs")
         if not best.converged:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} still changed by more than `change` after {len(best.rounds)} rounds; "
                 "raise max_rounds or change",
                 ConvergenceWarning,
-                stacklevel=level,
             )
 
     def _state(self) -> State:

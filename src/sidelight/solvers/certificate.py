@@ -1,6 +1,5 @@
 """How far a solver is from the optimum of P(w) = loss(w) + l1 ‖w‖₁ + l2 ‖w‖², and when that is near enough."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from ..errors import warn
 from ..kernels.compiling import Floats
 
 # Where there is no dual bound, progress is measured over so many steps.
@@ -69,14 +69,13 @@ class Solution:
         return self.steps[-1]
 
 
-def warn_unconverged(name: str, solution: Solution, advice: str, level: int = 3) -> None:
+def warn_unconverged(name: str, solution: Solution, advice: str) -> None:
     """Warn the caller of `fit` if a solver stopped before its tolerance."""
     if not solution.converged:
-        warnings.warn(
+        warn(
             f"{name} stopped before its tolerance, at {solution.last} after {solution.last.iteration} iterations; "
             f"{advice}",
             ConvergenceWarning,
-            stacklevel=level,
         )
 
 
