@@ -92,7 +92,7 @@ _WORDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "Quotations": (word.isin('"', "``", "''"), ("title",)),
     "Note": (_lower.isin("note", "submitted", "appear"), ("note",)),
     "Location": (word.isin("CA", "Australia", "NY"), ("location",)),
-    "TechReport": (_lower.isin("tech", "technical"), ("tech",)),
+    "TechReport": (_lower.isin("tech", "tech_report"), ("tech",)),
     "Venue": (_lower.isin("proc", "journal", "proceedings", "acm"), ("journal", "booktitle")),
     "Editors": (_lower.isin("ed", "editors"), ("editor",)),
 }

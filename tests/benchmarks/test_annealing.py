@@ -7,12 +7,15 @@ import pytest
 from rich.console import Console
 
 from benchmarks import annealing, word_classes
+from benchmarks.citations import known
 from benchmarks.citations.experiment import Experiment
 from benchmarks.datasets import Task
 from benchmarks.report import Report
-from sidelight import generate_references, share
+from sidelight import generate_references, share, word
 from sidelight.inference.rows import Rows
 from sidelight.rules.files import saved_text
+
+WORDS = annealing._WORDS  # before `quick` leaves some out
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +42,12 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def report() -> Report:
     return Report("annealing", "dev", (0,), None, Console(width=160, record=True, file=io.StringIO()))
+
+
+def test_words_are_those_of_the_paper() -> None:
+    """Table 2 of Dhillon et al. 2012; Table 3.1 of Chang 2011 has another word of technical reports."""
+    assert str(WORDS["TechReport"][0]) == str(word.lower().isin("tech", "tech_report"))
+    assert "'technical'" in known.RULES["TechReport"].body()
 
 
 def test_rules_are_statements(experiment: Experiment) -> None:

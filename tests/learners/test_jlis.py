@@ -4,7 +4,18 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from sidelight import BAD, GOOD, JLIS, StructuralSVM, TagDictionary, count, load, starts_with
+from sidelight import (
+    BAD,
+    GOOD,
+    JLIS,
+    DocumentJLIS,
+    LatentStructuralSVM,
+    StructuralSVM,
+    TagDictionary,
+    count,
+    load,
+    starts_with,
+)
 from sidelight.errors import DataError, Infeasible, NotSupported
 from tests.learners.samples import labelled
 
@@ -120,6 +131,12 @@ def test_an_input_without_output_is_named_by_its_place():
             [["A", "A", *known] if isinstance(known, list) else known for known in y],
         )
     assert caught.value.sequence == len(data) - 1
+
+
+@pytest.mark.parametrize("learner", [JLIS(), DocumentJLIS(), LatentStructuralSVM()], ids=lambda m: type(m).__name__)
+def test_it_stops_where_the_papers_do(learner):
+    """ν of Eq. 6.11 is 1e-5 (section 6.3 of Chang 2011; section 4 of Chang et al. 2010)."""
+    assert learner.change == 1e-5
 
 
 def test_few_iterations_and_rounds():

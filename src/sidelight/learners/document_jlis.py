@@ -43,7 +43,7 @@ class DocumentJLIS(CompanionLearner, DocumentLearner):
         constant: float = 1.0,
         loss: Loss = "squared_hinge",
         tolerance: float = 0.002,
-        change: float = 1e-4,
+        change: float = 1e-5,
         epsilon: float = 0.01,
         max_rounds: int = 50,
         max_iterations: int = 200,

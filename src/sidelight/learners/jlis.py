@@ -50,7 +50,7 @@ class JLIS(CompanionLearner, LinearLearner):
     dictionary : a `TagDictionary`, used in the same places; token by token it says which labels are possible.
     loss, epsilon, max_iterations, check_inference : as for `StructuralSVM`.
     tolerance : gap of the convex problem of each round, as a share of its objective.
-    change : it stops when a round changes the objective by no more than this share (Eq. 6.11).
+    change : it stops when a round changes the objective by no more than this share (Eq. 6.11, and its value there).
     max_rounds : rounds at most.
     random_ties : whether ties between best outputs are broken at random; else the first of `classes` wins. Without
         labelled inputs all outputs tie at first, and where a fixed order leads is a matter of luck with that order;
@@ -85,7 +85,7 @@ class JLIS(CompanionLearner, LinearLearner):
         dictionary: TagDictionary | None = None,
         loss: Loss = "squared_hinge",
         tolerance: float = 0.002,
-        change: float = 1e-4,
+        change: float = 1e-5,
         epsilon: float = 0.01,
         max_rounds: int = 50,
         max_iterations: int = 200,

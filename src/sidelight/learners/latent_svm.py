@@ -42,7 +42,7 @@ class LatentStructuralSVM(AlternatingLearner, LinearLearner):
         C: float = 0.1,
         loss: Loss = "squared_hinge",
         tolerance: float = 0.01,
-        change: float = 1e-4,
+        change: float = 1e-5,
         epsilon: float = 0.01,
         max_rounds: int = 50,
         max_iterations: int = 200,
