@@ -57,11 +57,32 @@ def test_kinds_of_files(model, tmp_path, ending, start):
 @pytest.mark.filterwarnings("error")
 def test_any_words(model, tmp_path):
     pytest.importorskip("matplotlib")
-    draw_posteriors(model, ODD, tmp_path / "odd.png")
-    draw_posteriors(model, ["one"], tmp_path / "short.png")
-    draw_posteriors(model, X[0] * 60, tmp_path / "long.png")
     odd = CRF(["word"], classes=["$a", "b_$", "c"]).fit([["x", "y"]], [["$a", "b_$"]])
-    draw_posteriors(odd, ["x"], tmp_path / "labels.png", gold=[None])
+    for number, (learner, x, gold) in enumerate([(model, ODD, None), (model, ["one"], None), (odd, ["x"], [None])]):
+        path = tmp_path / f"{number}.png"
+        draw_posteriors(learner, x, path, gold=gold)
+        assert path.read_bytes().startswith(b"\x89PNG")
+        figure = figures._posterior_figure(posteriors_of(learner, x), gold)
+        assert names_of(figure) == [token if len(token) <= 20 else token[:19] + "…" for token in x]
+        assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == learner.classes_
+
+
+def test_a_long_sequence_has_as_few_artists(model):
+    """What is not a word is drawn together, so that a sequence of hundreds of tokens takes seconds."""
+    pytest.importorskip("matplotlib")
+    x, gold = X[0] * 30, y[0] * 30
+    short, long = (figures._posterior_figure(posteriors_of(model, x[:n]), gold[:n]) for n in (20, len(x)))
+    assert names_of(long) == [*x]
+    for one, other in zip(short.axes, long.axes, strict=True):
+        assert len(other.get_children()) - len(other.texts) == len(one.get_children()) - len(one.texts)
+        assert len(other.get_yticks()) == len(one.get_yticks())
+    considered = [text for text in long.axes[0].texts if text.get_in_layout()]
+    assert max(map(len, x)) == max(len(text.get_text()) for text in considered)
+    assert len(considered) < len(x) / 2
+
+
+def names_of(figure):
+    return [text.get_text() for text in figure.axes[0].texts]
 
 
 def test_what_the_pictures_say(model):
@@ -73,14 +94,14 @@ def test_what_the_pictures_say(model):
     found = posteriors_of(model, X[20])
     figure = figures._posterior_figure(found, y[20])
     first, second = figure.axes[:2]
-    assert [text.get_text() for text in first.get_yticklabels()] == X[20]
+    assert names_of(figure) == X[20]
     assert [text.get_text() for text in second.get_xticklabels()] == model.classes_
     for axes, table in zip((first, second), found.tables, strict=True):
         assert (axes.images[0].get_array() == table.chance).all()
         dots = axes.collections[0].get_offsets()[:, 0].astype(int)
         assert [model.classes_[k] for k in dots] == table.labels
-        assert len(axes.patches) == len(y[20])
-    (text,) = [text.get_text() for axes in figure.axes for text in axes.texts]
+        assert len(axes.collections[1].get_paths()) == len(y[20])
+    (text,) = [text.get_text() for axes in figure.axes[1:] for text in axes.texts]
     assert all(e.rule in text for e in found.effects if abs(e.price) >= 0.01)
 
 
@@ -112,11 +133,11 @@ def test_nothing_overlaps(model):
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     width, height = canvas.get_width_height()
-    words = [text.get_window_extent() for text in figure.axes[0].get_yticklabels()]
+    words = [text.get_window_extent() for text in figure.axes[0].texts]
     assert all(box.x0 >= 0 for box in words)
     assert all(upper.y0 >= lower.y0 + 0.9 * lower.height for upper, lower in pairwise(words))
     labels = [text for axes in figure.axes[:2] for text in axes.get_xticklabels()]
-    (rules,) = [text for axes in figure.axes for text in axes.texts]
+    (rules,) = [text for axes in figure.axes[1:] for text in axes.texts]
     for box in (text.get_window_extent() for text in (*labels, rules)):
         assert 0 <= box.y0 <= box.y1 <= height
         assert box.x1 <= width
