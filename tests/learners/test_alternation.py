@@ -38,7 +38,7 @@ from sidelight.inference.norms import Slack
 from sidelight.inference.projection import project
 from sidelight.inference.relaxation import relax
 from sidelight.inference.rows import Rows
-from sidelight.learners import guard
+from sidelight.learners import guard, posterior
 from sidelight.learners.expected import Discriminative
 from tests import learner_kit
 from tests.learners.as_published import (
@@ -558,6 +558,31 @@ def test_batches(base):
     for slack in SLACKS[2:6]:
         with pytest.raises(NotSupported, match=f"slack in the norm {slack['norm']} is that of all batches together"):
             PosteriorRegularization(base, rules, batches=2, **slack).fit(X, HALF)
+
+
+def test_the_gap_of_a_round_of_batches_is_that_of_its_projections(monkeypatch):
+    """Each round names how far its projections may be from the best: rough ones are far, and no further than that."""
+    made = []
+
+    def spy(scores, rows, **options):
+        found = project(scores, rows, **options)
+        best = project(scores, rows, **{**options, "tolerance": 1e-9})
+        made.append((found.primal - found.dual, found.primal - best.primal))
+        return found
+
+    monkeypatch.setattr(posterior, "project", spy)
+    rules = [runs(each) <= 1, where(word.isdigit()).label("Y")]
+    model = PosteriorRegularization(LOOSE, rules, batches=3, penalty=3.0, tolerance=0.3, iterations=4).fit(X, MIXED)
+    for step, some in zip(model.trace_, batched(made, 3), strict=False):
+        gap, missed = np.sum(some, axis=0)
+        np.testing.assert_allclose(step.gap, gap)
+        assert step.gap >= missed - 1e-6
+    assert max(step.gap for step in model.trace_[:4]) > 1e-3
+    assert max(missed for _, missed in made) > 1e-5
+
+
+def batched(values, size):
+    return [values[k : k + size] for k in range(0, len(values), size)]
 
 
 def test_work_is_counted_in_passes_over_the_pool():

@@ -244,10 +244,10 @@ class ProjectingLearner(ExpectationLearner):
 
     def _check(self) -> None:
         listed_rules(self)
+        self._check_readings(get_args(Decode))
         self._slack()
         require_number(self, "iterations", 0, whole=True)
         require_number(self, "tolerance", 0, open_end=True)
-        self._check_readings(get_args(Decode))
         if self.balance is not None:
             require_number(self, "balance", 0)
             if self.balance > 1:

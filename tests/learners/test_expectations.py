@@ -1,0 +1,252 @@
+"""What learners from expectations add to rules by default: penalties, label shares, weights, decoding under rules."""
+
+import numpy as np
+import pytest
+
+from sidelight import (
+    CCM,
+    CRF,
+    HMM,
+    DataError,
+    DeterministicAnnealing,
+    EntropyRegularization,
+    GeneralizedExpectation,
+    NotSupported,
+    PosteriorRegularization,
+    UnifiedEM,
+    changes_only_after,
+    count,
+    generate_references,
+    label_shares,
+    load,
+    once_each,
+    punctuation,
+    share,
+    starts_with,
+    where,
+    word,
+)
+from sidelight.inference.compiled import CompiledRules
+from sidelight.inference.constrained import best_outputs
+from sidelight.inference.rows import Rows
+from sidelight.learners.expectations import Readings
+from sidelight.rules.files import saved_text
+from sidelight.supervision import encode_targets
+
+X, Y = generate_references(40, seed=5)
+HALF = [labels if i < 12 else None for i, labels in enumerate(Y)]
+CLASSES = sorted({label for labels in Y for label in labels})
+RULES = [
+    starts_with("author", "editor"),
+    once_each(),
+    changes_only_after(punctuation),
+    where(word.matches("^(19|20)[0-9][0-9]$")).label("date"),
+]
+QUICK = {"iterations": 2, "guard": False, "classes": CLASSES}
+LEARNERS = [
+    PosteriorRegularization(HMM(), RULES, **QUICK),
+    PosteriorRegularization(CRF(), RULES, **QUICK),
+    UnifiedEM(HMM(), RULES, gamma=0.5, **QUICK),
+    DeterministicAnnealing(HMM(), RULES, temperatures=2, **QUICK),
+    GeneralizedExpectation(CRF(max_iterations=5), RULES, guard=False, classes=CLASSES),
+    EntropyRegularization(CRF(max_iterations=5), RULES, guard=False, classes=CLASSES),
+]
+each_learner = pytest.mark.parametrize("learner", LEARNERS, ids=lambda m: f"{type(m).__name__}({m.base})"[:40])
+unfinished = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+# Label shares --------------------------------------------------------------------------------------------------------
+
+
+def bounds(y, classes=None):
+    """Low and high of each label; 0 and 1 where there is no bound."""
+    found = {name: [0.0, 1.0] for name in classes or {label for labels in y for label in labels}}
+    for rule in label_shares(y, classes):
+        (name,) = rule.count.terms[0].to.names
+        found[name][rule.op == "<="] = -rule.count.terms[-1].coefficient
+    return found
+
+
+def test_shares_are_around_those_of_the_labelled_sequences():
+    y = [["a", "a", "b"], ["a", "b", "b", "b"]] * 10
+    low, high = bounds(y)["a"]
+    assert low < 3 / 7 < high
+    assert high - low < 0.2
+
+
+def test_the_fewer_are_labelled_the_wider_the_bounds():
+    widths = [np.mean([high - low for low, high in bounds(Y[:n], CLASSES).values()]) for n in (3, 10, 40)]
+    assert widths == sorted(widths, reverse=True)
+    assert widths[-1] < widths[0] / 2
+
+
+def test_two_standard_errors_hold_the_share_of_other_sequences():
+    """For nearly all labels that several of them have, though a label comes in runs and sequences differ in length."""
+    pool, labels = generate_references(600, seed=1)
+    tokens = sum(map(len, pool))
+    truth = {name: sum(list(y).count(name) for y in labels) / tokens for name in CLASSES}
+    inside = [
+        low <= truth[name] <= high
+        for n in (10, 25)
+        for draw in range(0, 500, n)
+        for name, (low, high) in bounds(labels[draw : draw + n], CLASSES).items()
+        if sum(name in some for some in labels[draw : draw + n]) > 2
+    ]
+    assert np.mean(inside) > 0.9
+
+
+def test_labels_that_are_missing_have_an_upper_bound_only():
+    low, high = bounds([["a", "a", "b"]] * 10, ["a", "b", "c"])["c"]
+    assert (low, 0 < high < 0.3) == (0.0, True)
+
+
+def test_one_sequence_has_no_standard_error():
+    with pytest.raises(DataError, match="at least two labelled sequences, got 1"):
+        label_shares([["a"]])
+
+
+# Rules as they are used ----------------------------------------------------------------------------------------------
+
+
+def read(rules, y=Y, **changed):
+    options = {"penalty": "learned", "shares": True, "decoding": True} | changed
+    return Readings.of(rules, X[: len(y)], y, CLASSES, **options)
+
+
+def test_learned_penalties_are_those_of_constrained_models():
+    found = read(RULES)
+    codes = encode_targets(Y, [len(x) for x in X], CLASSES).labels
+    learned = CompiledRules.compile(RULES, X, CLASSES).learn(codes)
+    np.testing.assert_allclose(found.penalties, learned)
+    used = [rule.reading.penalty for rule in found.used[: len(RULES)]]
+    np.testing.assert_allclose(used, np.maximum(learned, 0.01))
+    np.testing.assert_allclose(CCM(HMM(), RULES).fit(X, Y).penalties_, learned)
+
+
+def test_a_rule_that_is_broken_counts_less_than_one_that_is_kept():
+    kept, broken = read([where(word.matches("^(19|20)[0-9][0-9]$")).label("date"), starts_with("title")]).penalties
+    assert kept > 3
+    assert broken < 0.1
+
+
+def test_a_penalty_of_its_own_is_kept():
+    own = (count("title") >= 2).expected(7.0)
+    found = read([own], shares=False)
+    assert found.used == (own,)
+    assert found.penalties.tolist() == [7.0]
+    assert read([own], shares=False, penalty=2.0).penalties.tolist() == [14.0]
+
+
+def test_rules_about_the_corpus_are_not_decoded():
+    found = read([share("title") >= 0.2, *RULES], shares=False)
+    assert found.decoded == tuple(RULES)
+    assert len(found.used) == 1 + len(RULES)
+
+
+def test_shares_are_added_but_for_labels_that_have_a_rule():
+    mine = share("title") == 0.3
+    titles = [saved_text(rule) for rule in read([mine, *RULES]).used[1 + len(RULES) :]]
+    assert any("author" in title for title in titles)
+    assert not any("title" in title.replace("booktitle", "") for title in titles)
+
+
+@pytest.mark.parametrize("changed", [{"shares": False}, {"penalty": None}, {"y": Y[:1]}])
+def test_no_shares_are_added(changed):
+    assert len(read(RULES, **changed).used) == len(RULES)
+
+
+def test_one_penalty_means_the_same_for_a_share_and_a_count():
+    """An upper bound that every sequence misses by two tokens, on average or each, costs the same."""
+    size = 10
+    some = [["w"] * size] * 6
+    rows = [
+        Rows.compile([rule], some, ["a", "b"])
+        for rule in (share("a") <= 0.3, (count("a") <= 3).over_corpus(), count("a") <= 3)
+    ]
+    missed = []
+    for one in rows:
+        scores = HMM().fit(some, [["a"] * 5 + ["b"] * 5] * 6).scores(some)
+        sure = scores.restrict(np.tile([[True, False]] * 5 + [[False, True]] * 5, (6, 1)))
+        excess = one.excess(one.tilt(sure, np.zeros(len(one))).expected)
+        missed.append(float((one.copies * excess).sum()))
+    np.testing.assert_allclose(missed, 12.0)
+
+
+# Decoding ------------------------------------------------------------------------------------------------------------
+
+
+@each_learner
+@unfinished
+def test_outputs_are_the_best_under_the_rules(learner):
+    """Those of a constrained model with the same scores and penalties."""
+    learner.fit(X, HALF)
+    readings = learner.readings_
+    scores = learner.scores(X)
+    weighed = CompiledRules.compile(RULES, X, learner.classes_).weigh(readings.penalties)
+    found = best_outputs(learner._structure, scores, weighed)
+    flat = [label for labels in learner.predict(X) for label in labels]
+    assert flat == [learner.classes_[code] for code in found.labels[0]]
+    best = [lists[0] for lists in learner.predict_kbest(X, 2)]
+    np.testing.assert_allclose([one.score for one in best], found.scores[:, 0])
+
+
+@each_learner
+@unfinished
+def test_what_is_fitted_comes_back_from_a_file(learner, tmp_path):
+    learner.fit(X, HALF)
+    learner.save(tmp_path / "m")
+    again = load(tmp_path / "m")
+    assert list(map(saved_text, again.rules_used_)) == list(map(saved_text, learner.rules_used_))
+    assert len(again.rules_used_) > len(RULES)
+    assert list(map(saved_text, again.readings_.decoded)) == list(map(saved_text, RULES))
+    np.testing.assert_array_equal(again.readings_.penalties, learner.readings_.penalties)
+    assert again.predict(X) == learner.predict(X)
+    assert getattr(again, "balance_", 0.0) == getattr(learner, "balance_", 0.0)
+
+
+def test_encoded_input_has_no_tokens_for_rules():
+    learner = PosteriorRegularization(CRF(), RULES, **QUICK).fit(X, HALF)
+    with pytest.raises(NotSupported, match="rules read tokens, not encoded input"):
+        learner.predict(learner.encode(X))
+
+
+# Weights -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_generative_model_is_mixed_with_the_supervised_one():
+    learner = PosteriorRegularization(HMM(), RULES, **QUICK).fit(X, HALF)
+    alone = HMM(classes=CLASSES).fit(X[:12], Y[:12])
+    assert learner.balance_ == 0.5
+    np.testing.assert_allclose(learner.start_.scores(X).unary, alone.scores(X).unary)
+    mixed = alone.scores(X).mix(learner.base_.scores(X), 0.5)
+    np.testing.assert_allclose(learner.scores(X).unary, mixed.unary)
+    learner.set_params(balance=1.0, decode="model").fit(X, HALF)
+    assert learner.predict(X) == alone.predict(X)
+    learner.set_params(balance=0.0).fit(X, HALF)
+    assert learner.start_ is None
+    np.testing.assert_allclose(learner.scores(X).unary, learner.base_.scores(X).unary)
+
+
+@pytest.mark.parametrize("cls", [PosteriorRegularization, GeneralizedExpectation])
+def test_unlabelled_sequences_count_as_much_as_the_labelled_ones_for_a_crf(cls):
+    """12 labelled and 28 unlabelled: each of those 12/28. Twice as many copies of the unlabelled ones are as many."""
+    options = {"guard": False, "decode": "model", "classes": CLASSES}
+    default = cls(CRF(tolerance=1e-4), RULES, **options).fit(X, HALF)
+    given = cls(CRF(tolerance=1e-4), RULES, unlabeled_weight=12 / 28, **options).fit(X, HALF)
+    twice = cls(CRF(tolerance=1e-4), RULES, **options).fit(X + X[12:], HALF + HALF[12:])
+    np.testing.assert_array_equal(default.base_.weights_, given.base_.weights_)
+    assert np.mean(np.array(default.predict(X), object) == np.array(twice.predict(X), object)) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"penalty": "high"}, "the penalty is a number, None or 'learned', got 'high'"),
+        ({"decode": "best"}, "decode is one of rules, projected, model, got 'best'"),
+        ({"balance": 1.5}, "balance lies between 0 and 1, got 1.5"),
+        ({"unlabeled_weight": -1.0}, "unlabeled_weight"),
+    ],
+)
+def test_what_is_refused(changed, message):
+    with pytest.raises(DataError, match=message):
+        PosteriorRegularization(HMM(), RULES, **changed).fit(X, HALF)
