@@ -4,7 +4,6 @@
 drawn from the training files (`tasks`), so what is scored is no official dev or test set, but for `defaults-300`.
 """
 
-import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import fmean
@@ -27,53 +26,28 @@ from ..datasets import read_citations, unlabelled_citations
 from ..report import Report
 from ..setting import Setting
 from . import peers
+from .cells import Cells, Fit
 from .learners import BASES, LEARNERS, statements
 from .tasks import TASKS, Draw, Task
 
 # A learner may be this far below its base, and `Auto` this far below the best single learner.
 BELOW, BEHIND = 0.5, 1.0
 _AUTO = "Auto"
+# The supervised learners that `Auto` tries.
+_TRIED = ("HMM", "CRF", "SemiCRF")
 
 
-class _Cells:
-    """Scores by (task, count, learner), over the seeds."""
-
-    def __init__(self, setting: Setting) -> None:
-        self._setting = setting
-        self.scores: dict[tuple[str, int, str], list[float]] = {}
-
-    def measure(
-        self, task: Task, rules: Sequence[Rule], fits: dict[str, Callable[[Draw, list[str]], Any]], report: Report
-    ) -> None:
-        """Every count and seed of a task; what is done is noted at once."""
-        data = task.read(self._setting.data)
-        classes = sorted({label for labels in data[1] for label in labels})
-        for count in task.counts:
-            for seed in self._setting.seeds:
-                draw = task.draw(data, count, seed)
-                for name, fit in fits.items():
-                    with warnings.catch_warnings():
-                        warnings.simplefilter("ignore")
-                        found = task.score(draw.test_y, fit(draw, classes).predict(draw.test_X))
-                    self.scores.setdefault((task.name, count, name), []).append(found)
-            line = "; ".join(f"{name} {self.mean(task, count, name):.1f}" for name in fits)
-            report.note(f"{task.name} ({task.metric}), {count} labelled: {line}")
-
-    def mean(self, task: Task, count: int, name: str) -> float:
-        """Mean over the seeds."""
-        return fmean(self.scores[task.name, count, name])
-
-
-def _bases(*names: str) -> dict[str, Callable[[Draw, list[str]], Any]]:
+def _bases(*names: str) -> dict[str, Fit]:
     return {name: lambda draw, classes, name=name: BASES[name](classes).fit(draw.X, draw.y) for name in names}
 
 
-def _all(rules: Sequence[Rule]) -> dict[str, Callable[[Draw, list[str]], Any]]:
-    fits = _bases("HMM", "CRF", "StructuralSVM")
-    return fits | {name: lambda draw, classes, one=one: one.fit(draw, rules, classes) for name, one in LEARNERS.items()}
+def _all(rules: Sequence[Rule]) -> dict[str, Fit]:
+    """Every learner with its default settings, its bases first, and `Auto`."""
+    fits = {name: lambda draw, classes, one=one: one.fit(draw, rules, classes) for name, one in LEARNERS.items()}
+    return _bases(*BASES) | fits | _auto(rules)
 
 
-def _auto(rules: Sequence[Rule]) -> dict[str, Callable[[Draw, list[str]], Any]]:
+def _auto(rules: Sequence[Rule]) -> dict[str, Fit]:
     def fit(draw: Draw, classes: list[str]) -> Any:
         learner = Auto(list(rules), classes=classes)
         return learner.fit([*draw.X, *draw.pool], [*draw.y, *[None] * len(draw.pool)])
@@ -83,35 +57,37 @@ def _auto(rules: Sequence[Rule]) -> dict[str, Callable[[Draw, list[str]], Any]]:
 
 def learners(setting: Setting, report: Report) -> None:
     """Each learner's default beside its base, and `Auto` beside the best of all in hindsight."""
-    cells = _Cells(setting)
-    behind = []
+    cells, behind = Cells(setting, report), list[float]()
+    bases = {name: LEARNERS[name].base if name in LEARNERS else None for name in _all([])}
     for task in TASKS.values():
-        cells.measure(task, task.rules(), _all(task.rules()) | _bases("SemiCRF") | _auto(task.rules()), report)
+        cells.measure(task, _all(task.rules()))
         with report.section(f"{task.name}: {task.metric} on {task.scored} held-out training sequences"):
             for count in task.counts:
-                for name in (*_bases("HMM", "CRF", "SemiCRF", "StructuralSVM"), *LEARNERS, _AUTO):
-                    base = LEARNERS[name].base if name in LEARNERS else None
-                    value = cells.mean(task, count, name)
-                    least = None if base is None else cells.mean(task, count, base) - BELOW
-                    report.add(f"{name}, {count} labelled", "sidelight", value, "%", at_least=least)
-                singles = [cells.mean(task, count, name) for name in (*BASES, *LEARNERS)]
-                behind.append(max(singles) - cells.mean(task, count, _AUTO))
+                values = {name: cells.mean(task, count, name) for name in bases}
+                supervised = max(values[name] for name in _TRIED)
+                for name, base in bases.items():
+                    least = supervised - BELOW if name == _AUTO else None
+                    if base is not None:
+                        least = values[base] - (0.0 if LEARNERS[name].above else BELOW)
+                    report.add(f"{name}, {count} labelled", "sidelight", values[name], "%", at_least=least)
+                behind.append(max(values.values()) - values[_AUTO])
+    cells.print(list(TASKS.values()), bases, BELOW)
     with report.section("Auto behind the best single learner in hindsight, mean over tasks and counts"):
         report.add("points", "sidelight", fmean(behind), "%", at_most=BEHIND)
 
 
 def false_rules(setting: Setting, report: Report) -> None:
-    """`Auto` and its supervised bases where one third of the rules is replaced by false ones."""
-    cells = _Cells(setting)
+    """`Auto` and the supervised learners where one third of the rules is replaced by false ones."""
+    cells = Cells(setting, report)
     for task in TASKS.values():
-        rules = misled(task)
-        cells.measure(task, rules, _bases("HMM", "CRF", "SemiCRF") | _auto(rules), report)
+        cells.measure(task, _bases(*_TRIED) | _auto(misled(task)))
         with report.section(f"{task.name}: one third of the rules false"):
             for count in task.counts:
-                base = max(cells.mean(task, count, name) for name in ("HMM", "CRF", "SemiCRF"))
+                base = max(cells.mean(task, count, name) for name in _TRIED)
+                report.add(f"best supervised, {count} labelled", "sidelight", base, "%")
                 value = cells.mean(task, count, _AUTO)
                 report.add(f"Auto, {count} labelled", "sidelight", value, "%", at_least=base - BELOW)
-                report.add(f"best supervised, {count} labelled", "sidelight", base, "%")
+    cells.print(list(TASKS.values()), dict.fromkeys((*_TRIED, _AUTO)), BELOW)
 
 
 def misled(task: Task) -> list[Rule]:
@@ -126,21 +102,21 @@ def against_peers(setting: Setting, report: Report) -> None:
     if not peers.installed():
         report.note(peers.MISSING)
         return
-    cells = _Cells(setting)
-    for name in ("citations", "references"):
-        task = TASKS[name]
+    cells, tasks = Cells(setting, report), [TASKS["citations"], TASKS["references"]]
+    for task in tasks:
         rules = task.rules()
-        fits: dict[str, Callable[[Draw, list[str]], Any]] = {
+        fits: dict[str, Fit] = {
             "CRFsuite and word lists": lambda draw, _, rules=rules: peers.CRFsuite(rules).fit(draw.X, draw.y),
             "skweak, then CRFsuite": lambda draw, _, rules=rules: peers.with_skweak(rules, draw.X, draw.y, draw.pool),
             "Codl(HMM)": lambda draw, classes, rules=rules: LEARNERS["Codl(HMM)"].fit(draw, rules, classes),
             **_auto(rules),
         }
-        cells.measure(task, rules, fits, report)
+        cells.measure(task, fits)
         with report.section(f"{task.name}: {task.metric} beside peers, all measured in this run"):
             for count in task.counts:
                 for system in fits:
                     report.add(f"{count} labelled", system, cells.mean(task, count, system), "%")
+    cells.print(tasks, dict.fromkeys(fits), BELOW)
 
 
 def many_labels(setting: Setting, report: Report) -> None:

@@ -57,14 +57,15 @@ class Wrapped:
 
 @dataclass(frozen=True)
 class Companions:
-    """J-LIS with the unlabelled sequences as good ones, and shuffled copies of them as bad ones."""
+    """J-LIS with some unlabelled sequences as good ones, and shuffled copies of them as bad ones."""
 
     base: str = "StructuralSVM"
     above: bool = False
+    most: int = 60
 
     def fit(self, draw: Draw, rules: Sequence[Rule], classes: Sequence[str]) -> Any:
         """With its defaults and without rules, which it would take as hard."""
-        good, bad = draw.pool, shuffled(draw.pool)
+        good, bad = draw.pool[: self.most], shuffled(draw.pool[: self.most])
         y = [*draw.y, *[GOOD] * len(good), *[BAD] * len(bad)]
         return JLIS(classes=classes, guard=False).fit([*draw.X, *good, *bad], y)
 

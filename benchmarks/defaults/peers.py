@@ -7,6 +7,8 @@ those.
 
 import tempfile
 from collections.abc import Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -87,8 +89,9 @@ class CRFsuite:
         with tempfile.TemporaryDirectory() as folder:
             path = str(Path(folder) / "model")
             trainer.train(path)
-            self._tagger = pycrfsuite.Tagger()
-            self._tagger.open_inmemory(Path(path).read_bytes())
+            self._model = Path(path).read_bytes()  # the tagger reads it and does not keep it
+        self._tagger = pycrfsuite.Tagger()
+        self._tagger.open_inmemory(self._model)
         return self
 
     def predict(self, X: Sequence[Any]) -> list[list[str]]:
@@ -110,8 +113,9 @@ def with_skweak(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any], pool:
             if label in classes:
                 doc.spans[f"rule{number}"] = [_span(doc, t, t + 1, label) for t in np.flatnonzero(found[:, number])]
         docs.append(doc)
-    model = skweak.aggregation.HMM("hmm", classes, prefixes="IO")
-    docs = model.fit_and_aggregate(docs)
+    model = skweak.aggregation.HMM("hmm", classes, prefixes="BIO")  # with "IO" it gives one label everywhere
+    with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+        docs = list(model.fit_and_aggregate(docs))
     labelled = []
     for doc, labels in zip(docs, guessed, strict=True):
         out = list(labels)

@@ -6,6 +6,7 @@ None                                 nothing is known
 GOOD, BAD                            the input has a good structure, or has none
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -148,6 +149,15 @@ def label_set(y: Sequence[Any]) -> list[str]:
                     f"sequence {i}, token {t}: a label is a string, None or a non-empty set of strings, got {label!r}"
                 )
     return sorted(found)
+
+
+def majority_label(y: Sequence[Any]) -> str | None:
+    """The label of at least half of the tokens with full labels, such as that of tokens in no field; None without."""
+    counts = Counter(label for known in y if kind_of(known) is Signal.FULL for label in known)
+    if len(counts) < 2:
+        return None
+    label, count = counts.most_common(1)[0]
+    return label if 2 * count >= counts.total() else None
 
 
 def encode_targets(y: Sequence[Any], lengths: Sequence[int], labels: Sequence[str]) -> Targets:

@@ -1,19 +1,23 @@
 """Expectation-maximisation: its objective, and Baum-Welch by listing every output."""
 
+import warnings
 from itertools import pairwise, product
 
 import numpy as np
 import pytest
 from scipy.special import gammaln
+from sklearn.base import clone
 
 from sidelight import (
     CRF,
     EM,
     GOOD,
     HMM,
+    Codl,
     DataError,
     NotSupported,
     TagDictionary,
+    count,
     generate_references,
     load,
     token_accuracy,
@@ -197,7 +201,7 @@ def test_files(tmp_path):
     model.save(tmp_path / "m")
     again = load(tmp_path / "m")
     assert again.trace_ == model.trace_
-    assert again.weight_ == 0.5
+    assert again.weight_ == 0.8
     np.testing.assert_array_equal(again.scores(X).unary, model.scores(X).unary)
     np.testing.assert_array_equal(again.driven_.counts_.emission, model.driven_.counts_.emission)
 
@@ -298,3 +302,36 @@ def test_random_models_treat_all_tokens_of_a_word_alike():
     for spread in (0, -1, "much", np.inf):
         with pytest.raises(DataError, match="spread must be a finite number above 0"):
             EM(HMM(), classes=LABELS, spread=spread).fit(X, known)
+
+
+@pytest.mark.parametrize("learner", [EM(HMM()), Codl(HMM()), Codl(HMM(), [count("N") >= 1])], ids=str)
+def test_unlabelled_sequences_are_not_used_where_one_label_has_most_tokens(learner, tmp_path):
+    """The driven model would learn little but that label; a balance that is asked for is kept, without a warning."""
+    inputs = [["a", "b", "c", "d"], ["b", "d", "a", "c"], ["c", "c", "a", "e"], ["e", "b", "a"]]
+    known = [["O", "O", "O", "N"], ["O", "N", "O", "O"], None, None]
+    learner = clone(learner).set_params(guard=False)
+    with pytest.warns(
+        UserWarning, match="most labelled tokens have the label 'O', and .* makes no use of them"
+    ) as told:
+        learner.fit(inputs, known)
+    assert told[0].filename == __file__
+    assert (learner.weight_, learner.driven_) == (1.0, None)
+    if not getattr(learner, "rules", None):
+        assert learner.predict(inputs) == HMM().fit(inputs[:2], known[:2]).predict(inputs)
+    learner.save(tmp_path / "m")
+    assert load(tmp_path / "m").predict(inputs) == learner.predict(inputs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        learner.set_params(balance=0.5).fit(inputs, known)
+        assert learner.driven_ is not None
+        assert learner.weight_ == 0.5
+
+
+def test_the_usual_balance():
+    half = [["A", "B", "C"], ["C", "A", "B"], None]
+    inputs = [["a", "b", "c"], ["c", "a", "b"], ["a", "c", "b"]]
+    assert EM(HMM(), guard=False).fit(inputs, half).weight_ == 0.8
+    assert Codl(HMM(), guard=False).fit(inputs, half).weight_ == 0.5
+    sets = [{"O", "N"}] * 3
+    partial = EM(HMM(), guard=False).fit(inputs, [["O", "O", "N"], ["O", "N", "O"], sets])
+    assert partial.weight_ == 0.8

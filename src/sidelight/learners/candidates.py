@@ -12,7 +12,7 @@ from ..inference.compiled import CompiledRules
 from ..inference.rows import Rows
 from ..rules.automata import about_the_corpus
 from ..rules.language import Rule
-from ..supervision import BAD, Signal, kind_of
+from ..supervision import BAD, Signal, kind_of, majority_label
 from .annealing import DeterministicAnnealing
 from .ccm import CCM
 from .codl import Codl
@@ -100,6 +100,12 @@ class Known:
         longest = max((sum(1 for _ in run) for one in full for _, run in groupby(one)), default=0)
         return sum(map(len, full)) * len(self.classes) ** 2 * longest / _SEGMENT_WORK
 
+    @property
+    def unlabelled_share(self) -> float:
+        """Tokens without full labels, for each that has one."""
+        full = sum(len(x) for x, one in zip(self.X, self.y, strict=True) if kind_of(one) is Signal.FULL)
+        return sum(map(len, self.X)) / max(full, 1) - 1.0
+
     def candidates(self) -> Iterator[Candidate]:
         """All of them, the supervised ones first."""
         words, full = self.of_words, Signal.FULL in self.kinds
@@ -124,26 +130,29 @@ class Known:
             yield self._made("JLIS", learner, hard)
 
     def _from_pool(self, bases: dict[str, Any], decoded: list[Rule], expected: list[Rule]) -> Iterator[Candidate]:
-        """Learners from unlabelled sequences."""
+        """Learners from unlabelled sequences; EM and CoDL only where they make use of these."""
         hmm, crf, full = bases.get("HMM"), bases["CRF"], Signal.FULL in self.kinds
+        partial, driven = Signal.PARTIAL in self.kinds, majority_label(self.y) is None
         if hmm is not None:
-            if decoded:
+            if decoded and driven:
                 yield self._made("Codl(HMM)", Codl(hmm, decoded), decoded)
-            yield self._made("EM(HMM)", EM(hmm))
+            if driven or partial:
+                yield self._made("EM(HMM)", EM(hmm))
             if expected:
                 yield self._made("PosteriorRegularization(HMM)", PosteriorRegularization(hmm, expected), expected)
-        if full and decoded:
+        if full and decoded and driven:
             yield self._made("Codl(CRF)", Codl(crf, decoded), decoded)
         if expected:
             yield self._made("PosteriorRegularization(CRF)", PosteriorRegularization(crf, expected), expected)
             yield self._made("DeterministicAnnealing(CRF)", DeterministicAnnealing(crf, expected), expected)
             yield self._made("GeneralizedExpectation(CRF)", GeneralizedExpectation(crf, expected), expected)
         if full and not self.rules:
+            yield self._made("SelfTraining(CRF)", SelfTraining(crf))
+        if full and not self.rules and driven:
             if hmm is not None:
                 yield self._made("Codl(HMM)", Codl(hmm))
-            yield self._made("SelfTraining(CRF)", SelfTraining(crf))
             yield self._made("Codl(CRF)", Codl(crf))
-        if full and decoded:
+        if full and decoded and driven:
             yield self._made("Codl(SemiCRF)", Codl(bases["SemiCRF"], decoded), decoded)
 
     def _made(self, name: str, learner: Any, rules: Sequence[Rule] = (), *, supervised: bool = False) -> Candidate:
@@ -201,10 +210,13 @@ def fallback(known: Known) -> Candidate:
 
 
 def too_slow(known: Known, candidate: Candidate, budget: float) -> str | None:
-    """Why a candidate should not even be tried, if so."""
+    """Why a candidate should not even be tried with what is known in a trial, if so."""
     base = getattr(candidate.learner, "base", candidate.learner)
-    if isinstance(base, SemiCRF):
-        seconds = known.segment_seconds
-        if seconds > budget / 10:
-            return f"with segments as long as these, each fit would take about {seconds:,.0f} s"
+    if not isinstance(base, SemiCRF):
+        return None
+    seconds, most = known.segment_seconds, budget / 10
+    if isinstance(candidate.learner, Codl):  # it learns from the unlabelled sequences, at most in every round
+        seconds, most = seconds * candidate.learner.iterations * known.unlabelled_share, budget / 4
+    if seconds > most:
+        return f"with segments as long as these, each fit would take about {seconds:,.0f} s"
     return None

@@ -66,7 +66,8 @@ class Codl(Mixture, RuleLearner):
     ----------
     base : any learner of sequences.
     rules, reading, counting, method, beam, time_limit, guard : as for `CCM`; no rules make it hard EM.
-    balance : β, the weight of the model learned from labelled data.
+    balance : β, the weight of the model learned from labelled data. None: 0.5, but 1 where one label has at least half
+        of the labelled tokens: unlabelled sequences do harm there, and `fit` warns that it goes without them.
     iterations : rounds of labelling and learning.
     k : outputs taken of each unlabelled sequence.
     rules_at_prediction : whether `predict` uses the rules, or only the model they shaped.
@@ -75,9 +76,12 @@ class Codl(Mixture, RuleLearner):
 
     Attributes
     ----------
-    base_ : the model learned from labelled data (None without any); driven_ : the one learned from unlabelled data;
-    penalties_; classes_; trace_ : a `CodlStep` for each round; guard_ : as for `CCM`.
+    base_ : the model learned from labelled data (None without any); driven_ : the one learned from unlabelled data
+    (None where it has no weight); weight_ : the weight of the first; penalties_; classes_; trace_ : a `CodlStep` for
+    each round; guard_ : as for `CCM`.
     """
+
+    _usual = 0.5
 
     def __init__(
         self,
@@ -86,7 +90,7 @@ class Codl(Mixture, RuleLearner):
         *,
         reading: Literal["hard", "soft"] = "soft",
         counting: Counting = "places",
-        balance: float = 0.5,
+        balance: float | None = None,
         iterations: int = 5,
         k: int = 1,
         rules_at_prediction: bool = True,
@@ -127,10 +131,11 @@ class Codl(Mixture, RuleLearner):
         base, weight, first = None, 0.0, None
         if known:
             base = fit_on(self.base, [X[i] for i in known], [y[i] for i in known], classes)
-            weight = self.balance
+            weight = self._labelled_weight(y)
             first = self._penalties_of([X[i] for i in known], [y[i] for i in known], classes)
         with numbers_of(rest):
-            driven, second, trace = self._drive(base, first, weight, [X[i] for i in rest], classes)
+            pool = [X[i] for i in rest] if weight < 1 else []
+            driven, second, trace = self._drive(base, first, weight, pool, classes)
         self.base_, self.driven_, self.classes_, self.trace_ = base, driven, classes, tuple(trace)
         self.weight_ = weight
         self.penalties_ = second

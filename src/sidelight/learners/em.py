@@ -64,7 +64,8 @@ class EM(Mixture):
     Parameters
     ----------
     base : a learner that can be fitted to expected parts, such as `HMM`.
-    balance : β, the weight of the model learned from labelled data.
+    balance : β, the weight of the model learned from labelled data. None: 0.8, but 1 where one label has at least half
+        of the labelled tokens: unlabelled sequences do harm there, and `fit` warns that it goes without them.
     iterations : rounds.
     classes : all labels; needed where no label is known.
     restarts : where no sequence is fully labelled, so many runs begin from random scores, and the one whose model ends
@@ -77,7 +78,8 @@ class EM(Mixture):
 
     Attributes
     ----------
-    base_, driven_ : the models from labelled and from other data; trace_ : an `EMStep` for each round of the run that
+    base_, driven_ : the models from labelled and from other data (None where it has no weight); weight_ : the weight of
+    the first; trace_ : an `EMStep` for each round of the run that
     was kept; run_objectives_ : the objective that the final model of each run has, if there was a choice; guard_ : as
     for `CCM`.
 
@@ -85,13 +87,14 @@ class EM(Mixture):
     """
 
     guard_: Guard | None
+    _usual = 0.8
     _keeps_base = True  # base_ is the supervised model
 
     def __init__(
         self,
         base: Any,
         *,
-        balance: float = 0.5,
+        balance: float | None = None,
         iterations: int = 5,
         classes: Any = None,
         restarts: int = 1,
@@ -125,8 +128,9 @@ class EM(Mixture):
         if not known and not self.iterations:
             raise DataError("without labelled sequences there is nothing to learn in 0 iterations")
         base = fit_on(self.base, [X[i] for i in known], [y[i] for i in known], classes) if known else None
-        weight = self.balance if known else 0.0
-        runs = [self._run(first, base, weight, pool, classes) for first in self._beginnings(base, pool, classes)]
+        weight = self._labelled_weight(y) if known else 0.0
+        beginnings = self._beginnings(base, pool, classes) if weight < 1 else ()
+        runs = [self._run(first, base, weight, pool, classes) for first in beginnings]
         best = max(runs, key=lambda run: run.objective, default=_Run(None, (), 0.0))
         self.base_, self.driven_, self.classes_, self.trace_ = base, best.driven, classes, best.trace
         self.run_objectives_ = tuple(run.objective for run in runs) if len(runs) > 1 else ()

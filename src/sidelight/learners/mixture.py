@@ -1,12 +1,14 @@
 """Two models, mixed: what is known from labels, and what is learned beside it."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..errors import DataError
+from ..errors import DataError, warn
 from ..features.templates import sequence_offsets
+from ..supervision import Signal, kind_of, majority_label
 from .around import Around
 from .base import require_number
 
@@ -14,7 +16,8 @@ from .base import require_number
 class Mixture(Around):
     """Scores of two models: `base_` with weight `weight_`, and `driven_`; either may be None."""
 
-    balance: float
+    balance: float | None
+    _usual: ClassVar[float]  # the balance where nothing is asked for
     iterations: int
     random_state: int
     base_: Any
@@ -22,10 +25,29 @@ class Mixture(Around):
     weight_: float
 
     def _check_rounds(self) -> None:
-        require_number(self, "balance", 0)
-        if self.balance > 1:
-            raise DataError(f"balance lies between 0 and 1, got {self.balance!r}")
+        if self.balance is not None:
+            require_number(self, "balance", 0)
+            if self.balance > 1:
+                raise DataError(f"balance lies between 0 and 1, got {self.balance!r}")
         require_number(self, "iterations", 0, whole=True)
+
+    def _labelled_weight(self, y: Sequence[Any]) -> float:
+        """The weight of the model learned from labelled sequences, beside that learned from others in y.
+
+        A label that most tokens have is given to even more of the unlabelled ones, and the model learned from these
+        forgets the others: then it has no weight, unless `balance` gives it one.
+        """
+        if self.balance is not None:
+            return self.balance
+        kinds, most = set(map(kind_of, y)), majority_label(y)
+        if most is None or kinds != {Signal.FULL, Signal.NOTHING}:
+            return self._usual
+        warn(
+            f"most labelled tokens have the label {most!r}, and {type(self).__name__} would learn little else from "
+            "unlabelled sequences, so it makes no use of them; set balance below 1 to use them, or try "
+            "PosteriorRegularization"
+        )
+        return 1.0
 
     def _models(self) -> dict[str, Any]:
         return {"base_": getattr(self, "base_", None), "driven_": getattr(self, "driven_", None)}

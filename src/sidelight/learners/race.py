@@ -159,7 +159,7 @@ class Race:
 
     def _try(self, candidate: Candidate) -> None:
         tried = Tried(candidate)
-        slow = too_slow(self.known, candidate, self.budget)
+        slow = too_slow(replace(self.known, X=self.X, y=self.y), candidate, self.budget)
         if slow:
             tried.outcome = f"not tried: {slow}"
         elif not candidate.supervised and self.left <= 0:

@@ -18,10 +18,7 @@ from sklearn.base import clone
 from ..errors import DataError, SidelightError
 from ..kernels.compiling import Floats
 from ..metrics import OUTSIDE, Scheme, scheme_of, span_scores
-from ..supervision import BAD, Signal, kind_of, label_set
-
-# A label with at least this share of the tokens hides the others in token accuracy.
-_MOST = 0.5
+from ..supervision import BAD, Signal, kind_of, label_set, majority_label
 
 
 @dataclass(frozen=True)
@@ -33,12 +30,11 @@ class Metric:
 
     @classmethod
     def choose(cls, y: Sequence[Any]) -> Self:
-        """Span F1 where one label has at least half of the tokens of the full labels in y; else token accuracy."""
-        counts = Counter(label for one in y if kind_of(one) is Signal.FULL for label in one)
-        if len(counts) < 2:
+        """Span F1 where one label has at least half of the tokens and hides the others; else token accuracy."""
+        label = majority_label(y)
+        if label is None:
             return cls()
-        label, count = counts.most_common(1)[0]
-        return cls(label, scheme_of(counts)) if count >= _MOST * counts.total() else cls()
+        return cls(label, scheme_of({name for one in y if kind_of(one) is Signal.FULL for name in one}))
 
     @property
     def name(self) -> str:
