@@ -44,6 +44,8 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("--tokens", type=int, default=TOKENS, metavar="N", help=f"tagging, gamma: default {TOKENS}")
     drawn = "citations, companions, gamma: draw the measured curves; with several NAMEs each adds its own to FILE's"
     out.add_argument("--figure", type=Path, metavar="FILE", help=drawn)
+    kept = "defaults: keep every score in FILE, and measure those that it lacks; delete it when the code has changed"
+    out.add_argument("--cells", type=Path, metavar="FILE", help=kept)
     return out
 
 
@@ -87,6 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.figure,
         options.tokens,
         options.solvers,
+        options.cells,
     )
     modules = {name: import_module(f".{name}", __package__) for name in options.names or BENCHMARKS}
     try:

@@ -17,7 +17,8 @@ class Setting:
     slow extras.
 
     tables: which tables of the benchmarks that have several, all if none is named; figure: where citations,
-    companions and gamma draw their curves; tokens: how much text tagging and gamma learn from.
+    companions and gamma draw their curves; tokens: how much text tagging and gamma learn from; cells: where defaults
+    keeps its scores, so that a run that was broken off goes on.
     """
 
     data: Path
@@ -29,6 +30,7 @@ class Setting:
     figure: Path | None = None
     tokens: int = TOKENS
     solvers: bool = False
+    cells: Path | None = None
 
     def chosen(self, tables: Iterable[str]) -> list[str]:
         """Those of a benchmark's tables that are named, or all if none is."""

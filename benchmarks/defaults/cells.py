@@ -1,5 +1,6 @@
 """Scores of learners by task, number of labelled sequences and seed, and tables of their means."""
 
+import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
@@ -12,36 +13,61 @@ from .tasks import Draw, Task
 
 # Gives a fitted learner for a draw and all labels of its task.
 Fit = Callable[[Draw, list[str]], Any]
+# Task, labelled sequences, seed, learner, and whether some rules are false.
+Key = tuple[str, int, int, str, bool]
 
 
 class Cells:
-    """Scores that are measured, task by task."""
+    """Scores that are measured, task by task; those in the setting's file of cells are not measured again.
 
-    def __init__(self, setting: Setting, report: Report) -> None:
-        self._setting, self._report = setting, report
-        self._scores: dict[tuple[str, int, str], list[float]] = {}
+    misled: whether some of the rules that learners are given are false.
+    """
+
+    def __init__(self, setting: Setting, report: Report, *, misled: bool = False) -> None:
+        self._setting, self._report, self._misled = setting, report, misled
+        self._found: dict[Key, tuple[float, float]] = {}
+        if setting.cells is not None and setting.cells.exists():
+            for line in setting.cells.read_text().splitlines():
+                *key, score, seconds = json.loads(line)
+                self._found[tuple(key)] = score, seconds
 
     def measure(self, task: Task, fits: Mapping[str, Fit]) -> None:
         """Every count and seed of a task; what is done is noted at once."""
         data = task.read(self._setting.data)
         classes = sorted({label for labels in data[1] for label in labels})
         for count in task.counts:
-            spent = dict.fromkeys(fits, 0.0)
             for seed in self._setting.seeds:
                 draw = task.draw(data, count, seed)
                 for name, fit in fits.items():
-                    begin = perf_counter()
-                    with warnings.catch_warnings():
-                        warnings.simplefilter("ignore")
-                        found = task.score(draw.test_y, fit(draw, classes).predict(draw.test_X))
-                    spent[name] += perf_counter() - begin
-                    self._scores.setdefault((task.name, count, name), []).append(found)
-            cells = (f"{name} {self.mean(task, count, name):.1f} ({spent[name]:.0f} s)" for name in fits)
+                    key = (task.name, count, seed, name, self._misled)
+                    if key not in self._found:
+                        self._keep(key, *self._score(task, draw, lambda draw, fit=fit: fit(draw, classes)))
+            cells = (f"{name} {self.mean(task, count, name):.1f} ({self._seconds(task, count, name)})" for name in fits)
             self._report.note(f"{task.name} ({task.metric}), {count} labelled: {'; '.join(cells)}")
+
+    @staticmethod
+    def _score(task: Task, draw: Draw, fit: Callable[[Draw], Any]) -> tuple[float, float]:
+        begin = perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            score = task.score(draw.test_y, fit(draw).predict(draw.test_X))
+        return score, perf_counter() - begin
+
+    def _keep(self, key: Key, score: float, seconds: float) -> None:
+        self._found[key] = score, seconds
+        if self._setting.cells is not None:
+            with self._setting.cells.open("a") as lines:
+                lines.write(json.dumps([*key, score, seconds]) + "\n")
+
+    def _all(self, task: Task, count: int, name: str) -> list[tuple[float, float]]:
+        return [self._found[task.name, count, seed, name, self._misled] for seed in self._setting.seeds]
 
     def mean(self, task: Task, count: int, name: str) -> float:
         """Mean over the seeds."""
-        return fmean(self._scores[task.name, count, name])
+        return fmean(score for score, _ in self._all(task, count, name))
+
+    def _seconds(self, task: Task, count: int, name: str) -> str:
+        return f"{fmean(seconds for _, seconds in self._all(task, count, name)):.1f} s"
 
     def print(self, tasks: Sequence[Task], bases: Mapping[str, str | None], below: float) -> None:
         """All means as a table in Markdown; a learner that is further `below` its base than this is in bold.
