@@ -23,7 +23,7 @@ from .trials import Difference, Fold, Metric, Trial, compare, each_fold, folds, 
 # Folds; with more labelled sequences than _MANY the first alone will do. With fewer than _LEAST there is no comparison.
 _FOLDS, _MANY, _LEAST = 3, 100, 3
 # Unlabelled sequences of a trial, and those whose labels are looked at, at most.
-_UNLABELLED, _LOOKED_AT = 100, 300
+_UNLABELLED, _LOOKED_AT = 60, 300
 # Worse by more than this (half a point), and by more than one standard error, is worth a warning.
 _MARGIN, _ERRORS = 0.005, 1.0
 # Rules that a warning names.
