@@ -216,9 +216,9 @@ def test_encoded_input_has_no_tokens_for_rules():
 def test_a_generative_model_is_mixed_with_the_supervised_one():
     learner = PosteriorRegularization(HMM(), RULES, **QUICK).fit(X, HALF)
     alone = HMM(classes=CLASSES).fit(X[:12], Y[:12])
-    assert learner.balance_ == 0.5
+    assert learner.balance_ == 0.7
     np.testing.assert_allclose(learner.start_.scores(X).unary, alone.scores(X).unary)
-    mixed = alone.scores(X).mix(learner.base_.scores(X), 0.5)
+    mixed = alone.scores(X).mix(learner.base_.scores(X), 0.7)
     np.testing.assert_allclose(learner.scores(X).unary, mixed.unary)
     learner.set_params(balance=1.0, decode="model").fit(X, HALF)
     assert learner.predict(X) == alone.predict(X)

@@ -231,7 +231,7 @@ class ProjectingLearner(ExpectationLearner):
         if weight is None:
             weight = observed / rest if observed and rest and not counting else 1.0
         if balance is None:
-            balance = 0.5 if counting and self._labelled_first() else 0.0
+            balance = 0.7 if counting and self._labelled_first() else 0.0
         return weight, balance
 
     def _require_prices(self, rows: Rows) -> None:

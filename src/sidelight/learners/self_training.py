@@ -21,7 +21,7 @@ class SelfTraining(Around):
     Parameters
     ----------
     base : any learner of sequences.
-    threshold : keep an unlabelled sequence if its best output has at least this probability.
+    threshold : keep an unlabelled sequence if its best output has at least this probability; lower ones often do harm.
     iterations : rounds.
     classes : all labels, where y may lack some.
     guard : as for `CCM`.
@@ -38,7 +38,7 @@ class SelfTraining(Around):
         self,
         base: Any,
         *,
-        threshold: float = 0.9,
+        threshold: float = 0.99,
         iterations: int = 5,
         classes: Any = None,
         guard: bool = True,
