@@ -32,6 +32,7 @@ _KNOWLEDGE = "What is known beside labels"
 class DecodeName(StrEnum):
     """What predicts."""
 
+    rules = "rules"
     model = "model"
     projected = "projected"
 
@@ -129,25 +130,25 @@ def command(
         ),
     ] = None,
     balance: Annotated[
-        float | None, _knowledge_option(help="Weight of what was learned from labels, 0 to 1 (codl, em; 0.5).")
+        float | None, _knowledge_option(help="Weight of what was learned from labels, 0 to 1 (codl; 0.5, em; 0.8).")
     ] = None,
     iterations: Annotated[
         int | None,
-        _knowledge_option(help="Rounds over the unlabelled sequences (codl, em, self-training; 5, pr, uem, daso; 30)."),
+        _knowledge_option(help="Rounds over the unlabelled sequences (codl, em, self-training, daso; 5, pr, uem; 10)."),
     ] = None,
     penalty: Annotated[
         float | None,
-        _knowledge_option(help="What missing a rule's bound costs (pr, daso; 1, uem; none may be missed)."),
+        _knowledge_option(help="What missing a rule's bound costs (pr, uem, daso; learned from the labels)."),
     ] = None,
     decode: Annotated[
         DecodeName | None,
         _knowledge_option(
-            help="Predict by the model or by its projection onto the rules (pr, uem; model, daso; projected)."
+            help="Predict the best output under the rules, by their projection, or by the model (pr, uem, daso; rules)."
         ),
     ] = None,
     l1: Annotated[float | None, _learner_option(help="Penalty on the sizes of weights (crf, semicrf; 0).")] = None,
     l2: Annotated[
-        float | None, _learner_option(help="Penalty on their squares (crf; 1, semicrf; 0.03, contrastive; 0.1).")
+        float | None, _learner_option(help="Penalty on their squares (crf, contrastive; 0.1, semicrf; 0.03).")
     ] = None,
     solver: Annotated[
         str | None, _learner_option(help="auto, eg or lbfgs (crf; auto), dcd, bcfw, eg or sgd (svm; dcd).")

@@ -91,8 +91,7 @@ class Readings:
         """Rules with what fully labelled sequences X, y say about them.
 
         penalty: of the rules without their own; shares: whether to add those of labels, unless penalty is None, so that
-        they would have to hold without slack; decoding: whether outputs will
-        be decoded under the rules.
+        they would have to hold without slack; decoding: whether outputs will be decoded under the rules.
         """
         local = [k for k, rule in enumerate(rules) if decoding and not about_the_corpus(rule)]
         learned = _learned(rules, X, y, classes) if penalty == "learned" or decoding else [1.0] * len(rules)
