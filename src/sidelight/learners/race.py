@@ -12,6 +12,7 @@ from typing import Any
 from ..errors import DataError, SidelightError
 from ..rules.language import Rule
 from .candidates import Candidate, Known, too_slow
+from .ccm import CCM
 from .rule_costs import RuleCost, how_often_broken, rule_costs
 from .semicrf import SemiCRF
 from .trials import Fold, Metric, Trial, compare, each_fold, folds, sample, usable
@@ -25,8 +26,6 @@ _DOUBT = 0.5
 # A rule clearly costs if the base loses this much, and so many standard errors, by it alone.
 _COST, _COST_ERRORS = 0.01, 1.5
 _WITHOUT = "without rules that cost"
-# Quick learners with rules, which show whether the others should go without those that cost.
-_QUICK = "CCM("
 
 
 @dataclass(frozen=True)
@@ -139,7 +138,8 @@ class Race:
             raise DataError(f"no supervised learner could be tried: {reasons}")
         self.base = max(done, key=lambda tried: tried.trial.score)
         others = [candidate for candidate in candidates if not candidate.supervised]
-        quick = [candidate for candidate in others if candidate.name.startswith(_QUICK)]
+        # Those that learn nothing from rules are quick, and show whether the others should go without those that cost.
+        quick = [candidate for candidate in others if isinstance(candidate.learner, CCM)]
         losers = self._losers(done)
         for candidate in quick:
             without = candidate.without(losers, _WITHOUT)
@@ -147,7 +147,7 @@ class Race:
                 self._try(without)
             self._try(candidate)
         best = self.ranked[0].candidate
-        drop = bool(losers) and (best.supervised or best.name.endswith(_WITHOUT))
+        drop = bool(losers) and (best.supervised or any(rule in best.left_out for rule in losers))
         for candidate in others:
             if candidate not in quick:
                 self._try((candidate.without(losers, _WITHOUT) if drop else None) or candidate)
