@@ -163,6 +163,7 @@ def _false_chunks() -> list[Rule]:
         count("B-NP") <= 2,
         where(pos.isin("CC")).label("B-NP"),
         starts_with("B-VP", "O"),
+        where(pos.isin("RB")).label("B-NP", "I-NP"),
     ]
 
 
@@ -258,6 +259,8 @@ def _false_entities() -> list[Rule]:
         where(word[1].isin(",")).label("B-Loc"),
         count("B-Peop", "B-Loc", "B-Org", "B-Other") <= 1,
         where(word.isdigit()).label("B-Other"),
+        where(word[-1].isin("the", "a", "an")).label("B-Org", "B-Loc"),
+        where(word.isin("said", "was", "is")).label("I-Peop", "I-Org"),
     ]
 
 
@@ -319,6 +322,9 @@ def _false_messages() -> list[Rule]:
         where(word.isin("I", "You", "My")).label("B-person"),
         where(word.isupper()).label("B-corporation"),
         where(_lower.isin("today", "tomorrow", "tonight")).label("B-group"),
+        where(word.matches("^[0-9]+$")).label("B-product"),
+        where(_lower.isin("lol", "haha", "omg", "thanks")).label("B-creative-work"),
+        where(word[1].isin("!", "!!")).label("B-location"),
     ]
 
 

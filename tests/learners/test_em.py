@@ -334,4 +334,6 @@ def test_the_usual_balance():
     assert Codl(HMM(), guard=False).fit(inputs, half).weight_ == 0.5
     sets = [{"O", "N"}] * 3
     partial = EM(HMM(), guard=False).fit(inputs, [["O", "O", "N"], ["O", "N", "O"], sets])
-    assert partial.weight_ == 0.8
+    assert partial.weight_ == 0.0
+    even = [["A", "B", "A", "B"]] * 3  # neither of two labels has most tokens
+    assert EM(HMM(), guard=False).fit([["a", "b", "a", "c"]] * 4, [*even, None]).weight_ == 0.8

@@ -6,6 +6,7 @@ import pytest
 from sidelight import (
     CCM,
     CRF,
+    EM,
     HMM,
     DataError,
     DeterministicAnnealing,
@@ -15,6 +16,7 @@ from sidelight import (
     PosteriorRegularization,
     UnifiedEM,
     changes_only_after,
+    check,
     count,
     generate_references,
     label_shares,
@@ -250,3 +252,51 @@ def test_unlabelled_sequences_count_as_much_as_the_labelled_ones_for_a_crf(cls):
 def test_what_is_refused(changed, message):
     with pytest.raises(DataError, match=message):
         PosteriorRegularization(HMM(), RULES, **changed).fit(X, HALF)
+
+
+def _partly(labels, seed):
+    """The labels with one in ten unknown."""
+    rng = np.random.default_rng(seed)
+    return [None if rng.random() < 0.1 else label for label in labels]
+
+
+@pytest.mark.parametrize("make", [PosteriorRegularization, EM])
+def test_partial_labels_count_as_full_ones_in_predictions(make):
+    """The model of full labels alone has a weight by default, but none where partial labels tell more."""
+    X, y = generate_references(60, seed=5)
+    known = [labels if i < 3 else _partly(labels, i) for i, labels in enumerate(y[:40])]
+    model = make(HMM(n_jobs=1), iterations=2, n_jobs=1).fit(X[:40], known)
+    same = make(HMM(n_jobs=1), balance=0.0, iterations=2, n_jobs=1).fit(X[:40], known)
+    assert model.predict(X[40:]) == same.predict(X[40:])
+    alone = HMM(n_jobs=1).fit(X[:3], y[:3])
+    assert model.score(X[40:], y[40:]) > alone.score(X[40:], y[40:]) + 0.1
+
+
+def test_bounds_of_shares_do_not_contradict_the_labels_they_come_from():
+    y = [["A"] * 25 for _ in range(3999)] + [["A"] * 24 + ["B"]]
+    for rule in label_shares(y, ["A", "B", "C"]):
+        found = check([rule], [[""] * 25 for _ in y], y)[0]
+        assert found.violations == 0, rule.title
+
+
+def test_no_slack_no_label_shares():
+    """Shares that would have to hold exactly are not added, wherever there is no slack."""
+    X, y = generate_references(12, seed=1)
+    known = [labels if i < 6 else None for i, labels in enumerate(y)]
+    model = UnifiedEM(HMM(n_jobs=1), [count("author") >= 1], gamma=np.inf, iterations=1, n_jobs=1).fit(X, known)
+    assert [rule.title for rule in model.rules_used_] == [(count("author") >= 1).title]
+
+
+def test_hard_rules_of_training_are_hard_in_prediction():
+    X = [["x", "x", "x"]] * 8
+    y = [["A", "A", "B"]] * 6 + [None] * 2  # labelled sequences break the rule
+    model = UnifiedEM(HMM(n_jobs=1), [count("A") <= 1], gamma=-np.inf, iterations=1, guard=False, n_jobs=1).fit(X, y)
+    assert all(labels.count("A") <= 1 for labels in model.predict(X))
+
+
+def test_two_mixed_models_have_no_explanation():
+    X, y = generate_references(8, seed=1)
+    rules = [count("author") >= 1]
+    model = PosteriorRegularization(HMM(n_jobs=1), rules, iterations=1, n_jobs=1).fit(X, [*y[:5], *[None] * 3])
+    with pytest.raises(NotSupported, match=r"two models are mixed; ask one of them, base_\.explain"):
+        model.explain(X[0], 0)

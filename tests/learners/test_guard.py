@@ -83,7 +83,8 @@ def test_every_learner_has_a_guard(learner, base, tmp_path):
     found = fitted.guard_
     assert (found.base, found.metric, found.sequences, found.failure) == (base, "token accuracy", 12, None)
     assert 0 <= found.score <= 1
-    assert {cost.rule for cost in found.rules} == {rule.title for rule in getattr(learner, "rules", None) or ()}
+    titles = {rule.title for rule in getattr(learner, "rules", None) or ()}
+    assert {cost.rule for cost in found.rules} - {"label shares"} == titles
     fitted.save(tmp_path / "m")
     for copied in (load(tmp_path / "m"), pickle.loads(pickle.dumps(fitted))):
         assert copied.guard_ == found
@@ -207,3 +208,16 @@ def test_what_jlis_is_compared_with():
     assert isinstance(start, StructuralSVM)
     assert (start.features, start.C, start.loss, start.order) == (["word"], 3.0, "hinge", 2)
     assert start.tolerance == StructuralSVM().tolerance
+
+
+def test_label_shares_are_tried_as_the_learner_uses_them():
+    """What is added to the rules has a cost of its own, and a rule about the corpus that which it is used with."""
+    rules = [share("author") <= 0.02]
+    model = PosteriorRegularization(HMM(n_jobs=1), rules, iterations=1, n_jobs=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, HALF)
+    costs = {cost.rule: cost for cost in model.guard_.rules}
+    assert costs.keys() == {rules[0].title, "label shares"}
+    assert all(cost.reason is None for cost in costs.values())
+    assert costs[rules[0].title].gain < -0.2

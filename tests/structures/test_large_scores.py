@@ -106,15 +106,19 @@ def test_chains_of_large_scores(order, size):
         np.testing.assert_allclose(found.parts.pair, expected.parts.pair, atol=1e-9)
 
 
-def test_ties_of_large_scores():
-    """Two outputs of exactly the same score share the mass, whatever they went through."""
-    size = 2.0**60
-    same = np.array([[0.0, -np.inf], [-np.inf, 0.0]])
-    scores = ChainParts.of([0, 3], np.array([[size, 0.0], [-size, 0.0], [1.0, 0.0]]), same)
-    marginals = Chain(1).marginals(scores)
-    chance = np.e / (1 + np.e)
-    np.testing.assert_allclose(marginals.parts.unary, [[chance, 1 - chance]] * 3, atol=1e-12)
-    np.testing.assert_allclose(marginals.parts.pair[0], [[2 * chance, 0.0], [0.0, 2 - 2 * chance]], atol=1e-12)
+@pytest.mark.parametrize("size", [1e3, 1e9, *SIZES[2:]])
+def test_large_scores_that_cancel(size):
+    """Where a large score is taken off again, what is left must be exact, or is refused."""
+    scores = ChainParts.of([0, 2], np.array([[size, 0.3], [0.0, 1.0]]), np.array([[-size, -size], [0.0, 0.0]]))
+    direction = ChainParts.of([0, 2], np.array([[1.0, 0.0], [0.0, 0.0]]), np.zeros((2, 2)))
+    if size > 1e10:
+        for call in (Chain(1).marginals, Chain(1).entropy, lambda s: Chain(1).tangents(s, direction)):
+            with pytest.raises(DataError, match="too large or too far apart for exact probabilities"):
+                call(scores)
+        return
+    first = 1 / (1 + np.exp(0.3))
+    np.testing.assert_allclose(Chain(1).marginals(scores).parts.unary[0], [first, 1 - first], atol=1e-6)
+    np.testing.assert_allclose(Chain(1).tangents(scores, direction).parts.unary[0, 0], first * (1 - first), atol=1e-6)
 
 
 @pytest.mark.parametrize("order", [0, 1, 2])

@@ -126,7 +126,8 @@ def command(
     bad: Annotated[
         str | None,
         _knowledge_option(
-            metavar="FILE", help="Sequences that are not, or shuffled or transposed: made from the good ones (jlis)."
+            metavar="FILE",
+            help="Sequences that are not, or shuffled or transposed: made from the good ones, else from DATA (jlis).",
         ),
     ] = None,
     balance: Annotated[

@@ -109,7 +109,10 @@ def _check_width(lines: Lines, number: int, found: int, expected: int, label: in
     if label is None:
         return found
     if found < 2:
-        advice = "give the separator, or label=None if there are no labels"
+        advice = (
+            "give the separator; sequences without labels are for --unlabeled on the command line, and for label=None "
+            "in Python"
+        )
         raise lines.error(number, f"expected a token and a label, found {found} column: {content}; {advice}")
     if not -found <= label < found:
         raise lines.error(number, f"expected the label in column {label}, found {found} columns: {content}")

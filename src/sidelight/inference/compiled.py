@@ -244,8 +244,9 @@ def trusted_penalties(broken: Floats, places: Floats) -> Floats:
 
     b are the places where labelled data breaks the rule, and a little more; h are those where it holds, and as many
     more as a rule is trusted before it is seen, less and less of them the more often it is broken. So a rule about
-    words that the labelled data lacks counts almost as much as one that always holds there, and a rule that is broken
-    in every second place or more counts nothing.
+    words that the labelled data lacks counts almost as much as one that always holds there. A rule that is broken in
+    every second place counts little, the less the more places there are (0.9 with 10, 0.1 with 100 of them), and one
+    that is broken nearly everywhere counts nothing.
     """
     places = np.maximum(places, broken)
     share = np.divide(broken, places, out=np.zeros_like(places), where=places > 0)

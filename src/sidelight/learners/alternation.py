@@ -173,6 +173,9 @@ class ProjectingLearner(ExpectationLearner):
         slack.check()
         return slack
 
+    def _adds_shares(self) -> bool:
+        return self.label_shares and not self._slack().none
+
     @guarded
     def fit(self, X: Any, y: Any, *, initial: Any = None) -> Any:
         """Learn from labelled sequences and, where y is partial or None, from rules and unlabelled ones.
@@ -196,7 +199,7 @@ class ProjectingLearner(ExpectationLearner):
         readings = self._read(labelled, labels, classes)
         rows, projector = self._projector(readings.used, pool or X, classes)
         self._require_prices(rows)
-        weight, balance = self._weights(len(known) + len(partial), len(rest))
+        weight, balance = self._weights(len(known) + len(partial), len(rest), partial=bool(partial))
         fitting = begin(
             self.base, labelled, labels, pool, classes,
             known=[y[i] for i in rest], weights=Weights.of(len(partial), weight, self._strength()),
@@ -224,14 +227,18 @@ class ProjectingLearner(ExpectationLearner):
         self.units_, self.temperature_ = rows.units, temperatures[-1]
         return self
 
-    def _weights(self, observed: int, rest: int) -> tuple[float, float]:
-        """What an unlabelled sequence counts, and what the supervised model does in predictions."""
+    def _weights(self, observed: int, rest: int, *, partial: bool) -> tuple[float, float]:
+        """What an unlabelled sequence counts, and what the supervised model does in predictions.
+
+        The supervised model knows full labels only, so it has no weight where there are partial ones, which count as
+        much.
+        """
         counting = is_generative(self.base)
         weight, balance = self.unlabeled_weight, self.balance
         if weight is None:
             weight = observed / rest if observed and rest and not counting else 1.0
         if balance is None:
-            balance = 0.7 if counting and self._labelled_first() else 0.0
+            balance = 0.7 if counting and self._labelled_first() and not partial else 0.0
         return weight, balance
 
     def _require_prices(self, rows: Rows) -> None:
@@ -429,6 +436,8 @@ class ProjectingLearner(ExpectationLearner):
         check_is_fitted(self, "classes_")
         if self.decode == "projected":
             raise NotSupported("a projection has no explanation; ask the model, base_.explain(...)")
+        if self.start_ is not None:
+            raise NotSupported("two models are mixed; ask one of them, base_.explain(...) or start_.explain(...)")
         explanation: Explanation = self.base_.explain(x, position, top=top)
         return explanation
 

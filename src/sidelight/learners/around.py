@@ -52,8 +52,9 @@ def listed_rules(learner: Any) -> list[Rule]:
     """A learner's rules; an error if they are no list of rules."""
     rules = learner.rules
     if isinstance(rules, Rule | str) or not isinstance(rules or [], Sequence):
+        first = "base, " if hasattr(learner, "base") else ""
         raise DataError(
-            f"rules is a list of rules; write {type(learner).__name__}(base, [rule]), or read_rules(path) for a file, "
+            f"rules is a list of rules; write {type(learner).__name__}({first}[rule]), or read_rules(path) for a file, "
             f"got {rules!r}"
         )
     for rule in rules or ():

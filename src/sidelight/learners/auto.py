@@ -7,7 +7,7 @@ from typing import Any, Self
 from sklearn.utils.validation import check_is_fitted
 
 from ..dictionary import TagDictionary
-from ..errors import DataError
+from ..errors import DataError, warn
 from ..features.encoded import Encoded, State
 from ..kernels.compiling import Floats
 from ..progress import growing_table
@@ -23,24 +23,26 @@ from .trials import Metric, usable
 
 # Labelled sequences without which there is no trial.
 _LEAST = 2
-_COLUMNS = ("learner", "score", "against the best from labels alone", "time", "")
+_COLUMNS = ("learner", "score", "against the base from labels alone", "time", "")
 
 
 @learns_from(Signal.FULL, Signal.PARTIAL, Signal.NOTHING, Signal.COMPANION)
 class Auto(StructuredLearner[Any]):
     """The learner that does best on labelled sequences held out, among those that can use what is known.
 
-    Supervised learners (`HMM`, `CRF`, `SemiCRF`) come first, then those that use rules, unlabelled sequences, partial
-    labels, GOOD and BAD as well, with their default settings, until the time is up. The one with the largest advantage
-    over the best supervised one, less half a standard error, is fitted to everything; a supervised one if there is no
-    such advantage. Each learner is given the rules that it can read; rules that clearly cost are left out too.
+    Supervised learners (`HMM`, `CRF`, `SemiCRF`) come first: `SemiCRF` where labels come in long runs, and `CRF`
+    elsewhere, is the base, unless another one is better by more than its standard error. Then come those that use
+    rules, unlabelled sequences, partial labels, GOOD and BAD as well, with their default settings, until the time is
+    up. The one with the largest advantage over the base, less its standard error, is fitted to everything; the base if
+    there is no such advantage. Each learner is given the rules that it can read; rules that clearly cost are left out too.
 
     Parameters
     ----------
     rules : what is known about outputs.
     features : templates for the learners that have them, None for the default ones.
     dictionary : a `TagDictionary`; it says which labels the tokens of unlabelled sequences may have.
-    budget : seconds for trials; supervised learners are always tried, and the last fit comes on top.
+    budget : seconds for trials; supervised learners are always tried, but for `SemiCRF` where segments are so long that
+        a fit would take more than a tenth of the budget, and the last fit comes on top.
     folds : parts of the labelled sequences, each of which is held out in turn; of more than 100 labelled sequences
         3 parts are tried, of more than 300 one. With fewer than two, a usual choice is made without trials.
     most_unlabeled : sequences without full labels that a trial learns from, at most, drawn at random.
@@ -135,6 +137,11 @@ class Auto(StructuredLearner[Any]):
                     f"the rule {rule.title!r} names the label {unknown[0]!r}, which no sequence has (they have "
                     f"{', '.join(sorted(labels))}); if it is right, name all labels in classes"
                 )
+        if not labels and named:
+            warn(
+                f"no sequence is labelled, so the labels are those that the rules name: {', '.join(sorted(named))}; "
+                "name all labels in classes=[...] if there are more"
+            )
         classes = list(self.classes) if self.classes is not None else sorted(labels or named)
         return Known(X, told, classes, rules, self.dictionary, self.features, self.n_jobs)
 

@@ -66,8 +66,8 @@ class Codl(Mixture, RuleLearner):
     ----------
     base : any learner of sequences.
     rules, reading, counting, method, beam, time_limit, guard : as for `CCM`; no rules make it hard EM.
-    balance : β, the weight of the model learned from labelled data. None: 0.5, but 1 where one label has at least half
-        of the labelled tokens: unlabelled sequences do harm there, and `fit` warns that it goes without them.
+    balance : β, the weight of the model learned from labelled data. None: 0.5, but 1 where one label has most of
+        the labelled tokens: unlabelled sequences do harm there, and `fit` warns that it goes without them.
     iterations : rounds of labelling and learning.
     k : outputs taken of each unlabelled sequence.
     rules_at_prediction : whether `predict` uses the rules, or only the model they shaped.

@@ -64,8 +64,9 @@ class EM(Mixture):
     Parameters
     ----------
     base : a learner that can be fitted to expected parts, such as `HMM`.
-    balance : β, the weight of the model learned from labelled data. None: 0.8, but 1 where one label has at least half
-        of the labelled tokens: unlabelled sequences do harm there, and `fit` warns that it goes without them.
+    balance : β, the weight of the model learned from full labels. None: 0.8; 0 where there are partial labels, which
+        only the other model knows; 1 where one label has most of the labelled tokens: unlabelled sequences do harm
+        there, and `fit` warns that it goes without them.
     iterations : rounds.
     classes : all labels; needed where no label is known.
     restarts : where no sequence is fully labelled, so many runs begin from random scores, and the one whose model ends

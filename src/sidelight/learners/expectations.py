@@ -8,6 +8,7 @@ shares.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil, floor
 from typing import Any, Literal
 
 import numpy as np
@@ -35,7 +36,9 @@ Penalty = float | Literal["learned"] | None
 _ERRORS = 2.0
 # Tokens that are added to the counts of each label, since those that few sequences lack exist.
 _MORE = 0.5
-# The penalty of a rule that labelled sequences break as often as not: it has no say, but is still among those used.
+# Bounds of shares are rounded outwards to such parts, so that none contradicts the labels that it comes from.
+_DIGITS = 10_000
+# The least penalty, of a rule that labelled sequences break nearly always: it has no say, but is among those used.
 _LEAST = 0.01
 
 
@@ -58,7 +61,8 @@ def label_shares(y: Sequence[Sequence[str]], classes: Sequence[str] | None = Non
         # The error of a ratio of sums over sequences; one more sequence of independent tokens keeps it above zero.
         spread = float(((counts - found * lengths) ** 2).sum()) + found * (1 - found) * float(lengths.mean())
         error = np.sqrt(spread / (len(y) - 1) / len(y)) / float(lengths.mean())
-        low, high = round(float(found - _ERRORS * error), 4), round(float(found + _ERRORS * error), 4)
+        low, high = float(found - _ERRORS * error), float(found + _ERRORS * error)
+        low, high = floor(low * _DIGITS) / _DIGITS, ceil(high * _DIGITS) / _DIGITS
         out += [share(name) >= low] if low > 0 else []
         out += [share(name) <= high] if high < 1 else []
     return out
@@ -87,18 +91,20 @@ class Readings:
         penalty: Penalty,
         shares: bool,
         decoding: bool,
+        hard: bool = False,
     ) -> "Readings":
         """Rules with what fully labelled sequences X, y say about them.
 
         penalty: of the rules without their own; shares: whether to add those of labels, unless penalty is None, so that
-        they would have to hold without slack; decoding: whether outputs will be decoded under the rules.
+        they would have to hold without slack; decoding: whether outputs will be decoded under the rules; hard: whether
+        rules without a reading of their own are hard there.
         """
         local = [k for k, rule in enumerate(rules) if decoding and not about_the_corpus(rule)]
         learned = _learned(rules, X, y, classes) if penalty == "learned" or decoding else [1.0] * len(rules)
         weighed = [_weighed(rule, p) if penalty == "learned" else rule for rule, p in zip(rules, learned, strict=True)]
         factor = penalty if isinstance(penalty, int | float) else 1.0
         costs = [
-            np.inf if rule.reading is not None and rule.reading.kind == "hard"
+            np.inf if (hard if rule.reading is None else rule.reading.kind == "hard")
             else factor * rule.reading.penalty if rule.reading is not None and rule.reading.penalty is not None
             else learned[k] if not isinstance(penalty, int | float) else factor
             for k, rule in enumerate(rules)
@@ -160,8 +166,12 @@ class ExpectationLearner(SequenceLearner):
         for rule in rules:
             require_expected(rule)
         return Readings.of(
-            rules, X, y, classes, penalty=self.penalty, shares=self.label_shares, decoding=self.decode == "rules"
+            rules, X, y, classes, penalty=self.penalty, shares=self._adds_shares(), decoding=self.decode == "rules"
         )
+
+    def _adds_shares(self) -> bool:
+        """Whether label shares are added to the rules."""
+        return self.label_shares
 
     def _adopt_readings(self, readings: Readings) -> None:
         self.readings_, self.rules_used_ = readings, readings.used

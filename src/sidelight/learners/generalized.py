@@ -24,7 +24,7 @@ class GeneralizedExpectation(CriterionLearner):
     Parameters
     ----------
     base : CRF; its features, l1, l2, tolerance and max_iterations are those of the model. L-BFGS stops when a
-        step, on the average of ten, lowers the objective by less than the tolerance.
+        step, on the average of ten, lowers the objective by less than twice the tolerance.
     rules : statements about expectations.
     distance : "squared", half the squared slack, or "kl", the divergence of the target from the expectation, for
         counts that are never below zero. A rule's own weight is written rule.expected(penalty); a rule about the corpus

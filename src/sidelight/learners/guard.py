@@ -15,7 +15,8 @@ from typing import Any, Self, TypeVar, cast
 from ..errors import SidelightError, WorseThanBase, warn
 from ..features.encoded import sequence_lengths
 from ..inference.norms import Slack
-from ..rules.language import Reading
+from ..rules.automata import about_the_corpus
+from ..rules.language import Reading, Rule
 from ..supervision import BAD, Signal, kind_of
 from .rule_costs import RuleCost, rule_costs
 from .trials import Difference, Fold, Metric, Trial, compare, each_fold, folds, sample
@@ -63,7 +64,7 @@ class Guard:
 
     @property
     def worse(self) -> bool:
-        """Whether the learner is worse than its base by more than chance."""
+        """Whether the learner is worse than its base by more than half a point and more than a standard error."""
         return self.difference is not None and (-self.difference).beyond(_ERRORS, _MARGIN)
 
     @property
@@ -171,7 +172,10 @@ def _trial(learner: Any, start: Any, rules: Sequence[Any], X: Any, y: Any, metri
         bases = list(each_fold(start, some, known, parts, metric))
     found, alone = Trial.of(mine), Trial.of(bases)
     difference = compare(found, alone)
-    costs = rule_costs(rules, some, known, bases, metric, reading=_reading(learner), slack=_slack(learner))
+    costs = rule_costs(
+        _as_used(learner, rules), some, known, bases, metric, reading=_reading(learner), slack=_slack(learner),
+        shares=_added_shares(learner, rules),
+    )  # fmt: skip
     return {
         "score": found.score,
         "base_score": alone.score,
@@ -185,6 +189,17 @@ def _inside(fold: Fold, X: Sequence[Any], y: Sequence[Any], metric: Metric) -> F
     """The same fold for the supervised model inside a fitted learner."""
     predicted = fold.model.base_.predict([X[i] for i in fold.sequences])
     return Fold(fold.sequences, metric.counts([y[i] for i in fold.sequences], predicted), 0.0, fold.model.base_)
+
+
+def _as_used(learner: Any, rules: Sequence[Rule]) -> list[Rule]:
+    """Rules about the corpus with the penalties that the learner gave them; the others are tried by decoding."""
+    used = getattr(learner, "rules_used_", rules)
+    return [mine if about_the_corpus(rule) else rule for rule, mine in zip(rules, used, strict=False)]
+
+
+def _added_shares(learner: Any, rules: Sequence[Rule]) -> list[Rule]:
+    """The label shares that the learner added to its rules."""
+    return list(getattr(learner, "rules_used_", ())[len(rules) :])
 
 
 def _reading(learner: Any) -> Reading:
@@ -213,5 +228,5 @@ def _warning(learner: Any, guard: Guard) -> str | None:
     if guard.worse:
         dear = any((-cost.difference).beyond(_ERRORS, _MARGIN) for cost in costs)
         other = "leave out rules that cost" if dear else "let unlabelled sequences count less"
-        parts.append(f"Use {guard.base} alone, or {other}; guard=False skips this comparison")
+        parts.append(f"Use {guard.base} alone, or {other}; guard=False (--set guard=false) skips this comparison")
     return ". ".join(parts) or None

@@ -40,6 +40,8 @@ class Mixture(Around):
         if self.balance is not None:
             return self.balance
         kinds, most = set(map(kind_of, y)), majority_label(y)
+        if Signal.PARTIAL in kinds:  # the other model knows these labels, and they count as much as full ones
+            return 0.0
         if most is None or kinds != {Signal.FULL, Signal.NOTHING}:
             return self._usual
         warn(

@@ -52,8 +52,8 @@ class PosteriorRegularization(ProjectingLearner):
         an HMM, which has to count words to know them, and for a CRF all sequences without full labels as much as all
         with labels. A sequence with partial labels counts as a labelled one, or as an unlabelled one where that is
         more.
-    balance : β, the weight of the scores of the model learned from the labelled sequences alone in predictions; None:
-        0.7 for an HMM, and 0 for a CRF. Learning itself does not depend on it.
+    balance : β, the weight of the scores of the model learned from full labels alone in predictions; None: 0.7 for an
+        HMM, but 0 where there are partial labels, and 0 for a CRF. Learning itself does not depend on it.
     iterations : rounds, each a projection and a step of the model: EM's M step for an HMM, one of L-BFGS for a CRF.
     batches : in each round the unlabelled sequences come in so many batches, and the model is fitted after each of them
         (incremental EM; a CRF takes a few steps of L-BFGS); for rules about each sequence.

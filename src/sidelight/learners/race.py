@@ -1,12 +1,16 @@
 """Trials of candidates one after the other, within a time, and the choice among them.
 
-A candidate c has the advantage D_c over the best supervised learner b on the sequences held out, with the standard
-error e_c of the paired difference; the one with the largest D_c - e_c / 2 is chosen, b itself having 0.
+A candidate c has the advantage D_c over the supervised base b on the sequences held out, with the standard error e_c of
+the paired difference; the one with the largest D_c - e_c is chosen, b itself having 0. The base is found in the same
+way: it is the supervised learner that is usual for labels of this kind (`Known.usual`), unless another one is better
+by more than its standard error. Few labelled sequences tell little about which learner is best, and what is known of
+other tasks tells something.
 """
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from math import isnan
 from typing import Any
 
 from ..errors import DataError, SidelightError
@@ -21,11 +25,13 @@ from .trials import Fold, Metric, Trial, compare, each_fold, folds, sample, usab
 _PARTS = ((300, 1), (100, 3))
 # A candidate this much and this many standard errors below the best after some parts is not tried on the others.
 _HOPELESS, _HOPELESS_ERRORS, _HOPELESS_SEQUENCES = 0.05, 2.5, 4
-# So many standard errors of its advantage are taken off.
-_DOUBT = 0.5
+# This many standard errors are taken off the advantage of a candidate. With half of one, rules that do harm were
+# chosen now and then, and on average it was no better.
+_DOUBT = 1.0
 # A rule clearly costs if the base loses this much, and so many standard errors, by it alone.
 _COST, _COST_ERRORS = 0.01, 1.5
 _WITHOUT = "without rules that cost"
+_STOPPED = "stopped after"
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,8 @@ class Result:
     def cells(self) -> list[str]:
         """As it is shown: candidate, score, difference, seconds, remarks."""
         score = "" if self.score is None else f"{100 * self.score:.1f} %"
+        if score and self.outcome.startswith(_STOPPED):  # of other sequences than the scores above and below
+            score = f"({score})"
         time = f"{self.seconds:.1f} s" if self.sequences else ""
         remarks = "; ".join(filter(None, (self.outcome, self.note)))
         return [self.candidate, score, "" if self.supervised else self.points, time, remarks]
@@ -136,7 +144,8 @@ class Race:
         if not done:
             reasons = "; ".join(f"{tried.candidate.name} {tried.outcome}" for tried in self.tried)
             raise DataError(f"no supervised learner could be tried: {reasons}")
-        self.base = max(done, key=lambda tried: tried.trial.score)
+        usual = next((tried for tried in done if tried.candidate.name == self.known.usual), done[0])
+        self.base = max(done, key=lambda tried: _merit(tried, usual))
         others = [candidate for candidate in candidates if not candidate.supervised]
         # Those that learn nothing from rules are quick, and show whether the others should go without those that cost.
         quick = [candidate for candidate in others if isinstance(candidate.learner, CCM)]
@@ -147,15 +156,18 @@ class Race:
                 self._try(without)
             self._try(candidate)
         best = self.ranked[0].candidate
-        drop = bool(losers) and (best.supervised or any(rule in best.left_out for rule in losers))
+        gone = [rule for rule in losers if rule not in best.rules]
         for candidate in others:
             if candidate not in quick:
-                self._try((candidate.without(losers, _WITHOUT) if drop else None) or candidate)
+                self._try(candidate.without(gone, _WITHOUT) or candidate)
 
     @property
     def ranked(self) -> list[Tried]:
         """All that were tried on all parts, best first; of equals the one that was tried first."""
-        return sorted((tried for tried in self.tried if tried.complete), key=self._merit, reverse=True)
+        assert self.base is not None
+        base = self.base
+        complete = [tried for tried in self.tried if tried.complete]
+        return sorted(complete, key=lambda tried: _merit(tried, base), reverse=True)
 
     def _try(self, candidate: Candidate) -> None:
         tried = Tried(candidate)
@@ -175,7 +187,7 @@ class Race:
                 tried.folds.append(fold)
                 reason = None if tried.candidate.supervised else self._reason_to_stop(tried)
                 if reason:
-                    tried.outcome = f"stopped after {len(tried.folds)} of {len(self.parts)} parts: {reason}"
+                    tried.outcome = f"{_STOPPED} {len(tried.folds)} of {len(self.parts)} parts: {reason}"
                     return
         except SidelightError as error:
             if tried.candidate.supervised and isinstance(error, DataError):
@@ -229,12 +241,6 @@ class Race:
             return best, tuple(results), self._why(tried)
         raise DataError(f"{ranked[0].candidate.name} and all others {ranked[0].outcome}")
 
-    def _merit(self, tried: Tried) -> float:
-        """The advantage over the best base, with doubt; of a supervised learner without."""
-        assert self.base is not None
-        found = compare(tried.trial, self.base.trial)
-        return found.mean if tried.candidate.supervised else found.mean - _DOUBT * found.error
-
     def _gone(self, chosen: Tried) -> str:
         """The rules that it goes without, for the sentence."""
         if self.known.rules and not chosen.candidate.rules:
@@ -243,7 +249,7 @@ class Race:
         for rule in chosen.candidate.left_out:
             (gone if rule in self.broken else unread).append(repr(rule.title))
         said = f"; without {', '.join(gone)}, which the labelled sequences break at most places" if gone else ""
-        return said + (f"; without {', '.join(unread)}" if unread else "")
+        return said + (f"; without {', '.join(unread)}, which it cannot use or does better without" if unread else "")
 
     def _why(self, chosen: Tried) -> str:
         assert self.base is not None
@@ -252,8 +258,8 @@ class Race:
         others = [tried for tried in self.tried if tried.complete and not tried.candidate.supervised]
         if not chosen.candidate.supervised:
             points = chosen.result(self.base).points
-            why = f"{name} has {score} on {held}, {points} points against {self.base.candidate.name}, the best learner "
-            why += "from labels alone"
+            why = f"{name} has {score} on {held}, {points} points against {self.base.candidate.name}, the base that "
+            why += "learns from labels alone"
             return f"{why}{self._gone(chosen)}."
         why = f"{name} has {score} on {held}"
         if not others:
@@ -261,8 +267,17 @@ class Race:
         best = max(others, key=lambda tried: tried.trial.score)
         points = best.result(self.base).points
         return (
-            f"{why}, and nothing that uses more is better by more than chance ({best.candidate.name}: {points} points)."
+            f"{why}, and nothing that uses more is better by more than a standard error ({best.candidate.name}: "
+            f"{points} points)."
         )
+
+
+def _merit(tried: Tried, base: Tried) -> float:
+    """The advantage over a base, with doubt; of the base itself 0."""
+    if tried is base:
+        return 0.0
+    found = compare(tried.trial, base.trial)
+    return found.mean - (0.0 if isnan(found.error) else _DOUBT * found.error)
 
 
 def _mostly_broken(known: Known) -> list[Rule]:

@@ -99,21 +99,24 @@ def rule_costs(
     *,
     reading: Reading | None = None,
     slack: Slack | None = None,
+    shares: Sequence[Rule] = (),
 ) -> list[RuleCost]:
     """The cost of each rule, given supervised models of the folds.
 
-    reading: of rules without their own, soft unless it says otherwise; slack: of those that are projected onto.
+    reading: of rules without their own, soft unless it says otherwise; slack: of those that are projected onto; shares:
+    label shares that were added to the rules, which are tried together.
     """
     settings = reading or Reading("soft"), slack or Slack("squared", 1.0)
     plain = Trial.of([_first(fold) for fold in folds])
     out = []
-    for rule, broken in zip(rules, how_often_broken(rules, X, y), strict=True):
+    each = [(rule.title, [rule], broken) for rule, broken in zip(rules, how_often_broken(rules, X, y), strict=True)]
+    for title, some, broken in [*each, *([("label shares", list(shares), None)] if shares else [])]:
         try:
-            found = compare(Trial.of(list(_under(rule, X, y, folds, metric, *settings))), plain)
+            found = compare(Trial.of(list(_under(some, X, y, folds, metric, *settings))), plain)
         except SidelightError as error:
-            out.append(RuleCost(rule.title, float("nan"), float("nan"), 0, broken, str(error)))
+            out.append(RuleCost(title, float("nan"), float("nan"), 0, broken, str(error)))
         else:
-            out.append(RuleCost(rule.title, found.mean, found.error, found.sequences, broken))
+            out.append(RuleCost(title, found.mean, found.error, found.sequences, broken))
     return out
 
 
@@ -122,7 +125,7 @@ def _first(fold: Fold) -> Fold:
 
 
 def _under(
-    rule: Rule,
+    rules: list[Rule],
     X: Sequence[Any],
     y: Sequence[Any],
     folds: Sequence[Fold],
@@ -130,17 +133,17 @@ def _under(
     reading: Reading,
     slack: Slack,
 ) -> Iterator[Fold]:
-    """The folds, decoded under one rule."""
+    """The folds, decoded under one rule, or projected onto several about the corpus."""
     known = [i for i, one in enumerate(y) if kind_of(one) is Signal.FULL]
     pool = [X[i] for i, one in enumerate(y) if kind_of(one) is not Signal.FULL]
-    expected = about_the_corpus(rule) or (rule.reading or reading).kind == "expected"
+    expected = about_the_corpus(rules[0]) or (rules[0].reading or reading).kind == "expected"
     for fold in map(_first, folds):
         held, away = [X[i] for i in fold.sequences], set(fold.sequences)
         if expected:
-            predicted = _projected(rule, fold.model, held, pool, slack)
+            predicted = _projected(rules, fold.model, held, pool, slack)
         else:
             left = [i for i in known if i not in away]
-            predicted = _decoded(rule, fold.model, held, [X[i] for i in left], [y[i] for i in left], reading)
+            predicted = _decoded(rules[0], fold.model, held, [X[i] for i in left], [y[i] for i in left], reading)
         yield Fold(fold.sequences, metric.counts([y[i] for i in fold.sequences], predicted), 0.0, fold.model)
 
 
@@ -156,10 +159,10 @@ def _decoded(
     return outputs
 
 
-def _projected(rule: Rule, model: Any, held: list[Any], pool: list[Any], slack: Slack) -> list[list[str]]:
-    """The best outputs by the projection onto a statement about expectations."""
+def _projected(rules: list[Rule], model: Any, held: list[Any], pool: list[Any], slack: Slack) -> list[list[str]]:
+    """The best outputs by the projection onto statements about expectations."""
     some = held + pool
-    scores, rows = model.scores(some), Rows.compile([rule], some, model.classes_)
+    scores, rows = model.scores(some), Rows.compile(rules, some, model.classes_)
     found = project(scores, rows, slack, tolerance=1e-2, n_jobs=model.n_jobs)
     moved = shifted(scores, rows, found.prices)
     outputs: list[list[str]] = model._split(model._structure.argmax(moved).labels, moved)

@@ -95,6 +95,10 @@ class UnifiedEM(ProjectingLearner):
         self.verbose = verbose
         self.n_jobs = n_jobs
 
+    @property
+    def _rules_are_hard(self) -> bool:
+        return bool(self.gamma == -np.inf)
+
     def _check(self) -> None:
         super()._check()
         if not isinstance(self.gamma, Real) or np.isnan(float(self.gamma)):
@@ -156,7 +160,7 @@ class UnifiedEM(ProjectingLearner):
                     f"at gamma = -inf rules are hard, and {rule.title!r} is read as {rule.reading.kind}; write it with "
                     ".hard(), or use Codl for soft rules"
                 )
-        return Readings.of(rules, X, y, classes, penalty=None, shares=False, decoding=self.decode == "rules")
+        return Readings.of(rules, X, y, classes, penalty=None, shares=False, decoding=self.decode == "rules", hard=True)
 
     def _projector(self, rules: Sequence[Rule], pool: Sequence[Any], classes: Sequence[str]) -> tuple[Rows, Projector]:
         if self.gamma < 0:

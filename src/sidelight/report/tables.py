@@ -87,7 +87,10 @@ def choice_table(choice: Choice) -> Group:
     for result in choice.results:
         style = "bold" if result.chosen else ""
         table.add_row(*(Text(cell, style) for cell in result.cells))
-    title = f"Trials: {choice.metric} on labelled sequences held out, and points against the best from labels alone"
+    title = (
+        f"Trials: {choice.metric} on labelled sequences held out (in brackets: on some of them), and points against "
+        "the base from labels alone on the same sequences, ± one standard error"
+    )
     return Group(titled(title, table), Text(choice.why))
 
 

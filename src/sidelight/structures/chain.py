@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 LARGE = 1e8
 # What probabilities may miss of their sum.
 EXACT = 1e-6
+# An output that scores so much more than any other has all the mass but for that.
+AHEAD = 40.0
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,12 @@ class ChainParts:
     def order(self) -> int:
         """How many earlier labels a label looks at."""
         return 1 if self.triple is None else 2
+
+    @property
+    def large(self) -> bool:
+        """Whether scores are so large that what others take off them may be lost."""
+        tables = (self.unary, self.pair, self.start, self.end, *(() if self.triple is None else (self.triple,)))
+        return any(float(table.max(initial=0.0)) > LARGE for table in tables)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -354,6 +362,28 @@ class Chain:
         return position
 
     def _marginals(self, scores: ChainParts, position: Floats) -> Marginals[ChainParts]:
+        """Marginals; `DataError` where scores are so large, or so far apart, that rounding would spoil them."""
+        found = self._plain_marginals(scores, position)
+        if not scores.large and np.abs(found.log_partition).max(initial=0.0) <= LARGE:
+            return found
+        settled, drop = scores.settled()
+        position[...] = 0.0
+        found = self._plain_marginals(settled, position)
+        self._require_sure(settled, found.log_partition)
+        return replace(found, log_partition=found.log_partition + drop)
+
+    def _require_sure(self, settled: ChainParts, log_partition: Floats) -> None:
+        """Raise `DataError` where rounding of settled scores, none of which is above zero, may spoil probabilities.
+
+        Where one output is so far ahead of all others that it has all the mass, rounding does not matter.
+        """
+        rounding = np.finfo(float).eps * np.abs(log_partition)
+        if (rounding > EXACT).any():
+            best, second = self.kbest(settled, 2).scores.T
+            ahead = best - second > AHEAD + 64 * rounding
+            require_exact(np.where(ahead, 0.0, rounding))
+
+    def _plain_marginals(self, scores: ChainParts, position: Floats) -> Marginals[ChainParts]:
         from ..kernels import chain, parallel
 
         offsets, unary, arcs, types, start, end = _kernel_arguments(scores)
@@ -418,6 +448,15 @@ class Chain:
         δ is on the same batch, with pair types of its own; it is finite, and not read where θ is -inf. What rules make
         of it comes in the kernels' layout (`Rows.direction`).
         """
+        found = self._tangents(scores, direction)
+        if not scores.large and np.abs(found.log_partition).max(initial=0.0) <= LARGE:
+            return found
+        settled, drop = scores.settled()
+        found = self._tangents(settled, direction)
+        self._require_sure(settled, found.log_partition)
+        return replace(found, log_partition=found.log_partition + drop)
+
+    def _tangents(self, scores: ChainParts, direction: "ChainParts | Direction") -> Tangents[ChainParts]:
         from ..kernels import chain, parallel, tangents
 
         theta = scores.arcs()
