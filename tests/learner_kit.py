@@ -200,7 +200,7 @@ def check_explanations(fitted, X):
     structure = fitted._structure
     for i in range(min(len(X), 6)):
         scores = fitted.scores(X[i : i + 1])
-        output = structure.argmax(scores).labels
+        output = structure.argmax(scores).outputs.values
         labels = fitted._structure.token_labels(output)
         chances = fitted.predict_marginals(X[i : i + 1])[0]
         for t in range(len(labels)):

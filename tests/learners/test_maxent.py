@@ -6,9 +6,9 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from sidelight import BAD, GOOD, Choice, DataError, MaxEnt, NotSupported, load
+from sidelight.labels import as_sequences, encode_labels
 from sidelight.scorers.choice import ChoiceScorer
 from sidelight.solvers.losses import LogLoss
-from sidelight.supervision import as_sequences, encode_targets
 from tests import learner_kit
 
 WORDS = {"A": ["Ann", "Bob", "Cid", "x"], "T": ["run", "sits", "on", "x"], "Y": ["1999", "2001", "7", "x"]}
@@ -101,7 +101,7 @@ def test_sets_of_labels():
         MaxEnt(tolerance=1e-9).fit(X, Y).weights_,
         atol=1e-3,
     )
-    targets = encode_targets(as_sequences(partial, 40), [1] * 40, model.classes_)
+    targets = encode_labels(as_sequences(partial, 40), [1] * 40, model.classes_)
     loss = LogLoss(model.scorer_, Choice(), model.encode(X), targets)
     rng = np.random.default_rng(0)
     w, direction = rng.normal(size=(2, model.scorer_.size))
@@ -131,7 +131,7 @@ def test_files(tmp_path):
 
 def test_weights_of_what_was_observed_only():
     encoded = MaxEnt().fit(X, Y).encode(X)
-    targets = encode_targets(as_sequences(Y, 40), [1] * 40, list("ATY"))
+    targets = encode_labels(as_sequences(Y, 40), [1] * 40, list("ATY"))
     few = ChoiceScorer.observed(encoded, targets, 3, all_weights=False)
     assert few.size < ChoiceScorer.observed(encoded, targets, 3).size == 3 * encoded.attributes + 3
 

@@ -126,7 +126,7 @@ def test_all_margins_are_met_in_the_end():
     state = PerceptronState.zero(scorer)
     run(scorer, encoded, gold.labels, state, k=27, C=np.inf, passes=500, seed=0)
     scores = scorer.scores(encoded, state.weights)
-    best = Chain().argmax(scores.add_loss(gold.labels))
+    best = Chain().argmax(scores + Chain().loss(scores, gold).cost)
     np.testing.assert_allclose(best.scores, Chain().score(scores, gold.labels), atol=1e-3)
 
 

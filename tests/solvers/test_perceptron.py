@@ -125,7 +125,7 @@ def test_stops_after_a_pass_without_mistakes():
     assert state.mistakes[-1] == 0
     assert all(state.mistakes[:-1])
     assert len(state.mistakes) < 200
-    np.testing.assert_array_equal(Chain().argmax(scorer.scores(encoded, state.weights)).labels, gold.labels)
+    np.testing.assert_array_equal(Chain().argmax(scorer.scores(encoded, state.weights)).outputs.values, gold.labels)
 
 
 def test_a_margin_is_kept():
@@ -138,7 +138,8 @@ def test_a_margin_is_kept():
     run(scorer, encoded, gold.labels, state, passes=500, margin=2.0, seed=0)
     assert state.mistakes[-1] == 0
     scores = scorer.scores(encoded, state.weights)
-    best = Chain().argmax(scores.add_loss(gold.labels, 2.0))
+    delta = Chain().loss(scores, gold).cost
+    best = Chain().argmax(scores + delta + delta)
     np.testing.assert_allclose(best.scores, Chain().score(scores, gold.labels))
 
 

@@ -172,8 +172,8 @@ class Knowledge:
 
     def check_labels(self, learner: Any, sequences: Sequences) -> None:
         """Refuse rules about labels that neither the data nor --labels has: most likely they are misspelt."""
+        from sidelight.labels import label_set
         from sidelight.rules.automata import labels_named
-        from sidelight.supervision import label_set
 
         known = {*label_set(sequences.y), *filter(None, (self.labels or "").split(","))}
         named = {label: rule for rule in getattr(learner, "rules", None) or () for label in labels_named([rule])}

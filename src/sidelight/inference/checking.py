@@ -8,9 +8,10 @@ import numpy as np
 
 from ..errors import DataError, NotSupported
 from ..features.templates import sequence_offsets
+from ..labels import check_lengths, encode_labels, label_set
 from ..rules.automata import count_table, expand, labels_named
 from ..rules.language import Comparison, FewLabels, Logic, Rule
-from ..supervision import Signal, check_lengths, encode_targets, kind_of, label_set
+from ..supervision import Signal, kind_of
 from .compiled import CompiledRules
 from .occurrences import Occurrences
 
@@ -43,7 +44,7 @@ def check(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any], *, examples
         raise DataError("no sequence is fully labelled, so there is nothing to check rules on")
     inputs, outputs = [X[i] for i in full], [y[i] for i in full]
     labels = sorted({*label_set(outputs), *labels_named(rules)})
-    codes = encode_targets(outputs, [len(x) for x in inputs], labels).labels
+    codes = encode_labels(outputs, [len(x) for x in inputs], labels).labels
     local = [rule for rule in rules if not of_corpus(rule)]
     found = iter(CompiledRules.compile(local, inputs, labels).violations(codes).T) if local else iter(())
     out = []

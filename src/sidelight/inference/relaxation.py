@@ -36,9 +36,9 @@ def relax(
     if log_partition is None:
         log_partition = Chain(n_jobs).marginals(scores).log_partition
     best = Chain(n_jobs).argmax(scores)
-    counted = rows.count(best.labels)
+    counted = rows.count(best.outputs.values)
     wrong = rows.excess(counted) != 0
-    parts = Chain(n_jobs).indicator(scores, best.labels)
+    parts = Chain(n_jobs).indicator(scores, best.outputs.values)
     prices, expected, value = np.zeros(len(rows)), counted.copy(), float(best.scores.sum())
     alone = rows.joint == 0 and (slack.none or (slack.norm == "l1" and slack.penalty is not None))
     if wrong.any():
@@ -49,7 +49,7 @@ def relax(
             some, theta = rows.sequence_range(first, last), scores.sequences(first, last)
             token, flow, lam, gain = _program(theta, some, slack, first)
             a, b = scores.offsets[first], scores.offsets[last]
-            old = Chain(1).indicator(theta, best.labels[a:b])
+            old = Chain(1).indicator(theta, best.outputs.values[a:b])
             unary[a:b] = token
             pair += _by_type(theta, flow) - old.pair
             value += gain - float(best.scores[first:last].sum())

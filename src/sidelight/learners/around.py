@@ -10,9 +10,10 @@ from ..errors import DataError, Infeasible
 from ..features.choose import kind_of as input_kind
 from ..features.encoded import sequence_lengths
 from ..kernels.compiling import Floats, Longs
+from ..labels import check_lengths, label_set
 from ..rules.automata import labels_named
 from ..rules.language import Rule
-from ..supervision import Signal, check_lengths, kind_of, label_set, require
+from ..supervision import Signal, kind_of, require
 from .base import StructuredLearner
 
 

@@ -10,10 +10,11 @@ from ..dictionary import TagDictionary
 from ..errors import DataError, warn
 from ..features.encoded import Encoded, State
 from ..kernels.compiling import Floats
+from ..labels import label_set
 from ..progress import growing_table
 from ..rules.automata import labels_named
 from ..rules.language import Rule
-from ..supervision import Signal, kind_of, label_set, learns_from
+from ..supervision import Signal, kind_of, learns_from
 from .around import check_input, listed_rules
 from .base import Explanation, Scored, StructuredLearner, require_number
 from .candidates import Known, fallback

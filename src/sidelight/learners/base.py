@@ -18,10 +18,12 @@ from sklearn.utils.validation import check_is_fitted
 from ..errors import DataError
 from ..features.encoded import Encoded, Encoder, State
 from ..kernels.compiling import Floats, Ints, Longs
+from ..labels import check_lengths, encode_labels, label_set
 from ..metrics import token_accuracy
 from ..structures.chain import Chain, ChainParts
+from ..structures.known import KnownLabels
 from ..structures.protocol import Parts, Structure
-from ..supervision import Companion, Signal, Targets, check_lengths, encode_targets, kind_of, label_set, require
+from ..supervision import Companion, Signal, kind_of, require
 
 
 def require_number(learner: Any, name: str, low: float, *, whole: bool = False, open_end: bool = False) -> None:
@@ -135,7 +137,7 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
 
     def _read_targets(
         self, lengths: Sequence[int], y: Any, classes: Sequence[str] | None = None
-    ) -> tuple[list[str], Targets]:
+    ) -> tuple[list[str], KnownLabels]:
         """Check y against X and against what this learner can use; the labels, and y encoded."""
         check_lengths(lengths, y)
         found = label_set(y)
@@ -143,7 +145,7 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
         labels = found if classes is None else list(classes)
         if len(set(labels)) != len(labels):
             raise DataError(f"classes must be different labels, got {labels!r}")
-        return labels, encode_targets(y, lengths, labels)
+        return labels, encode_labels(y, lengths, labels)
 
     def encode(self, X: Any) -> Encoded:
         """X as flat arrays; `predict` and its relatives take this as well, and need not encode again."""
@@ -172,9 +174,9 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
         """The k best outputs of X by these scores: (ranks, tokens) as the structure has them, (sequences, ranks)."""
         if k == 1:
             best = self._structure.argmax(scores)
-            return best.labels[None], best.scores[:, None]
+            return best.outputs.values[None], best.scores[:, None]
         ranked = self._structure.kbest(scores, k)
-        return ranked.labels, ranked.scores
+        return ranked.outputs.values, ranked.scores
 
     def complete(self, X: Any, y: Any) -> list[list[str]]:
         """The best label sequence of each input among those that agree with what y says about it."""
@@ -186,7 +188,8 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
         lengths = np.diff(scores.offsets).tolist()
         check_lengths(lengths, y)
         label_set(y)
-        return scores.restrict(encode_targets(y, lengths, self.classes_).choices(len(self.classes_)))
+        agreeing: P = encode_labels(y, lengths, self.classes_).restrict(scores)
+        return agreeing
 
     def predict_marginals(self, X: Any) -> list[Floats]:
         """For each input the probability of every label at every token: (tokens, labels), columns as `classes_`."""
@@ -226,7 +229,7 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
             raise DataError(f"position {position} is outside the sequence of {encoded.tokens} tokens")
         t = position % encoded.tokens
         scores = self._part_scores(encoded)
-        outputs = self._structure.argmax(scores).labels
+        outputs = self._structure.argmax(scores).outputs.values
         chance = self._structure.marginals(scores).parts.unary[t]
         label = int(self._structure.token_labels(outputs)[t])
         others = [c for c in np.argsort(-chance, kind="stable") if c != label]

@@ -17,9 +17,10 @@ from ..features.encoded import Encoded, State
 from ..inference.compiled import CompiledRules, Counting, WeighedRules, penalties, require_counting
 from ..inference.constrained import Constrained, Method, best_outputs, check_method
 from ..kernels.compiling import Floats
+from ..labels import encode_labels, label_set
 from ..rules.automata import about_the_corpus, about_whole_outputs, labels_named
 from ..rules.language import Reading, Rule
-from ..supervision import Signal, encode_targets, kind_of, label_set, learns_from
+from ..supervision import Signal, kind_of, learns_from
 from .around import Around, check_input, fit_on, listed_rules
 from .base import Explanation, Scored, require_number
 from .guard import Guard, guarded
@@ -106,21 +107,22 @@ class RuleLearner(Around):
             return []
         check_is_fitted(self, "penalties_")
         scores = self.scores(X)
-        return self._split(warn_unproved(self._best(scores, self._rules(X), 1)).labels[0], scores)
+        return self._split(warn_unproved(self._best(scores, self._rules(X), 1)).outputs.values[0], scores)
 
     def complete(self, X: Any, y: Any) -> list[list[str]]:
         """The best label sequence of each input under the rules among those that agree with y."""
         scores = self.scores(X)
         if len(X) == 0:
             return []
-        return self._split(warn_unproved(self._best(self._agreeing(scores, y), self._rules(X), 1)).labels[0], scores)
+        found = warn_unproved(self._best(self._agreeing(scores, y), self._rules(X), 1))
+        return self._split(found.outputs.values[0], scores)
 
     def predict_kbest(self, X: Any, k: int = 5) -> list[list[Scored]]:
         """The k best label sequences under the rules, penalties included in their scores."""
         if len(X) == 0:
             return []
         scores, found = self.scores(X), warn_unproved(self.infer(X, k))
-        return self._ranked(found.labels, found.scores, scores)
+        return self._ranked(found.outputs.values, found.scores, scores)
 
     def predict_marginals(self, X: Any) -> list[Floats]:
         """Label probabilities under rules that are sums over parts; other rules have no exact marginals."""
@@ -156,7 +158,7 @@ class RuleLearner(Around):
         learned = None
         if labelled and rules:
             some = [X[i] for i in labelled]
-            codes = encode_targets([y[i] for i in labelled], [len(x) for x in some], self.classes_).labels
+            codes = encode_labels([y[i] for i in labelled], [len(x) for x in some], self.classes_).labels
             learned = CompiledRules.compile(rules, some, self.classes_).learn(codes, self.counting)
         return penalties(rules, self._default(), learned)
 

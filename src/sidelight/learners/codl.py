@@ -28,9 +28,10 @@ from ..inference.compiled import (
 )
 from ..inference.constrained import Method
 from ..kernels.compiling import Floats, Ints
+from ..labels import encode_labels
 from ..progress import progress
 from ..rules.language import Rule
-from ..supervision import Signal, encode_targets, learns_from
+from ..supervision import Signal, learns_from
 from .around import fit_on, numbers_of, split_known
 from .base import require_number
 from .ccm import RuleLearner
@@ -147,7 +148,7 @@ class Codl(Mixture, RuleLearner):
         require_number(self, "k", 1, whole=True)
 
     def _penalties_of(self, X: Any, y: Any, classes: list[str]) -> Floats:
-        codes = encode_targets(y, [len(x) for x in X], classes).labels
+        codes = encode_labels(y, [len(x) for x in X], classes).labels
         learned = CompiledRules.compile(self._rule_list(), X, classes).learn(codes, self.counting)
         return penalties(self._rule_list(), self._default(), learned)
 
@@ -166,7 +167,7 @@ class Codl(Mixture, RuleLearner):
             for iteration in range(1, self.iterations + 1):
                 scores = self._mixed(constant, driven, weight, pool, len(classes))
                 found = self._best(scores, rules.weigh(current), self.k)
-                labels = self._structure.token_labels(found.labels)
+                labels = self._structure.token_labels(found.outputs.values)
                 broken, tokens = _violations(rules, labels), int((labels >= 0).sum())
                 objective = float(found.scores[found.scores > -np.inf].sum()) + self._prior(current, tokens)
                 if driven is not None and hasattr(driven, "log_prior"):

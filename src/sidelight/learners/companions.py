@@ -1,6 +1,7 @@
 """What learners from labels and from GOOD / BAD share, whatever they predict."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -124,9 +125,8 @@ class CompanionLearner(AlternatingLearner):
         """What labelled inputs ask for."""
         if not which:
             return None
-        offsets, labels = prepared.encoded.offsets, prepared.targets.labels
-        target = np.concatenate([labels[offsets[i] : offsets[i + 1]] for i in which])
-        return Labelled(self._some(X, prepared, which), target, float(self.C1))
+        known = prepared.targets.take(np.array(which))
+        return Labelled(self._some(X, prepared, which), replace(known, allowed=None), float(self.C1))
 
     def _start(self, labelled: Labelled | None, weights: int, seed: int) -> Floats:
         """The weights that labelled inputs give, or zero."""
@@ -168,7 +168,7 @@ def _accept_best(
 
     def accept(w: Floats, number: int) -> Accepted:
         best = batch.best(w, None if seed is None else seed + number)
-        return Accepted(batch, cost, size, constant, best.labels)
+        return Accepted(batch, cost, size, constant, best.outputs)
 
     return accept
 

@@ -17,7 +17,8 @@ from ..solvers import lbfgs
 from ..solvers.certificate import Solution, Step, warn_unconverged
 from ..solvers.losses import Contrast, ContrastiveLoss
 from ..structures.chain import Chain
-from ..supervision import Signal, Targets, learns_from
+from ..structures.known import KnownLabels
+from ..supervision import Signal, learns_from
 from .base import require_number
 from .linear import LinearLearner, Prepared
 
@@ -176,7 +177,7 @@ class ContrastiveEstimation(LinearLearner):
 def _layout(encoded: Any, allowed: Flags, labels: int, order: int, boundaries: bool) -> LinearScorer:
     """Weights for every attribute with the labels it may have, and for all label pairs (and triples)."""
     nothing = np.empty(0, np.int64)
-    known = Targets((), np.full(len(allowed), -1, np.int32), allowed)
+    known = KnownLabels((), np.full(len(allowed), -1, np.int32), allowed, np.array([0, len(allowed)]))
     edge = np.arange(labels) if boundaries else nothing
     return LinearScorer(
         labels,

@@ -185,7 +185,7 @@ class CRF(LinearLearner):
             l2=self.l2,
             tolerance=self.tolerance,
             max_iterations=self.max_iterations,
-            convex=loss.targets.full,
+            convex=loss.known.full,
             on_step=on_step,
         )
 

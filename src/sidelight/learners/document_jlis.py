@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 from ..features.documents import document_count
-from ..supervision import BAD, GOOD, Companion, Signal, as_sequences, kind_of, learns_from, require
+from ..labels import as_sequences
+from ..supervision import BAD, GOOD, Companion, Signal, kind_of, learns_from, require
 from .companions import CompanionLearner, Size
 from .documents import DocumentLearner
 from .margins import Loss

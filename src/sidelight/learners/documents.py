@@ -13,10 +13,12 @@ from ..errors import DataError
 from ..features.documents import choose_document_encoder, document_count
 from ..features.encoded import Encoded, Encoder, State
 from ..kernels.compiling import Floats, Ints
+from ..labels import as_sequences, encode_labels, label_set
 from ..scorers.choice import ChoiceScorer
 from ..scorers.linear import LinearScorer
 from ..structures.choice import Choice, ChoiceParts
-from ..supervision import Targets, as_sequences, encode_targets, kind_of, label_set, require
+from ..structures.known import KnownLabels
+from ..supervision import kind_of, require
 from .base import Explanation, StructuredLearner, require_number
 from .linear import strongest_weights
 
@@ -27,7 +29,7 @@ class PreparedDocuments(NamedTuple):
     """Data made ready for fitting, and what the learner takes over when the fit is done."""
 
     encoded: Encoded
-    targets: Targets
+    targets: KnownLabels
     classes: list[str]
     encoder: Encoder
     scorer: ChoiceScorer
@@ -56,7 +58,7 @@ class DocumentLearner(StructuredLearner[ChoiceParts]):
         if len(set(classes)) != len(classes):
             raise DataError(f"classes must be different labels, got {classes!r}")
         _require_known(known, classes)
-        targets = encode_targets(known, [1] * len(known), classes)
+        targets = encode_labels(known, [1] * len(known), classes)
         encoded = encoder.fit_transform(X)
         scorer = ChoiceScorer.observed(encoded, targets, len(classes), bias=bias, all_weights=bool(self.all_weights))
         return PreparedDocuments(encoded, targets, classes, encoder, scorer)
@@ -79,7 +81,7 @@ class DocumentLearner(StructuredLearner[ChoiceParts]):
         known = as_sequences(y, len(scores))
         _require_known(known, self.classes_)
         best = self._structure.argmax(self._agreeing(scores, known))
-        return [labels[0] for labels in self._split(best.labels, scores)]
+        return [labels[0] for labels in self._split(best.outputs.values, scores)]
 
     def predict_proba(self, X: Any) -> Floats:
         """The probability of every label for every document: (documents, labels), columns as `classes_`."""

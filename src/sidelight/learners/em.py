@@ -20,8 +20,9 @@ from ..errors import DataError, NotSupported
 from ..features.encoded import Encoded, State
 from ..features.templates import sequence_offsets
 from ..kernels.compiling import Flags
+from ..labels import encode_labels
 from ..progress import progress
-from ..supervision import Signal, encode_targets, learns_from
+from ..supervision import Signal, learns_from
 from .around import check_input, fit_on, told_labels
 from .base import Explanation, require_number
 from .guard import Guard, guarded
@@ -144,7 +145,7 @@ class EM(Mixture):
         classes = list(self.classes) if self.classes is not None else told_labels(self.base, y)
         if not classes:
             raise DataError("no label is known: give labelled sequences, or `classes`")
-        targets = encode_targets(y, [len(x) for x in X], classes)
+        targets = encode_labels(y, [len(x) for x in X], classes)
         pooled = np.array([kind is not Signal.FULL for kind in targets.kinds])
         known, rest = np.flatnonzero(~pooled).tolist(), np.flatnonzero(pooled).tolist()
         allowed = None

@@ -18,13 +18,13 @@ from ..features.encoded import Encoded
 from ..inference.compiled import CompiledRules, WeighedRules, trusted_penalties
 from ..inference.constrained import Constrained, best_outputs
 from ..kernels.compiling import Floats, Ints
+from ..labels import encode_labels
 from ..rules.automata import about_the_corpus
 from ..rules.files import parse_rule, saved_text
 from ..rules.language import Comparison, Each, FewLabels, Rule
 from ..rules.rows import require_expected
 from ..rules.writing import share
 from ..structures.chain import ChainParts
-from ..supervision import encode_targets
 from .base import SequenceLearner, require_number
 from .ccm import warn_unproved
 from .guard import Guard
@@ -181,7 +181,7 @@ class ExpectationLearner(SequenceLearner):
         if self.decode != "rules" or not len(X) or not self.readings_.decoded:
             return super()._decode(X, scores, k)
         found = warn_unproved(self.readings_.best(self._structure, scores, X, self.classes_, k))
-        return found.labels, found.scores
+        return found.outputs.values, found.scores
 
 
 def _trust() -> float:
@@ -194,7 +194,7 @@ def _learned(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any], classes:
     out = [_trust()] * len(rules)
     local = [k for k, rule in enumerate(rules) if not about_the_corpus(rule)]
     if local and len(X):
-        codes = encode_targets(y, [len(x) for x in X], classes).labels
+        codes = encode_labels(y, [len(x) for x in X], classes).labels
         found = CompiledRules.compile([rules[k] for k in local], X, classes).learn(codes)
         for k, penalty in zip(local, found.tolist(), strict=True):
             out[k] = penalty

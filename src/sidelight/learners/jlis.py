@@ -12,12 +12,13 @@ from ..features.templates import sequence_offsets
 from ..inference.compiled import CompiledRules, WeighedRules
 from ..inference.constrained import best_outputs
 from ..kernels.compiling import Floats
+from ..labels import encode_labels, label_set
 from ..rules.automata import labels_named
 from ..rules.language import Rule
 from ..solvers.demands import Argmax
 from ..structures.chain import ChainParts
 from ..structures.protocol import Best
-from ..supervision import BAD, GOOD, Companion, Signal, encode_targets, kind_of, label_set, learns_from
+from ..supervision import BAD, GOOD, Companion, Signal, kind_of, learns_from
 from .around import check_input
 from .base import Explanation, Scored
 from .companions import CompanionLearner, Size
@@ -176,7 +177,7 @@ class JLIS(CompanionLearner, LinearLearner):
                 ):
                     bad.add(i)
         if labelled and self._rules_given():
-            codes = encode_targets(gold, [len(x) for x in some], classes).labels
+            codes = encode_labels(gold, [len(x) for x in some], classes).labels
             violated = CompiledRules.compile(self._rules_given(), some, classes).violations(codes).sum(axis=1)
             bad |= {labelled[n] for n in np.flatnonzero(violated)}
         if bad:
@@ -189,7 +190,7 @@ class JLIS(CompanionLearner, LinearLearner):
         structure, allowed, compiled = self._structure, None, None
         if self.dictionary is not None:
             known, lengths = self.dictionary.apply(X), [len(x) for x in X]
-            allowed, edges = encode_targets(known, lengths, classes).choices(len(classes)), sequence_offsets(X)
+            allowed, edges = encode_labels(known, lengths, classes).choices(len(classes)), sequence_offsets(X)
         if self._rules_given():
             limits = self._limits(X, classes)
             compiled, hard = limits.compiled, np.full(len(limits.compiled.rules), np.inf)
@@ -204,7 +205,7 @@ class JLIS(CompanionLearner, LinearLearner):
             if not rest.compiled.automata:
                 return structure.argmax(folded, seed=seed)
             found = best_outputs(structure, scores, limits)
-            return Best(found.labels[0], found.scores[:, 0])
+            return found.best()
 
         return best
 
@@ -218,24 +219,24 @@ class JLIS(CompanionLearner, LinearLearner):
         scores: ChainParts = super().scores(X)
         if self.dictionary is None or not len(X):
             return scores
-        known = encode_targets(self.dictionary.apply(X), [len(x) for x in X], self.classes_)
+        known = encode_labels(self.dictionary.apply(X), [len(x) for x in X], self.classes_)
         return scores.restrict(known.choices(len(self.classes_)))
 
     def predict(self, X: Any) -> list[list[str]]:
         """The best label sequence of each input that the rules and the dictionary allow."""
         scores = self.scores(X)
-        return self._split(self._best(X, scores).labels, scores)
+        return self._split(self._best(X, scores).outputs.values, scores)
 
     def complete(self, X: Any, y: Any) -> list[list[str]]:
         """The best label sequence of each input that agrees with y and that the rules and the dictionary allow."""
         scores = self.scores(X)
-        return self._split(self._best(X, self._agreeing(scores, y)).labels, scores)
+        return self._split(self._best(X, self._agreeing(scores, y)).outputs.values, scores)
 
     def _best(self, X: Any, scores: ChainParts) -> Best:
         if not self._rules_given() or not len(scores):
             return self._structure.argmax(scores)
         found = best_outputs(self._structure, scores, self._limits(X, self.classes_))
-        return Best(found.labels[0], found.scores[:, 0])
+        return found.best()
 
     def _limits(self, X: Any, classes: Sequence[str]) -> WeighedRules:
         rules = [rule.hard() for rule in self._rules_given()]

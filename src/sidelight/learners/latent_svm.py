@@ -88,13 +88,13 @@ class LatentStructuralSVM(AlternatingLearner, LinearLearner):
         return self
 
     def _run(self, prepared: Prepared, seed: int) -> Alternation:
-        batch, allowed = self._batch(prepared), prepared.targets.choices(len(prepared.classes))
+        batch, known = self._batch(prepared), prepared.targets
 
         def complete(w: Floats, number: int) -> Labelled:
             """With the best outputs that agree with what is known; ties are broken at random."""
-            scores = batch.scores(w, batch.encoded).restrict(allowed)
+            scores = known.restrict(batch.scores(w))
             best = batch.argmax(scores, 0, len(batch), seed + number)
-            return Labelled(batch, best.labels, self.C, allowed)
+            return Labelled(batch, known, self.C, best.outputs)
 
         problem = Problem((), (complete,), self.loss == "squared_hinge")
         return self._alternate(problem, np.zeros(prepared.scorer.size), seed)

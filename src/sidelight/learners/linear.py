@@ -11,7 +11,7 @@ from ..features.encoded import Encoded, Encoder, State, sequence_lengths
 from ..kernels.compiling import Floats
 from ..scorers.linear import LinearScorer
 from ..structures.chain import ChainParts
-from ..supervision import Targets
+from ..structures.known import KnownLabels
 from .base import SequenceLearner, require_number
 
 
@@ -19,7 +19,7 @@ class Prepared(NamedTuple):
     """Data made ready for fitting, and what the learner takes over when the fit is done."""
 
     encoded: Encoded
-    targets: Targets
+    targets: KnownLabels
     classes: list[str]
     encoder: Encoder
     scorer: LinearScorer
@@ -48,7 +48,7 @@ class LinearLearner(SequenceLearner):
         self._check_layout()
         return choose_encoder(X, self.features, self.min_count, self.n_jobs)
 
-    def _lay_out(self, encoder: Encoder, X: Any, targets: Targets, found: list[str]) -> Prepared:
+    def _lay_out(self, encoder: Encoder, X: Any, targets: KnownLabels, found: list[str]) -> Prepared:
         """Encode X, and a weight for whatever the targets allow."""
         encoded = encoder.fit_transform(X)
         scorer = LinearScorer.observed(

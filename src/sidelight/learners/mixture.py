@@ -8,7 +8,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError, warn
 from ..features.templates import sequence_offsets
-from ..supervision import Signal, kind_of, majority_label
+from ..labels import majority_label
+from ..supervision import Signal, kind_of
 from .around import Around
 from .base import require_number
 

@@ -9,7 +9,7 @@ from ..kernels.compiling import Ints
 from ..progress import progress
 from ..scorers.linear import LinearScorer
 from ..solvers.perceptron import PerceptronState
-from ..supervision import Targets
+from ..structures.known import KnownLabels
 from .linear import LinearLearner
 
 
@@ -69,7 +69,7 @@ class OnlineLearner(LinearLearner):
         return self._keep(state)
 
     def _run(
-        self, scorer: LinearScorer, encoded: Encoded, targets: Targets, state: PerceptronState, passes: int
+        self, scorer: LinearScorer, encoded: Encoded, targets: KnownLabels, state: PerceptronState, passes: int
     ) -> None:
         with progress(type(self).__name__, passes, self.verbose) as tell:
             self._passes(

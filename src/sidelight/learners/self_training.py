@@ -72,7 +72,7 @@ class SelfTraining(Around):
                 scores = model.scores(pool)
                 best = self._structure.argmax(scores)
                 sure = np.exp(best.scores - self._structure.marginals(scores).log_partition) >= self.threshold
-                guessed = model._split(best.labels, scores)
+                guessed = model._split(best.outputs.values, scores)
                 chosen = np.flatnonzero(sure).tolist()
                 kept.append(len(chosen))
                 tell(iteration, f"{len(chosen)} of {len(pool)} sequences kept")

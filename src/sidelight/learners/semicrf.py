@@ -122,7 +122,7 @@ class SemiCRF(StructuredLearner[SegmentParts]):
             boundaries=self.boundaries,
             all_weights=self.all_weights,
         )
-        loss = LogLoss(scorer, self._structure, encoded, replace(targets, labels=outputs))
+        loss = LogLoss(scorer, self._structure, encoded, replace(targets, written=outputs))
         with progress("SemiCRF", None, self.verbose) as tell:
 
             def on_step(step: Step) -> None:

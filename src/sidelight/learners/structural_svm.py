@@ -133,13 +133,13 @@ class StructuralSVM(MarginLearner, LinearLearner):
             "seed": self._seed(),
             "on_step": on_step,
         }
-        data = (prepared.scorer, prepared.encoded, prepared.targets.labels)
+        data = (prepared.scorer, prepared.encoded, prepared.targets)
         if self.solver == "eg":
             return exponentiated.minimize_hinge(*data, C=self.C, n_jobs=self.n_jobs, **common)
         if self.solver == "sgd":
             squared = self.loss == "squared_hinge"
             return subgradient.minimize(*data, C=self.C, squared=squared, n_jobs=self.n_jobs, **common)
-        demand = Labelled(self._batch(prepared), prepared.targets.labels, self.C)
+        demand = Labelled(self._batch(prepared), prepared.targets, self.C)
         return cutting_plane.minimize([demand], sets, epsilon=self.epsilon, check=self.check_inference, **common)
 
 

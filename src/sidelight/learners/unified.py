@@ -183,7 +183,7 @@ class UnifiedEM(ProjectingLearner):
 
         def step(scores: ChainParts, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
             best = best_outputs(self._structure, scores, rules)
-            parts = self._structure.indicator(scores, best.labels[0])
+            parts = self._structure.indicator(scores, best.outputs.values[0])
             value = float((log_partition - best.scores[:, 0]).sum())
             nothing = np.empty(0)
             return Projection(parts, nothing, nothing, nothing, value, value, value, 0.0, True, 0.0)

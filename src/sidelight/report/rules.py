@@ -6,10 +6,11 @@ from typing import Any
 
 from ..errors import DataError
 from ..inference.checking import RuleCheck, check, of_corpus
+from ..labels import label_set
 from ..learners.jlis import JLIS
 from ..rules.automata import Automaton, compile_rules, labels_named
 from ..rules.language import MinLength, Rule
-from ..supervision import Signal, kind_of, label_set
+from ..supervision import Signal, kind_of
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from ..features.encoded import Encoded
 from ..kernels.compiling import Floats, Ints, Longs
 from ..structures.chain import ChainParts
 from ..structures.choice import ChoiceParts
-from ..supervision import Targets
+from ..structures.known import KnownLabels
 from . import linear
 from .linear import LinearScorer, observed_attributes
 from .protocol import Rows
@@ -28,7 +28,7 @@ class ChoiceScorer:
 
     @classmethod
     def observed(
-        cls, encoded: Encoded, targets: Targets, labels: int, *, bias: bool = True, all_weights: bool = True
+        cls, encoded: Encoded, targets: KnownLabels, labels: int, *, bias: bool = True, all_weights: bool = True
     ) -> "ChoiceScorer":
         """The scorer with weights for all (attribute, label) pairs, or for those that the targets show or allow."""
         if all_weights:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..features.encoded import Encoded
 from ..kernels.compiling import Floats, Ints, Longs
 from ..structures.chain import ChainParts, count_tables
-from ..supervision import Targets
+from ..structures.known import KnownLabels
 from .protocol import Rows
 
 # An attribute with at least so many labels gets a dense row of weights.
@@ -46,7 +46,7 @@ class LinearScorer:
     def observed(
         cls,
         encoded: Encoded,
-        targets: Targets,
+        targets: KnownLabels,
         labels: int,
         *,
         order: int = 1,
@@ -238,7 +238,7 @@ _CELLS = 1 << 24
 
 
 def _observed_tables(
-    offsets: Longs, targets: Targets, L: int, order: int
+    offsets: Longs, targets: KnownLabels, L: int, order: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
     """Which label pairs, starts, ends and triples occur, or are possible where labels are partial."""
     if targets.allowed is None:
@@ -266,7 +266,7 @@ def _observed_tables(
     return pair, allowed[heads].sum(axis=0) > 0, allowed[tails].sum(axis=0) > 0, triple
 
 
-def observed_attributes(encoded: Encoded, targets: Targets, L: int) -> tuple[Longs, Ints]:
+def observed_attributes(encoded: Encoded, targets: KnownLabels, L: int) -> tuple[Longs, Ints]:
     """For every attribute the labels it occurs with."""
     from ..kernels import linear
 

@@ -23,8 +23,8 @@ from ..features.encoded import Encoded
 from ..features.segments import SegmentEncoded
 from ..kernels.compiling import Floats, Longs
 from ..structures.chain import ChainParts
+from ..structures.known import KnownLabels
 from ..structures.segmentation import SegmentParts
-from ..supervision import Targets
 from . import linear
 from .linear import LinearScorer, observed_attributes
 
@@ -59,7 +59,7 @@ class SegmentScorer:
     def observed(
         cls,
         encoded: SegmentEncoded,
-        targets: Targets,
+        targets: KnownLabels,
         labels: int,
         *,
         longest: int,
@@ -194,7 +194,7 @@ class SegmentExpectation:
         return np.concatenate((self.token.total(), self.first.total(), self.last.total(), lengths.T.ravel()))
 
 
-def _attributes_only(encoded: Encoded, targets: Targets, labels: int, all_weights: bool) -> LinearScorer:
+def _attributes_only(encoded: Encoded, targets: KnownLabels, labels: int, all_weights: bool) -> LinearScorer:
     nothing = np.empty(0, np.int64)
     if all_weights:
         pointer = np.arange(encoded.attributes + 1, dtype=np.int64) * labels
