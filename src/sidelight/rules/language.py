@@ -15,7 +15,7 @@ is used is its reading: `rule.hard()`, `rule.soft(penalty)`, `rule.soft()` with 
 or `rule.expected()`, a statement about the expectation. A rule without a reading leaves it to the learner.
 
 Every kind of rule is one class in a module of its own, beside the function that it is written with; `rules.WORDS` lists
-these functions. No reader knows kinds of rules by name: what it needs, it asks the rule.
+these functions. What compiling, checking and reports need to know of a rule, they ask the rule.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
