@@ -7,6 +7,8 @@ Everything public is here: `from sidelight import CRF, word, read_columns`. Name
 from importlib import import_module
 from typing import Any
 
+from .rules import WORDS
+
 __version__ = "0.1.0.dev0"
 
 _HOME = {
@@ -47,28 +49,8 @@ _HOME = {
     "DeterministicAnnealing": "learners.annealing",
     "GeneralizedExpectation": "learners.generalized",
     "EntropyRegularization": "learners.entropy",
-    **dict.fromkeys(
-        (
-            "count",
-            "runs",
-            "transitions",
-            "changes",
-            "share",
-            "each",
-            "others",
-            "starts_with",
-            "ends_with",
-            "once_each",
-            "changes_only_after",
-            "min_length",
-            "before",
-            "few_labels",
-            "where",
-            "punctuation",
-        ),
-        "rules.writing",
-    ),
-    **dict.fromkeys(("first", "last", "position", "when", "any_of", "all_of"), "rules.conditions"),
+    **{name: f"rules.{module}" for name, module in WORDS.items()},
+    "when": "rules.conditions",
     "parse_rule": "rules.files",
     "read_rules": "rules.files",
     "check": "inference.checking",

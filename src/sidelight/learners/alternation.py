@@ -36,7 +36,8 @@ from ..inference.rows import Rows
 from ..kernels.compiling import Flags, Floats
 from ..labels import encode_labels
 from ..progress import progress
-from ..rules.language import FewLabels, Rule
+from ..rules.few_labels import FewLabels
+from ..rules.language import Rule
 from ..rules.rows import require_expected
 from ..solvers.quasi_newton import Curvature
 from ..structures.chain import ChainParts

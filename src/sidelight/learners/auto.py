@@ -35,7 +35,8 @@ class Auto(StructuredLearner[Any]):
     elsewhere, is the base, unless another one is better by more than its standard error. Then come those that use
     rules, unlabelled sequences, partial labels, GOOD and BAD as well, with their default settings, until the time is
     up. The one with the largest advantage over the base, less its standard error, is fitted to everything; the base if
-    there is no such advantage. Each learner is given the rules that it can read; rules that clearly cost are left out too.
+    there is no such advantage. Each learner is given the rules that it can read; rules that clearly cost are left out
+    too.
 
     Parameters
     ----------

@@ -20,10 +20,13 @@ from ..inference.constrained import Constrained, best_outputs
 from ..kernels.compiling import Floats, Ints
 from ..labels import encode_labels
 from ..rules.automata import about_the_corpus
+from ..rules.comparisons import Comparison
+from ..rules.few_labels import FewLabels
 from ..rules.files import parse_rule, saved_text
-from ..rules.language import Comparison, Each, FewLabels, Rule
+from ..rules.labels import Each
+from ..rules.language import Rule
 from ..rules.rows import require_expected
-from ..rules.writing import share
+from ..rules.shares import share
 from ..structures.chain import ChainParts
 from .base import SequenceLearner, require_number
 from .ccm import warn_unproved
