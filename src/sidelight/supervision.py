@@ -50,8 +50,8 @@ USERS: dict[Signal, tuple[str, ...]] = {
     Signal.NOTHING: ("Auto", "Codl", "EM", "SelfTraining", *_EXPECTING, "ContrastiveEstimation"),
     Signal.COMPANION: ("Auto", "JLIS", "DocumentJLIS"),
 }  # fmt: skip
-# Those of one label per document; the others label sequences.
-OF_DOCUMENTS = ("MaxEnt", "DocumentJLIS")
+# Those that are for documents; the others are for any task.
+PRESETS = ("MaxEnt", "DocumentJLIS")
 
 
 def learns_from(*signals: Signal) -> Any:
@@ -64,15 +64,15 @@ def learns_from(*signals: Signal) -> Any:
     return mark
 
 
-def require(learner: Any, kinds: Iterable[Signal]) -> None:
+def require(learner: Any, kinds: Iterable[Signal], noun: str = "sequence") -> None:
     """Raise `NotSupported`, naming learners that would work, if y holds a kind the learner cannot use."""
     name = type(learner).__name__
-    inputs = "document" if name in OF_DOCUMENTS else "sequence"
     for index, kind in enumerate(kinds):
         if kind not in learner.signals:
-            others = [other for other in USERS[kind] if (other in OF_DOCUMENTS) == (name in OF_DOCUMENTS)]
-            advice = f"use {' or '.join(others)}" if others else f"no learner of {inputs}s can; leave them out"
-            raise NotSupported(f"{name} cannot learn from {kind.value.format(inputs)} ({inputs} {index}); {advice}")
+            others = [other for other in USERS[kind] if other not in PRESETS or noun == "document"]
+            raise NotSupported(
+                f"{name} cannot learn from {kind.value.format(noun)} ({noun} {index}); use {' or '.join(others)}"
+            )
 
 
 def kind_of(known: Any) -> Signal:

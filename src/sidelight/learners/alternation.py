@@ -433,7 +433,7 @@ class ProjectingLearner(ExpectationLearner):
         encoded: Encoded = self.base_.encode(X)
         return encoded
 
-    def explain(self, x: Any, position: int, *, top: int = 10) -> Explanation:
+    def explain(self, x: Any, position: int = 0, *, top: int = 10) -> Explanation:
         """What speaks for a label in the model."""
         check_is_fitted(self, "classes_")
         if self.decode == "projected":

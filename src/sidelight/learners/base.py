@@ -1,10 +1,10 @@
-"""What all learners of label sequences share: encoding, prediction, explanation and files.
+"""What all learners share: encoding, prediction, explanation and files.
 
-A learner adds its parameters, `fit`, and `_chain_scores`, the scores of every part for encoded input; one on another
-structure than the chain derives from `StructuredLearner`.
+A learner adds its parameters, `fit`, and `_part_scores`, the scores of every part for encoded input. What it predicts,
+and from what, is its task.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Integral, Real
@@ -13,17 +13,18 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError
 from ..features.encoded import Encoded, Encoder, State
-from ..kernels.compiling import Floats, Ints, Longs
-from ..labels import check_lengths, encode_labels, label_set
-from ..metrics import token_accuracy
-from ..structures.chain import Chain, ChainParts
-from ..structures.known import KnownLabels
+from ..kernels.compiling import Floats, Ints
+from ..labels import label_set
+from ..structures.known import Known
 from ..structures.protocol import Parts, Structure
 from ..supervision import Companion, Signal, kind_of, require
+from .tasks.labelling import Labelling
+from .tasks.task import Task
 
 
 def require_number(learner: Any, name: str, low: float, *, whole: bool = False, open_end: bool = False) -> None:
@@ -91,8 +92,8 @@ class TokenParts(Parts, Protocol):
 P = TypeVar("P", bound=TokenParts)
 
 
-class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
-    """Base of the estimators that label the tokens of sequences by any structure over parts of type `P`."""
+class Learner(BaseEstimator, Generic[P]):  # type: ignore[misc]
+    """Base of the estimators; the outputs of their task are made of parts of type `P`."""
 
     signals: ClassVar[frozenset[Signal]]
     n_jobs: int
@@ -101,21 +102,17 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
     classes_: list[str]
 
     @property
-    def _family(self) -> Callable[[int], Structure[P]]:
-        """What makes the structure, given the number of threads."""
-        raise NotImplementedError
+    def _task(self) -> Task:
+        """What is predicted, and from what; sequences are labelled where nothing else is said."""
+        return Labelling()
 
     @property
     def _structure(self) -> Structure[P]:
         """What can be predicted."""
-        return self._family(self.n_jobs)
+        return self._task.structure(self.n_jobs)
 
     def _part_scores(self, encoded: Encoded) -> P:
         """Scores θ of every part."""
-        raise NotImplementedError
-
-    def _unary_scores(self, offsets: Longs, unary: Floats) -> P:
-        """Scores of single labels alone, as before anything is learned; unary: (tokens, labels)."""
         raise NotImplementedError
 
     def _seed(self, *more: int) -> int:
@@ -135,17 +132,17 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
         """Take back what `_state` gave."""
         raise NotImplementedError
 
-    def _read_targets(
-        self, lengths: Sequence[int], y: Any, classes: Sequence[str] | None = None
-    ) -> tuple[list[str], KnownLabels]:
-        """Check y against X and against what this learner can use; the labels, and y encoded."""
-        check_lengths(lengths, y)
-        found = label_set(y)
-        require(self, map(kind_of, y))
+    def _read_known(
+        self, sizes: Sequence[int], y: Any, classes: Sequence[str] | None = None
+    ) -> tuple[list[str], Known[P]]:
+        """Returns all labels, and y as arrays; what this learner cannot use, or what does not fit to X, is an error."""
+        read = self._task.read(y, sizes)
+        found = label_set(read)
+        require(self, map(kind_of, read), self._task.noun)
         labels = found if classes is None else list(classes)
         if len(set(labels)) != len(labels):
             raise DataError(f"classes must be different labels, got {labels!r}")
-        return labels, encode_labels(y, lengths, labels)
+        return labels, self._task.known(read, sizes, labels)
 
     def encode(self, X: Any) -> Encoded:
         """X as flat arrays; `predict` and its relatives take this as well, and need not encode again."""
@@ -156,17 +153,8 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
         """The scores of every part of every sequence."""
         return self._part_scores(self.encode(X))
 
-    @staticmethod
-    def _require_attributes(encoded: Encoded, count: int) -> None:
-        """Kernels trust attribute numbers, so those of another model must not reach them."""
-        if encoded.attributes != count:
-            raise DataError(
-                f"X was encoded by another model: it has {encoded.attributes} attributes, this model {count}; "
-                "encode it with this one"
-            )
-
-    def predict(self, X: Any) -> list[list[str]]:
-        """The best label sequence of each input, by exact inference."""
+    def predict(self, X: Any) -> list[Any]:
+        """The best output of each input, by exact inference, written as in y."""
         scores = self.scores(X)
         return self._split(self._decode(X, scores, 1)[0][0], scores)
 
@@ -178,17 +166,17 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
         ranked = self._structure.kbest(scores, k)
         return ranked.outputs.values, ranked.scores
 
-    def complete(self, X: Any, y: Any) -> list[list[str]]:
-        """The best label sequence of each input among those that agree with what y says about it."""
+    def complete(self, X: Any, y: Any) -> list[Any]:
+        """The best output of each input among those that agree with what y says about it."""
         scores = self.scores(X)
         return self._split(self._decode(X, self._agreeing(scores, y), 1)[0][0], scores)
 
     def _agreeing(self, scores: P, y: Any) -> P:
         """Scores with -inf on the labels that y excludes."""
-        lengths = np.diff(scores.offsets).tolist()
-        check_lengths(lengths, y)
-        label_set(y)
-        agreeing: P = encode_labels(y, lengths, self.classes_).restrict(scores)
+        sizes = np.diff(scores.offsets).tolist()
+        read = self._task.read(y, sizes)
+        label_set(read)
+        agreeing: P = self._task.known(read, sizes, self.classes_).restrict(scores)
         return agreeing
 
     def predict_marginals(self, X: Any) -> list[Floats]:
@@ -197,6 +185,11 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
         unary = self._structure.marginals(scores).parts.unary
         return [unary[a:b] for a, b in pairwise(scores.offsets)]
 
+    @available_if(lambda self: self._task.noun == "document")  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Floats:
+        """The probability of every label for every document: (documents, labels), columns as `classes_`."""
+        return self._structure.marginals(self.scores(X)).parts.unary
+
     def predict_kbest(self, X: Any, k: int = 5) -> list[list[Scored]]:
         """For each input its k best label sequences with their scores, best first; fewer where fewer exist."""
         scores = self.scores(X)
@@ -204,7 +197,7 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
 
     def _ranked(self, labels: Ints, by_rank: Floats, scores: P) -> list[list[Scored]]:
         """Outputs (ranks, tokens) and their scores (sequences, ranks) as lists for each input."""
-        outputs = [self._split(np.maximum(row, 0), scores) for row in labels]
+        outputs = [self._decisions(np.maximum(row, 0), scores) for row in labels]
         return [
             [Scored(outputs[r][i], float(s)) for r, s in enumerate(row) if s > -np.inf] for i, row in enumerate(by_rank)
         ]
@@ -214,15 +207,15 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
         return self._structure.marginals(self.scores(X)).log_partition
 
     def score(self, X: Any, y: Any) -> float:
-        """Token accuracy; sequences that are not labelled (None, GOOD, BAD) are left out."""
+        """Share of right labels; inputs that are not labelled (None, GOOD, BAD) are left out."""
         labelled = [i for i, known in enumerate(y) if known is not None and not isinstance(known, Companion)]
         if not labelled:
-            raise DataError("no sequence is labelled, so there is nothing to score")
+            raise DataError(f"no {self._task.noun} is labelled, so there is nothing to score")
         if len(labelled) < len(y):
-            X, y = [X[i] for i in labelled], [y[i] for i in labelled]
-        return token_accuracy(y, self.predict(X))
+            X, y = X[labelled] if hasattr(X, "shape") else [X[i] for i in labelled], [y[i] for i in labelled]
+        return self._task.score(y, self.predict(X))
 
-    def explain(self, x: Any, position: int, *, top: int = 10) -> Explanation:
+    def explain(self, x: Any, position: int = 0, *, top: int = 10) -> Explanation:
         """What speaks for a token's label in the best sequence, against the most probable other label."""
         encoded = self.encode([x])
         if not -encoded.tokens <= position < encoded.tokens:
@@ -254,7 +247,11 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
             raise DataError(f"the model has no label {label!r}; it has {', '.join(self.classes_)}")
         return self.classes_.index(label)
 
-    def _split(self, outputs: Ints, scores: P) -> list[list[str]]:
+    def _split(self, outputs: Ints, scores: P) -> list[Any]:
+        """Flat outputs as y is written."""
+        return self._task.write(self._decisions(outputs, scores))
+
+    def _decisions(self, outputs: Ints, scores: P) -> list[list[str]]:
         """Flat outputs as lists of names."""
         names = np.array(self.classes_, object)[self._structure.token_labels(outputs)].tolist()
         edges = scores.offsets.tolist()
@@ -276,57 +273,3 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
         if not isinstance(learner, cls):
             raise DataError(f"{path} holds a {type(learner).__name__}, not a {cls.__name__}")
         return learner
-
-
-class SequenceLearner(StructuredLearner[ChainParts]):
-    """Base of the estimators that label sequences with chains."""
-
-    def _chain_scores(self, encoded: Encoded) -> ChainParts:
-        """Scores θ of every part."""
-        raise NotImplementedError
-
-    def _attribute_row(self, attribute: int) -> Floats:
-        """What one attribute of value one adds to the score of each label."""
-        raise NotImplementedError
-
-    @property
-    def _family(self) -> type[Chain]:
-        return Chain
-
-    def _part_scores(self, encoded: Encoded) -> ChainParts:
-        return self._chain_scores(encoded)
-
-    def _unary_scores(self, offsets: Longs, unary: Floats) -> ChainParts:
-        return ChainParts.of(offsets, unary, np.zeros((unary.shape[1], unary.shape[1])))
-
-    def _reasons(self, encoded: Encoded, scores: ChainParts, labels: Ints, t: int) -> list[tuple[str, Floats]]:
-        rows = []
-        for n in range(encoded.indptr[t], encoded.indptr[t + 1]):
-            value = float(encoded.values[n]) if len(encoded.values) else 1.0
-            attribute = int(encoded.indices[n])
-            rows.append((self.encoder_.describe(attribute), value * self._attribute_row(attribute)))
-        last = len(labels) - 1
-        if t == 0:
-            rows.append(("first label", scores.start))
-        else:
-            rows.append((f"after {self.classes_[labels[t - 1]]}", scores.pair[0, labels[t - 1]]))
-        if t == last:
-            rows.append(("last label", scores.end))
-        else:
-            rows.append((f"before {self.classes_[labels[t + 1]]}", scores.pair[0, :, labels[t + 1]]))
-        if scores.triple is not None:
-            rows += self._triple_reasons(scores.triple, labels, t)
-        return rows
-
-    def _triple_reasons(self, triple: Floats, labels: Ints, t: int) -> list[tuple[str, Floats]]:
-        name, rows = self.classes_, []
-        if t >= 2:
-            a, b = labels[t - 2], labels[t - 1]
-            rows.append((f"after {name[a]} {name[b]}", triple[a, b]))
-        if 1 <= t < len(labels) - 1:
-            a, c = labels[t - 1], labels[t + 1]
-            rows.append((f"between {name[a]} and {name[c]}", triple[a, :, c]))
-        if t < len(labels) - 2:
-            b, c = labels[t + 1], labels[t + 2]
-            rows.append((f"before {name[b]} {name[c]}", triple[:, b, c]))
-        return rows

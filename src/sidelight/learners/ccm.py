@@ -162,7 +162,7 @@ class RuleLearner(Around):
             learned = CompiledRules.compile(rules, some, self.classes_).learn(codes, self.counting)
         return penalties(rules, self._default(), learned)
 
-    def explain(self, x: Any, position: int, *, top: int = 10) -> Explanation:
+    def explain(self, x: Any, position: int = 0, *, top: int = 10) -> Explanation:
         """Not offered: a rule speaks about the whole output."""
         check_is_fitted(self, "penalties_")
         raise NotSupported(f"{type(self).__name__} has no explain; ask its base model, base_.explain(...)")

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ..errors import DataError, Infeasible, warn
-from ..features.documents import document_count
 from ..features.encoded import Encoded, State
 from ..kernels.compiling import Floats
 from ..solvers import cutting_plane
@@ -99,7 +98,7 @@ class CompanionLearner(AlternatingLearner):
 
     def _sizes(self, X: Any) -> Floats:
         if self.size is None:
-            return np.ones(document_count(X))
+            return np.ones(len(self._task.sizes(X)))
         out = np.array([self._size_of(i, x) for i, x in enumerate(X)])
         bad = np.flatnonzero(~(out > 0) | ~np.isfinite(out))
         if len(bad):
@@ -125,7 +124,7 @@ class CompanionLearner(AlternatingLearner):
         """What labelled inputs ask for."""
         if not which:
             return None
-        known = prepared.targets.take(np.array(which))
+        known = prepared.known.take(np.array(which))
         return Labelled(self._some(X, prepared, which), replace(known, allowed=None), float(self.C1))
 
     def _start(self, labelled: Labelled | None, weights: int, seed: int) -> Floats:

@@ -133,7 +133,7 @@ class CriterionLearner(ExpectationLearner):
         first, rest, solver = None, None, "lbfgs"
         if known:
             labels = encode_labels(told[:known], lengths[:known], classes)
-            solver = model._choose_solver(prepared._replace(targets=labels))
+            solver = model._choose_solver(prepared._replace(known=labels))
             first = LogLoss(prepared.scorer, self._structure, prepared.encoded.sequences(0, known), labels)
         if full == len(some):
             self._rows(rules, some, prepared.encoded, classes)  # for the errors of rules that have nothing to do here
@@ -182,14 +182,15 @@ class CriterionLearner(ExpectationLearner):
     def scores(self, X: Any) -> ChainParts:
         """The model's scores."""
         check_is_fitted(self, "classes_")
-        return self.base_.scores(X)
+        scores: ChainParts = self.base_.scores(X)
+        return scores
 
     def encode(self, X: Any) -> Encoded:
         """X as flat arrays for the model."""
         check_is_fitted(self, "classes_")
         return self.base_.encode(X)
 
-    def explain(self, x: Any, position: int, *, top: int = 10) -> Explanation:
+    def explain(self, x: Any, position: int = 0, *, top: int = 10) -> Explanation:
         """What speaks for a label in the model."""
         check_is_fitted(self, "classes_")
         return self.base_.explain(x, position, top=top)

@@ -164,7 +164,7 @@ class EM(Mixture):
                 if self.spread is not None:
                     yield clone(self.base).fit_random(pool.X, classes, self.spread, rng).scores(pool.X)
                 else:
-                    yield self._unary_scores(offsets, rng.uniform(size=(int(offsets[-1]), len(classes))))
+                    yield self._task.start(offsets, rng.uniform(size=(int(offsets[-1]), len(classes))))
 
     def _run(self, first: Any, base: Any, weight: float, pool: "_Pool", classes: list[str]) -> "_Run":
         driven: Any = None
@@ -201,7 +201,7 @@ class EM(Mixture):
         self.weight_, self.trace_ = values["weight"], tuple(EMStep(*step) for step in values["trace"])
         self.run_objectives_ = tuple(values["run_objectives"])
 
-    def explain(self, x: Any, position: int, *, top: int = 10) -> Explanation:
+    def explain(self, x: Any, position: int = 0, *, top: int = 10) -> Explanation:
         """Not offered for a mixture of two models."""
         check_is_fitted(self, "classes_")
         raise NotSupported("EM has no explain; ask one of its models, base_.explain(...)")

@@ -27,10 +27,11 @@ from ..rules.labels import Each
 from ..rules.language import Rule
 from ..rules.rows import require_expected
 from ..rules.shares import share
-from ..structures.chain import ChainParts
-from .base import SequenceLearner, require_number
+from ..structures.chain import Chain, ChainParts
+from .base import Learner, require_number
 from .ccm import warn_unproved
 from .guard import Guard
+from .tasks.task import Task
 
 # How outputs are read off: the best under the rules, by the projection onto them, or by the model alone.
 Decode = Literal["rules", "projected", "model"]
@@ -137,7 +138,7 @@ class Readings:
         return CompiledRules.compile(self.decoded, X, classes).weigh(self.penalties)
 
 
-class ExpectationLearner(SequenceLearner):
+class ExpectationLearner(Learner[ChainParts]):
     """Base of the learners that read rules as statements about expectations, and decode under them."""
 
     base: Any
@@ -154,8 +155,18 @@ class ExpectationLearner(SequenceLearner):
     guard_: Guard | None
     readings_: Readings
 
+    @property
+    def _task(self) -> Task:
+        task: Task = self.base._task
+        return task
+
     def _check_readings(self, decodings: tuple[str, ...]) -> None:
         """Check the parameters that all of them have."""
+        if not isinstance(self._structure, Chain):
+            raise NotSupported(
+                f"{type(self).__name__} works out expectations on label chains, and {type(self.base).__name__} has "
+                "others; use Codl or CCM with rules that are hard or soft, or a base that labels sequences"
+            )
         if isinstance(self.penalty, str) and self.penalty != "learned":
             raise DataError(f"the penalty is a number, None or 'learned', got {self.penalty!r}")
         if self.unlabeled_weight is not None:

@@ -25,7 +25,6 @@ from ..solvers.losses import ExpectedLoss, LogLoss
 from ..structures.chain import Chain, ChainParts, indicator
 from .around import fit_on
 from .crf import CRF
-from .documents import DocumentLearner
 from .linear import Prepared
 
 
@@ -107,8 +106,7 @@ def begin(
         return Generative(base, X, y, pool, classes, **options)
     if isinstance(base, CRF):
         return Discriminative(base, X, y, pool, classes, **options)
-    hint = "; for documents, CRF with a sequence of one token for each" if isinstance(base, DocumentLearner) else ""
-    raise NotSupported(f"{type(base).__name__} cannot learn from expected parts; use HMM or CRF as base{hint}")
+    raise NotSupported(f"{type(base).__name__} cannot learn from expected parts; use HMM or CRF as base")
 
 
 def is_generative(base: Any) -> bool:
@@ -237,7 +235,7 @@ class Discriminative:
                 self._finish(self.learner._solve(solver, self._known, self.learner.weights_, lambda step: None), solver)
 
     def _solver(self, targets: Any) -> str:
-        return str(self.learner._choose_solver(self._prepared._replace(targets=targets)))
+        return str(self.learner._choose_solver(self._prepared._replace(known=targets)))
 
     def _finish(self, solution: Any, solver: str) -> None:
         self.learner.weights_, self.learner.trace_ = solution.weights, solution.steps

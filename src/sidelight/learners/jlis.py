@@ -26,6 +26,7 @@ from .guard import Guard, guarded
 from .linear import LinearLearner
 from .margins import Loss
 from .structural_svm import StructuralSVM
+from .tasks.task import Task
 
 
 @learns_from(Signal.FULL, Signal.COMPANION)
@@ -41,8 +42,8 @@ class JLIS(CompanionLearner, LinearLearner):
 
     Parameters
     ----------
-    features, min_count, order, boundaries, all_weights, classes, random_state, verbose, n_jobs : as for `CRF`; without
-        labelled inputs `classes` or the dictionary must name the labels.
+    features, min_count, order, boundaries, all_weights, classes, task, random_state, verbose, n_jobs : as for `CRF`;
+        without labelled inputs `classes` or the dictionary must name the labels.
     C1, C2 : what missed margins of labelled and of GOOD / BAD inputs cost.
     size : κ, by which the features of GOOD and BAD inputs are divided: "length", a function of x, or None for 1.
     constant : value of the constant feature of GOOD and BAD inputs; 0 leaves it out.
@@ -99,6 +100,7 @@ class JLIS(CompanionLearner, LinearLearner):
         boundaries: bool = True,
         all_weights: bool = False,
         classes: Sequence[str] | None = None,
+        task: Task | None = None,
         random_state: int | None = 0,
         verbose: bool = False,
         n_jobs: int = -1,
@@ -125,6 +127,7 @@ class JLIS(CompanionLearner, LinearLearner):
         self.boundaries = boundaries
         self.all_weights = all_weights
         self.classes = classes
+        self.task = task
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs
@@ -132,15 +135,15 @@ class JLIS(CompanionLearner, LinearLearner):
     @guarded
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from inputs X, of which y tells the labels, GOOD or BAD."""
-        check_input(self, X, y)
+        known = check_input(self, X, y)
         if not (self.dictionary is None or isinstance(self.dictionary, TagDictionary)):
             raise DataError(f"dictionary must be a TagDictionary or None, got {type(self.dictionary).__name__}")
         if isinstance(self.rules, Rule):
             raise DataError("rules is a list of rules; write [...] around one")
-        self._check_companions(y, labels_known=bool(self.classes or self.dictionary))
-        prepared = self._prepare(X, y, self._all_labels(y))
-        self._compare_labels(X, y, prepared.classes)
-        runs = self._runs(X, y, prepared)
+        self._check_companions(known, labels_known=bool(self.classes or self.dictionary))
+        prepared = self._prepare(X, y, self._all_labels(known))
+        self._compare_labels(X, known, prepared.classes)
+        runs = self._runs(X, known, prepared)
         self._adopt(prepared)
         self._keep_best(runs)
         return self
@@ -263,7 +266,7 @@ class JLIS(CompanionLearner, LinearLearner):
         self._require_free("log_partition")
         return super().log_partition(X)
 
-    def explain(self, x: Any, position: int, *, top: int = 10) -> Explanation:
+    def explain(self, x: Any, position: int = 0, *, top: int = 10) -> Explanation:
         """What speaks for a token's label; not offered under rules."""
         self._require_free("explain")
         return super().explain(x, position, top=top)

@@ -12,6 +12,7 @@ from ..supervision import Signal, learns_from
 from .base import require_number
 from .linear import LinearLearner, Prepared
 from .margins import AlternatingLearner, Loss
+from .tasks.task import Task
 
 
 @learns_from(Signal.FULL, Signal.PARTIAL)
@@ -25,7 +26,7 @@ class LatentStructuralSVM(AlternatingLearner, LinearLearner):
 
     Parameters
     ----------
-    features, min_count, order, boundaries, all_weights, classes, random_state, verbose, n_jobs : as for `CRF`.
+    features, min_count, order, boundaries, all_weights, classes, task, random_state, verbose, n_jobs : as for `CRF`.
     C, loss, epsilon, max_iterations, check_inference : as for `StructuralSVM`.
     tolerance, change, max_rounds, restarts : as for `JLIS`.
 
@@ -53,6 +54,7 @@ class LatentStructuralSVM(AlternatingLearner, LinearLearner):
         boundaries: bool = True,
         all_weights: bool = False,
         classes: Sequence[str] | None = None,
+        task: Task | None = None,
         random_state: int | None = 0,
         verbose: bool = False,
         n_jobs: int = -1,
@@ -72,6 +74,7 @@ class LatentStructuralSVM(AlternatingLearner, LinearLearner):
         self.boundaries = boundaries
         self.all_weights = all_weights
         self.classes = classes
+        self.task = task
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs
@@ -88,7 +91,7 @@ class LatentStructuralSVM(AlternatingLearner, LinearLearner):
         return self
 
     def _run(self, prepared: Prepared, seed: int) -> Alternation:
-        batch, known = self._batch(prepared), prepared.targets
+        batch, known = self._batch(prepared), prepared.known
 
         def complete(w: Floats, number: int) -> Labelled:
             """With the best outputs that agree with what is known; ties are broken at random."""

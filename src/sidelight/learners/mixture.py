@@ -72,4 +72,4 @@ class Mixture(Around):
         """Scores to begin with where nothing was learned."""
         offsets = sequence_offsets(pool)
         rng = np.random.default_rng(self.random_state)
-        return self._unary_scores(offsets, rng.uniform(size=(int(offsets[-1]), labels)))
+        return self._task.start(offsets, rng.uniform(size=(int(offsets[-1]), labels)))

@@ -102,7 +102,7 @@ class SelfTraining(Around):
     def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
         self.kept_ = tuple(values["kept"])
 
-    def explain(self, x: Any, position: int, *, top: int = 10) -> Explanation:
+    def explain(self, x: Any, position: int = 0, *, top: int = 10) -> Explanation:
         """What speaks for a label in the last model."""
         check_is_fitted(self, "base_")
         explanation: Explanation = self.base_.explain(x, position, top=top)

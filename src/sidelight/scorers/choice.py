@@ -7,8 +7,10 @@ The weight vector is one flat array, laid out by a `LinearScorer` whose first la
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..features.encoded import Encoded
 from ..kernels.compiling import Floats, Ints, Longs
@@ -49,6 +51,19 @@ class ChoiceScorer:
     def size(self) -> int:
         """Number of weights."""
         return self.linear.size
+
+    def as_chain(self) -> LinearScorer:
+        """Returns the scorer of chains of one token that gives the same scores."""
+        return self.linear
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What a model file keeps."""
+        return self.linear.arrays()
+
+    @classmethod
+    def from_arrays(cls, labels: int, arrays: dict[str, NDArray[Any]]) -> "ChoiceScorer":
+        """The scorer that gave these arrays."""
+        return cls(LinearScorer.from_arrays(labels, 1, arrays))
 
     def biases(self, w: Floats) -> Floats:
         """The labels' own weights, zero where there are none."""

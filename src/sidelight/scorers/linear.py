@@ -20,6 +20,8 @@ from ..structures.chain import ChainParts, count_tables
 from ..structures.known import KnownLabels
 from .protocol import Rows
 
+# What a model file keeps of a scorer.
+ARRAYS = ("pointer", "label", "pairs", "starts", "ends", "triples")
 # An attribute with at least so many labels gets a dense row of weights.
 _HEAVY = 4
 
@@ -163,10 +165,29 @@ class LinearScorer:
         row[self.label[at]] = w[at]
         return row
 
+    def strongest(self, w: Floats, count: int, label: int | None) -> list[tuple[int, int, float]]:
+        """Returns the attribute weights of largest size, of one label or of all: (attribute, label, weight)."""
+        flat = self.attribute_weights(w)
+        size = np.abs(flat)
+        if label is not None:
+            size = np.where(self.label == label, size, -1.0)
+        largest = np.argsort(-size, kind="stable")[:count]
+        largest = largest[size[largest] >= 0]
+        owners = np.searchsorted(self.pointer, largest, side="right") - 1
+        return [(int(a), int(self.label[k]), float(flat[k])) for a, k in zip(owners, largest, strict=True)]
+
+    def as_chain(self) -> "LinearScorer":
+        """Returns the scorer of chains that gives the same scores, which compiled passes over the data need."""
+        return self
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What a model file keeps."""
-        names = ("pointer", "label", "pairs", "starts", "ends", "triples")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in ARRAYS}
+
+    @classmethod
+    def from_arrays(cls, labels: int, order: int, arrays: dict[str, NDArray[Any]]) -> "LinearScorer":
+        """The scorer that gave these arrays."""
+        return cls(labels, order, **{name: arrays[name] for name in ARRAYS})
 
 
 @dataclass(frozen=True)

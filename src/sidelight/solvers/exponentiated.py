@@ -20,6 +20,7 @@ For SVMs α ends on few outputs and θ grows without end, which takes more passe
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -39,6 +40,11 @@ _GOLD_SCORE_HINGE = 10.0
 # η of the first pass.
 _FIRST_RATE = 0.5
 _FIRST_RATE_HINGE = 2.0
+
+
+def suits(scorer: Any) -> bool:
+    """Whether there are compiled passes for a scorer: it is one of label chains of order 1."""
+    return hasattr(scorer, "as_chain") and scorer.as_chain() is scorer and scorer.order == 1
 
 
 def minimize(

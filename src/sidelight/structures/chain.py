@@ -150,6 +150,17 @@ class ChainParts:
             triple=triple,
         )
 
+    def times(self, factor: float) -> "ChainParts":
+        """Returns every number times a factor."""
+        return replace(
+            self,
+            unary=factor * self.unary,
+            pair=factor * self.pair,
+            start=factor * self.start,
+            end=factor * self.end,
+            triple=None if self.triple is None else factor * self.triple,
+        )
+
     def divide(self, temperature: float) -> "ChainParts":
         """θ / T: the scores of p^(1/T)."""
         if not temperature > 0:

@@ -55,6 +55,10 @@ class ChoiceParts:
         """μ - μ'."""
         return ChoiceParts(self.unary - other.unary)
 
+    def times(self, factor: float) -> "ChoiceParts":
+        """Returns every number times a factor."""
+        return ChoiceParts(factor * self.unary)
+
     def divide(self, temperature: float) -> "ChoiceParts":
         """θ / T: the scores of p^(1/T)."""
         if not temperature > 0:

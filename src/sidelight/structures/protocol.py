@@ -45,6 +45,10 @@ class Parts(Protocol):
         """Difference of expected parts."""
         ...
 
+    def times(self, factor: float) -> Self:
+        """Every number times a factor."""
+        ...
+
     def divide(self, temperature: float) -> Self:
         """Scores of the tempered distribution p^(1/T)."""
         ...

@@ -187,6 +187,10 @@ class SegmentParts:
         """μ - μ', with both on the same batch and finite."""
         return replace(self, **{name: getattr(self, name) - getattr(other, name) for name in _TABLES})
 
+    def times(self, factor: float) -> "SegmentParts":
+        """Returns every number times a factor."""
+        return replace(self, **{name: factor * getattr(self, name) for name in _TABLES})
+
     def divide(self, temperature: float) -> "SegmentParts":
         """θ / T: the scores of p^(1/T)."""
         if not temperature > 0:
