@@ -240,12 +240,12 @@ class _Problem:
         from .program import solve
 
         automata = [replace(m, kind=m.kind[self.tokens]) for m in self.rules.compiled.automata]
-        labels, bounds = solve(self.scores.polytope(), automata, self.rules.penalty, k, time_limit=seconds, stop=stop)
+        found, bounds = solve(self.scores.polytope(), automata, self.rules.penalty, k, time_limit=seconds, stop=stop)
         one, marked = self.rules.sequence(self.number), self.scores.marked
-        values = np.full(k, -np.inf)
-        for rank in np.flatnonzero(labels[:, 0] >= 0).tolist():  # the solver's own score is rounded
-            tokens = labels[rank] >> 1 if marked else labels[rank]
-            values[rank] = self.scores.score(labels[rank]) - one.cost(tokens)[0]
+        labels, values = np.full((k, len(self.scores.unary)), -1, np.int32), np.full(k, -np.inf)
+        for rank, output in enumerate(found):  # the solver's own score is rounded
+            tokens = output >> 1 if marked else output
+            labels[rank], values[rank] = output, self.scores.score(output) - one.cost(tokens)[0]
         order = np.argsort(-values, kind="stable")
         exact = bool((values[order] >= bounds - _ROUNDING).all())
         return _Answer(labels[order], values[order], exact, 0, float(bounds[0]))
