@@ -46,12 +46,15 @@ USERS: dict[Signal, tuple[str, ...]] = {
         "Auto", "HMM", "CRF", "StructuredPerceptron", "Mira", "StructuralSVM", "LatentStructuralSVM", "JLIS", "SemiCRF",
         "CCM", "Codl", "EM", "SelfTraining", *_EXPECTING, "ContrastiveEstimation", "MaxEnt", "DocumentJLIS",
     ),
-    Signal.PARTIAL: ("Auto", "CRF", "LatentStructuralSVM", "CCM", "EM", *_EXPECTING, "ContrastiveEstimation", "MaxEnt"),
+    Signal.PARTIAL: ("Auto", "CRF", "LatentStructuralSVM", "SemiCRF", "CCM", "EM", *_EXPECTING, "ContrastiveEstimation", "MaxEnt"),
     Signal.NOTHING: ("Auto", "Codl", "EM", "SelfTraining", *_EXPECTING, "ContrastiveEstimation"),
     Signal.COMPANION: ("Auto", "JLIS", "DocumentJLIS"),
 }  # fmt: skip
-# Those that are for documents; the others are for any task.
+# Those that are for documents alone, and all that can learn from documents.
 PRESETS = ("MaxEnt", "DocumentJLIS")
+OF_DOCUMENTS = (
+    "CRF", "StructuredPerceptron", "Mira", "StructuralSVM", "LatentStructuralSVM", "JLIS", "SelfTraining", *PRESETS,
+)  # fmt: skip
 
 
 def learns_from(*signals: Signal) -> Any:
@@ -69,7 +72,7 @@ def require(learner: Any, kinds: Iterable[Signal], noun: str = "sequence") -> No
     name = type(learner).__name__
     for index, kind in enumerate(kinds):
         if kind not in learner.signals:
-            others = [other for other in USERS[kind] if other not in PRESETS or noun == "document"]
+            others = [one for one in USERS[kind] if (one in OF_DOCUMENTS if noun == "document" else one not in PRESETS)]
             raise NotSupported(
                 f"{name} cannot learn from {kind.value.format(noun)} ({noun} {index}); use {' or '.join(others)}"
             )
