@@ -46,7 +46,9 @@ USERS: dict[Signal, tuple[str, ...]] = {
         "Auto", "HMM", "CRF", "StructuredPerceptron", "Mira", "StructuralSVM", "LatentStructuralSVM", "JLIS", "SemiCRF",
         "CCM", "Codl", "EM", "SelfTraining", *_EXPECTING, "ContrastiveEstimation", "MaxEnt", "DocumentJLIS",
     ),
-    Signal.PARTIAL: ("Auto", "CRF", "LatentStructuralSVM", "SemiCRF", "CCM", "EM", *_EXPECTING, "ContrastiveEstimation", "MaxEnt"),
+    Signal.PARTIAL: (
+        "Auto", "CRF", "LatentStructuralSVM", "SemiCRF", "CCM", "EM", *_EXPECTING, "ContrastiveEstimation", "MaxEnt",
+    ),
     Signal.NOTHING: ("Auto", "Codl", "EM", "SelfTraining", *_EXPECTING, "ContrastiveEstimation"),
     Signal.COMPANION: ("Auto", "JLIS", "DocumentJLIS"),
 }  # fmt: skip
