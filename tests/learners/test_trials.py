@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sidelight import BAD, CCM, CRF, GOOD, HMM, JLIS, Codl, DataError, generate_references, share, starts_with
-from sidelight.learners.base import SequenceLearner
+from sidelight.learners.base import Learner
 from sidelight.learners.trials import (
     Difference,
     Metric,
@@ -25,7 +25,7 @@ X, Y = labelled()
 
 
 @learns_from(Signal.FULL, Signal.NOTHING)
-class Parrot(SequenceLearner):
+class Parrot(Learner):
     """Remembers what it was fitted to, and says A of everything."""
 
     def __init__(self, seen=None, guard=True):
