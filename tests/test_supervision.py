@@ -107,7 +107,7 @@ def test_require_names_a_learner_that_can(learner):
 def test_every_advice_is_true(signal, inputs):
     """Whoever a message sends the user to can use that signal, of inputs like the user's."""
     import sidelight
-    from sidelight.supervision import OF_DOCUMENTS, PRESETS
+    from sidelight.learners.registry import REGISTRY
 
     class Nobody:
         signals = frozenset()
@@ -116,7 +116,8 @@ def test_every_advice_is_true(signal, inputs):
     with pytest.raises(NotSupported, match=rf"Nobody cannot learn from .* \({inputs} 0\); ") as caught:
         require(Nobody(), [signal], inputs)
     advice = str(caught.value).split("; ", 1)[1]
-    fitting = OF_DOCUMENTS if inputs == "document" else [name for name in learners if name not in PRESETS]
+    only = {"sequence": "", "document": "only"}[inputs]
+    fitting = [name for name, one in REGISTRY.items() if one.documents in ("also", only)]
     able = [name for name, cls in learners.items() if signal in cls.signals and name in fitting]
     assert advice == f"use {' or '.join(able)}"
     assert ("sequence" in str(caught.value)) == (inputs == "sequence")
@@ -124,12 +125,3 @@ def test_every_advice_is_true(signal, inputs):
 
 def test_companions_print_as_they_are_written():
     assert [repr(GOOD), repr(BAD)] == ["GOOD", "BAD"]
-
-
-def test_the_table_of_users_is_what_the_learners_say():
-    import sidelight
-    from sidelight.supervision import USERS
-
-    learners = sidelight.learners_by_name()
-    for signal, names in USERS.items():
-        assert names == tuple(name for name, cls in learners.items() if signal in cls.signals)

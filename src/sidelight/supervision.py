@@ -36,45 +36,14 @@ class Signal(Enum):
     COMPANION = "GOOD / BAD"
 
 
-# Learners of rules about expectations.
-_EXPECTING = (
-    "PosteriorRegularization", "UnifiedEM", "DeterministicAnnealing", "GeneralizedExpectation", "EntropyRegularization",
-)  # fmt: skip
-# Which learners can use which signal, whether imported or not; a test holds it to the learners' own `signals`.
-USERS: dict[Signal, tuple[str, ...]] = {
-    Signal.FULL: (
-        "Auto", "HMM", "CRF", "StructuredPerceptron", "Mira", "StructuralSVM", "LatentStructuralSVM", "JLIS", "SemiCRF",
-        "CCM", "Codl", "EM", "SelfTraining", *_EXPECTING, "ContrastiveEstimation", "MaxEnt", "DocumentJLIS",
-    ),
-    Signal.PARTIAL: (
-        "Auto", "CRF", "LatentStructuralSVM", "SemiCRF", "CCM", "EM", *_EXPECTING, "ContrastiveEstimation", "MaxEnt",
-    ),
-    Signal.NOTHING: ("Auto", "Codl", "EM", "SelfTraining", *_EXPECTING, "ContrastiveEstimation"),
-    Signal.COMPANION: ("Auto", "JLIS", "DocumentJLIS"),
-}  # fmt: skip
-# Those that are for documents alone, and all that can learn from documents.
-PRESETS = ("MaxEnt", "DocumentJLIS")
-OF_DOCUMENTS = (
-    "CRF", "StructuredPerceptron", "Mira", "StructuralSVM", "LatentStructuralSVM", "JLIS", "SelfTraining", *PRESETS,
-)  # fmt: skip
-
-
-def learns_from(*signals: Signal) -> Any:
-    """Class decorator: this learner can use these kinds of y."""
-
-    def mark(cls: Any) -> Any:
-        cls.signals = frozenset(signals)
-        return cls
-
-    return mark
-
-
 def require(learner: Any, kinds: Iterable[Signal], noun: str = "sequence") -> None:
     """Raise `NotSupported`, naming learners that would work, if y holds a kind the learner cannot use."""
+    from .learners.registry import users
+
     name = type(learner).__name__
     for index, kind in enumerate(kinds):
         if kind not in learner.signals:
-            others = [one for one in USERS[kind] if (one in OF_DOCUMENTS if noun == "document" else one not in PRESETS)]
+            others = users(kind, noun)
             raise NotSupported(
                 f"{name} cannot learn from {kind.value.format(noun)} ({noun} {index}); use {' or '.join(others)}"
             )

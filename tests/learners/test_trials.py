@@ -18,15 +18,16 @@ from sidelight.learners.trials import (
     usable,
 )
 from sidelight.metrics import span_scores, token_accuracy
-from sidelight.supervision import Signal, learns_from
+from sidelight.supervision import Signal
 from tests.learners.samples import labelled
 
 X, Y = labelled()
 
 
-@learns_from(Signal.FULL, Signal.NOTHING)
 class Parrot(Learner):
     """Remembers what it was fitted to, and says A of everything."""
+
+    signals = frozenset({Signal.FULL, Signal.NOTHING})
 
     def __init__(self, seen=None, guard=True):
         self.seen = seen

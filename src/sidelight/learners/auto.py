@@ -14,7 +14,7 @@ from ..labels import label_set
 from ..progress import growing_table
 from ..rules.automata import labels_named
 from ..rules.language import Rule
-from ..supervision import Signal, kind_of, learns_from
+from ..supervision import Signal, kind_of
 from .around import check_input, listed_rules
 from .base import Explanation, Learner, Scored, require_number
 from .candidates import Known, fallback
@@ -28,7 +28,6 @@ _LEAST = 2
 _COLUMNS = ("learner", "score", "against the base from labels alone", "time", "")
 
 
-@learns_from(Signal.FULL, Signal.PARTIAL, Signal.NOTHING, Signal.COMPANION)
 class Auto(Learner[Any]):
     """The learner that does best on labelled sequences held out, among those that can use what is known.
 

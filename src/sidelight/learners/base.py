@@ -23,6 +23,7 @@ from ..labels import label_set
 from ..structures.known import Known
 from ..structures.protocol import Parts, Structure
 from ..supervision import Companion, Signal, kind_of, require
+from .registry import REGISTRY
 from .tasks.labelling import Labelling
 from .tasks.task import Task
 
@@ -100,6 +101,12 @@ class Learner(BaseEstimator, Generic[P]):  # type: ignore[misc]
     random_state: int | None
     encoder_: Encoder
     classes_: list[str]
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        """A learner of the library learns from what its row of the registry says."""
+        super().__init_subclass__(**more)
+        if cls.__name__ in REGISTRY:
+            cls.signals = REGISTRY[cls.__name__].signals
 
     @property
     def _task(self) -> Task:

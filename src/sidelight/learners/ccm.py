@@ -20,7 +20,7 @@ from ..kernels.compiling import Floats
 from ..labels import encode_labels, label_set
 from ..rules.automata import about_the_corpus, about_whole_outputs, labels_named
 from ..rules.language import Reading, Rule
-from ..supervision import Signal, kind_of, learns_from
+from ..supervision import Signal, kind_of
 from .around import Around, check_input, fit_on, listed_rules
 from .base import Explanation, Scored, require_number
 from .guard import Guard, guarded
@@ -179,7 +179,6 @@ def warn_unproved(found: Constrained) -> Constrained:
     return found
 
 
-@learns_from(Signal.FULL, Signal.PARTIAL)
 class CCM(RuleLearner):
     """A base learner trained as usual, with rules at prediction.
 

@@ -31,7 +31,6 @@ from ..kernels.compiling import Floats, Ints
 from ..labels import encode_labels
 from ..progress import progress
 from ..rules.language import Rule
-from ..supervision import Signal, learns_from
 from .around import fit_on, numbers_of, split_known
 from .base import require_number
 from .ccm import RuleLearner
@@ -59,7 +58,6 @@ class CodlStep:
     changed: int
 
 
-@learns_from(Signal.FULL, Signal.NOTHING)
 class Codl(Mixture, RuleLearner):
     """Constraint-driven learning on any base learner.
 

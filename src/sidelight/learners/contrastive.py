@@ -18,7 +18,6 @@ from ..solvers.certificate import Solution, Step, warn_unconverged
 from ..solvers.losses import Contrast, ContrastiveLoss
 from ..structures.chain import Chain
 from ..structures.known import KnownLabels
-from ..supervision import Signal, learns_from
 from .base import require_number
 from .linear import LinearLearner, Prepared
 from .tasks.labelling import Labelling
@@ -28,7 +27,6 @@ from .tasks.task import Task
 _SPREAD = 0.1
 
 
-@learns_from(Signal.FULL, Signal.PARTIAL, Signal.NOTHING)
 class ContrastiveEstimation(LinearLearner):
     """Log-linear chain learned from unlabelled sequences and what their tokens may be labelled.
 

@@ -13,7 +13,6 @@ from ..scorers.linear import LinearScorer
 from ..solvers import exponentiated, lbfgs
 from ..solvers.certificate import Solution, Step, warn_unconverged
 from ..solvers.losses import LogLoss
-from ..supervision import Signal, learns_from
 from .base import require_number
 from .linear import LinearLearner, Prepared
 from .tasks.task import Task
@@ -26,7 +25,6 @@ _STEEPEST = 500.0
 _WIDEST = 4.0
 
 
-@learns_from(Signal.FULL, Signal.PARTIAL)
 class CRF(LinearLearner):
     """Conditional random field on label chains.
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from ..supervision import BAD, GOOD, Companion, Signal, learns_from
+from ..supervision import BAD, GOOD, Companion
 from .companions import Size
 from .jlis import JLIS
 from .margins import Loss
@@ -11,7 +11,6 @@ from .tasks.classifying import Classifying
 from .tasks.task import Task
 
 
-@learns_from(Signal.FULL, Signal.COMPANION)
 class DocumentJLIS(JLIS):
     """`JLIS` with one label per document (section 6.4.4 of Chang 2011): `JLIS(task=Classifying(), size=None)`.
 

@@ -22,7 +22,7 @@ from ..features.templates import sequence_offsets
 from ..kernels.compiling import Flags
 from ..labels import encode_labels
 from ..progress import progress
-from ..supervision import Signal, learns_from
+from ..supervision import Signal
 from .around import check_input, fit_on, told_labels
 from .base import Explanation, require_number
 from .guard import Guard, guarded
@@ -58,7 +58,6 @@ class _Run:
     objective: float
 
 
-@learns_from(Signal.FULL, Signal.PARTIAL, Signal.NOTHING)
 class EM(Mixture):
     """Soft EM on a generative base learner.
 

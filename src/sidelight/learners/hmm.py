@@ -13,13 +13,11 @@ from ..features.symbols import SymbolEncoder
 from ..kernels.compiling import Ints
 from ..scorers.hmm import EstimateName, HMMCounts, HMMScorer
 from ..structures.chain import ChainParts, indicator
-from ..supervision import Signal, learns_from
 from .base import Learner, require_number
 from .tasks.labelling import neighbour_reasons
 from .tasks.task import Reasons, attribute_reasons
 
 
-@learns_from(Signal.FULL)
 class HMM(Learner[ChainParts]):
     """Supervised hidden Markov model: relative frequencies of starts, transitions and emissions.
 

@@ -18,7 +18,7 @@ from ..rules.language import Rule
 from ..solvers.demands import Argmax
 from ..structures.chain import ChainParts
 from ..structures.protocol import Best
-from ..supervision import BAD, GOOD, Companion, Signal, kind_of, learns_from
+from ..supervision import BAD, GOOD, Companion, Signal, kind_of
 from .around import check_input
 from .base import Explanation, Scored
 from .companions import CompanionLearner, Size
@@ -29,7 +29,6 @@ from .structural_svm import StructuralSVM
 from .tasks.task import Task
 
 
-@learns_from(Signal.FULL, Signal.COMPANION)
 class JLIS(CompanionLearner, LinearLearner):
     """Joint learning with indirect supervision on label chains.
 

@@ -8,14 +8,12 @@ import numpy as np
 from ..kernels.compiling import Floats
 from ..solvers.alternate import Alternation, Problem
 from ..solvers.demands import Labelled
-from ..supervision import Signal, learns_from
 from .base import require_number
 from .linear import LinearLearner, Prepared
 from .margins import AlternatingLearner, Loss
 from .tasks.task import Task
 
 
-@learns_from(Signal.FULL, Signal.PARTIAL)
 class LatentStructuralSVM(AlternatingLearner, LinearLearner):
     """Structural SVM for labels that are known in part; the others are latent.
 

@@ -2,13 +2,11 @@
 
 from collections.abc import Sequence
 
-from ..supervision import Signal, learns_from
 from .crf import CRF
 from .tasks.classifying import Classifying
 from .tasks.task import Task
 
 
-@learns_from(Signal.FULL, Signal.PARTIAL)
 class MaxEnt(CRF):
     """Multinomial logistic regression over documents: `CRF(task=Classifying())` with scikit-learn's penalty.
 

@@ -6,13 +6,11 @@ from typing import Any
 
 from ..solvers.mira import run
 from ..solvers.perceptron import Examples, PerceptronState
-from ..supervision import Signal, learns_from
 from .base import require_number
 from .online import OnlineLearner
 from .tasks.task import Task
 
 
-@learns_from(Signal.FULL)
 class Mira(OnlineLearner):
     """k-best MIRA: online like the perceptron, with steps as long as the margins ask for.
 

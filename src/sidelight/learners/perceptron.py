@@ -4,13 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..solvers.perceptron import Examples, PerceptronState, run
-from ..supervision import Signal, learns_from
 from .base import require_number
 from .online import OnlineLearner
 from .tasks.task import Task
 
 
-@learns_from(Signal.FULL)
 class StructuredPerceptron(OnlineLearner):
     """Averaged structured perceptron: quick, no penalty to choose, no probabilities.
 

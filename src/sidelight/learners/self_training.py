@@ -8,13 +8,11 @@ from sklearn.utils.validation import check_is_fitted
 from ..errors import DataError
 from ..features.encoded import Encoded, State
 from ..progress import progress
-from ..supervision import Signal, learns_from
 from .around import Around, fit_on, split_known, told_labels
 from .base import Explanation, require_number
 from .guard import Guard, guarded
 
 
-@learns_from(Signal.FULL, Signal.NOTHING)
 class SelfTraining(Around):
     """Self-training on any base learner.
 

@@ -3,13 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ..supervision import Signal, learns_from
 from .crf import CRF
 from .tasks.segmenting import Segmenting
 from .tasks.task import Task
 
 
-@learns_from(Signal.FULL, Signal.PARTIAL)
 class SemiCRF(CRF):
     """Conditional random field on segmentations: `CRF(task=Segmenting(...))` with a penalty that suits it.
 

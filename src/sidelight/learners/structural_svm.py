@@ -12,14 +12,12 @@ from ..solvers import cutting_plane, exponentiated, subgradient
 from ..solvers.certificate import Solution, Step, warn_unconverged
 from ..solvers.demands import Labelled
 from ..solvers.working_sets import WorkingSets
-from ..supervision import Signal, learns_from
 from .base import require_number
 from .linear import LinearLearner, Prepared
 from .margins import Loss, MarginLearner
 from .tasks.task import Task
 
 
-@learns_from(Signal.FULL)
 class StructuralSVM(MarginLearner, LinearLearner):
     """Structural support vector machine on label chains.
 

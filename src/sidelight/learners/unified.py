@@ -18,13 +18,11 @@ from ..kernels.compiling import Floats
 from ..rules.language import Rule
 from ..solvers.annealing import geometric, require_temperature
 from ..structures.chain import ChainParts
-from ..supervision import Signal, learns_from
 from .alternation import Given, ProjectingLearner, ProjectionStep, Projector
 from .expectations import Decode, Penalty, Readings
 from .expected import Fitting
 
 
-@learns_from(Signal.FULL, Signal.PARTIAL, Signal.NOTHING)
 class UnifiedEM(ProjectingLearner):
     """EM whose E step weighs the entropy of q by γ.
 
