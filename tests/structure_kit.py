@@ -53,7 +53,7 @@ def check_argmax(structure: Any, scores: Any, listed: list[Any]) -> None:
 def check_kbest(structure: Any, scores: Any, listed: list[Any], k: int) -> None:
     ranked = structure.kbest(scores, k)
     for i, (outputs, values) in enumerate(listed):
-        tokens = slice(scores.offsets[i], scores.offsets[i + 1])
+        tokens = slice(ranked.outputs.offsets[i], ranked.outputs.offsets[i + 1])
         found = [
             tuple(int(c) for c in row[tokens])
             for row, s in zip(ranked.outputs.values, ranked.scores[i], strict=True)

@@ -109,7 +109,10 @@ def _rebuild(name: str, header: dict[str, Any], arrays: dict[str, Any], folder: 
     learner.classes_ = header["classes"]
     if "encoder" in header:
         kind, values = header["encoder"]["class"], header["encoder"]["values"]
-        learner.encoder_ = _ENCODERS[kind].from_state(values, inside("encoder"), learner.n_jobs)
+        if hasattr(learner._task, "restore_encoder"):
+            learner.encoder_ = learner._task.restore_encoder(values, inside("encoder"))
+        else:
+            learner.encoder_ = _ENCODERS[kind].from_state(values, inside("encoder"), learner.n_jobs)
     for part in learner._models():
         inner = header["models"].get(part)
         setattr(learner, part, None if inner is None else _rebuild(name, inner, arrays, f"{folder}{part}/"))

@@ -6,7 +6,6 @@ and from what, is its task.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
@@ -19,10 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 from ..errors import DataError
 from ..features.encoded import Encoded, Encoder, State
 from ..kernels.compiling import Floats, Ints
-from ..labels import label_set
 from ..structures.known import Known
 from ..structures.protocol import Parts, Structure
-from ..supervision import Companion, Signal, kind_of, require
+from ..supervision import Companion, Signal, require
 from .registry import REGISTRY
 from .tasks.labelling import Labelling
 from .tasks.task import Task
@@ -144,8 +142,8 @@ class Learner(BaseEstimator, Generic[P]):  # type: ignore[misc]
     ) -> tuple[list[str], Known[P]]:
         """Returns all labels, and y as arrays; what this learner cannot use, or what does not fit to X, is an error."""
         read = self._task.read(y, sizes)
-        found = label_set(read)
-        require(self, map(kind_of, read), self._task.noun)
+        found = self._task.labels(read)
+        require(self, self._task.kinds(read), self._task.noun)
         labels = found if classes is None else list(classes)
         if len(set(labels)) != len(labels):
             raise DataError(f"classes must be different labels, got {labels!r}")
@@ -180,17 +178,15 @@ class Learner(BaseEstimator, Generic[P]):  # type: ignore[misc]
 
     def _agreeing(self, scores: P, y: Any) -> P:
         """Scores with -inf on the labels that y excludes."""
-        sizes = np.diff(scores.offsets).tolist()
+        sizes = self._task.sizes_of(scores)
         read = self._task.read(y, sizes)
-        label_set(read)
+        self._task.labels(read)
         agreeing: P = self._task.known(read, sizes, self.classes_).restrict(scores)
         return agreeing
 
     def predict_marginals(self, X: Any) -> list[Floats]:
         """For each input the probability of every label at every token: (tokens, labels), columns as `classes_`."""
-        scores = self.scores(X)
-        unary = self._structure.marginals(scores).parts.unary
-        return [unary[a:b] for a, b in pairwise(scores.offsets)]
+        return self._task.chances(self._structure.marginals(self.scores(X)).parts)
 
     @available_if(lambda self: self._task.noun == "document")  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
@@ -204,7 +200,7 @@ class Learner(BaseEstimator, Generic[P]):  # type: ignore[misc]
 
     def _ranked(self, labels: Ints, by_rank: Floats, scores: P) -> list[list[Scored]]:
         """Outputs (ranks, tokens) and their scores (sequences, ranks) as lists for each input."""
-        outputs = [self._decisions(np.maximum(row, 0), scores) for row in labels]
+        outputs = [self._task.decisions(np.maximum(row, 0), scores, self.classes_) for row in labels]
         return [
             [Scored(outputs[r][i], float(s)) for r, s in enumerate(row) if s > -np.inf] for i, row in enumerate(by_rank)
         ]
@@ -256,13 +252,7 @@ class Learner(BaseEstimator, Generic[P]):  # type: ignore[misc]
 
     def _split(self, outputs: Ints, scores: P) -> list[Any]:
         """Flat outputs as y is written."""
-        return self._task.write(self._decisions(outputs, scores))
-
-    def _decisions(self, outputs: Ints, scores: P) -> list[list[str]]:
-        """Flat outputs as lists of names."""
-        names = np.array(self.classes_, object)[self._structure.token_labels(outputs)].tolist()
-        edges = scores.offsets.tolist()
-        return [names[a:b] for a, b in pairwise(edges)]
+        return self._task.decode(outputs, scores, self.classes_)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one file, atomically."""

@@ -87,7 +87,7 @@ class LinearLearner(Learner[Any]):
         """The attribute weights of largest size, of one label or of all: (feature, label, weight)."""
         number = None if label is None else self._number(label)
         found = self._task.strongest(self._weighted, count, number)
-        return [(feature, self.classes_[c], weight) for feature, c, weight in found]
+        return [(feature, "" if c < 0 else self.classes_[c], weight) for feature, c, weight in found]
 
     def _state(self) -> State:
         return {}, {**self.scorer_.arrays(), "weights": self.weights_}

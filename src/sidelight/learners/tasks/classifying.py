@@ -18,11 +18,11 @@ from ...labels import as_sequences, encode_labels
 from ...scorers.choice import ChoiceScorer
 from ...structures.choice import Choice, ChoiceParts
 from ...structures.known import KnownLabels
-from .task import Reasons, Weighted, attribute_reasons
+from .task import LabelTask, Reasons, Weighted, attribute_reasons
 
 
 @dataclass(frozen=True)
-class Classifying:
+class Classifying(LabelTask):
     """One label for every document.
 
     Parameters

@@ -16,11 +16,11 @@ from ...metrics import token_accuracy
 from ...scorers.linear import LinearScorer
 from ...structures.chain import Chain, ChainParts
 from ...structures.known import KnownLabels
-from .task import Reasons, Weighted, attribute_reasons
+from .task import LabelTask, Reasons, Weighted, attribute_reasons
 
 
 @dataclass(frozen=True)
-class Labelling:
+class Labelling(LabelTask):
     """A label for every token of a sequence, where neighbouring labels depend on each other.
 
     Parameters

@@ -21,7 +21,7 @@ from ...structures.known import KnownLabels
 from ...structures.segmentation import Segmentation, SegmentParts, Segments, runs
 from ...supervision import Signal
 from .labelling import Labelling
-from .task import Reasons, Weighted, attribute_reasons
+from .task import LabelTask, Reasons, Weighted, attribute_reasons
 
 # Without `max_length`, segments may be so much longer than the longest one of the training data.
 _ROOM = 1.5
@@ -30,7 +30,7 @@ _TITLES = {"token": "", "first": "begins with ", "last": "ends with "}
 
 
 @dataclass(frozen=True)
-class Segmenting:
+class Segmenting(LabelTask):
     """Labelled segments of a sequence, with features of their first and last tokens and of their lengths.
 
     Parameters

@@ -7,12 +7,17 @@ known about the outputs, lays out the weights, and writes predictions the way y 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar, Protocol
+
+import numpy as np
 
 from ...features.encoded import Encoded, Encoder
 from ...kernels.compiling import Floats, Ints, Longs
+from ...labels import label_set
 from ...structures.known import Known
 from ...structures.protocol import Structure
+from ...supervision import Signal, kind_of
 
 # What speaks for each label at one place: a text, and a row over the labels.
 Reasons = list[tuple[str, Floats]]
@@ -41,8 +46,12 @@ class Task(Protocol):
         """Returns the structure of the outputs."""
         ...
 
-    def sizes(self, X: Any) -> list[int]:
-        """Returns how many decisions each input asks for; raises `DataError` for what is no input."""
+    def sizes(self, X: Any) -> list[Any]:
+        """Returns how many decisions each input asks for, or its shape; raises `DataError` for what is no input."""
+        ...
+
+    def sizes_of(self, scores: Any) -> list[Any]:
+        """Returns the same for the inputs that have these scores."""
         ...
 
     def choose_encoder(self, X: Any, features: Any, min_count: int, n_jobs: int) -> Encoder:
@@ -57,8 +66,24 @@ class Task(Protocol):
         """Returns what `read` gave as arrays over these labels."""
         ...
 
-    def write(self, decisions: list[list[str]]) -> list[Any]:
-        """Returns predictions the way y is written."""
+    def kinds(self, read: Sequence[Any]) -> list[Signal]:
+        """Returns the kind of knowledge about each output."""
+        ...
+
+    def labels(self, read: Sequence[Any]) -> list[str]:
+        """Returns all labels that occur, sorted; none where outputs have none."""
+        ...
+
+    def decode(self, values: Ints, scores: Any, classes: Sequence[str]) -> list[Any]:
+        """Returns flat outputs of the inputs that have these scores, the way y is written."""
+        ...
+
+    def decisions(self, values: Ints, scores: Any, classes: Sequence[str]) -> list[Any]:
+        """Returns the same with a list of decisions for every input."""
+        ...
+
+    def chances(self, parts: Any) -> list[Floats]:
+        """Returns the probabilities of each input's decisions, given expected parts."""
         ...
 
     def score(self, y: Sequence[Any], predicted: Sequence[Any]) -> float:
@@ -88,6 +113,39 @@ class Task(Protocol):
     def strongest(self, model: Weighted, count: int, label: int | None) -> list[tuple[str, int, float]]:
         """Returns the weights of largest size, of one label or of all: (feature, label, weight)."""
         ...
+
+
+class LabelTask:
+    """What the tasks share whose decisions are labels; a mixin."""
+
+    def kinds(self, read: Sequence[Any]) -> list[Signal]:
+        """Returns the kind of knowledge about each output."""
+        return [kind_of(one) for one in read]
+
+    def labels(self, read: Sequence[Any]) -> list[str]:
+        """Returns all labels that occur, sorted."""
+        return label_set(read)
+
+    def decisions(self, values: Ints, scores: Any, classes: Sequence[str]) -> list[list[str]]:
+        """Returns flat outputs as lists of labels."""
+        task: Any = self
+        names = np.array(classes, object)[task.structure(1).token_labels(values)].tolist()
+        return [names[a:b] for a, b in pairwise(scores.offsets.tolist())]
+
+    def decode(self, values: Ints, scores: Any, classes: Sequence[str]) -> list[Any]:
+        """Returns flat outputs the way y is written."""
+        task: Any = self
+        written: list[Any] = task.write(self.decisions(values, scores, classes))
+        return written
+
+    def sizes_of(self, scores: Any) -> list[int]:
+        """Returns how many decisions the inputs ask for that have these scores."""
+        sizes: list[int] = np.diff(scores.offsets).tolist()
+        return sizes
+
+    def chances(self, parts: Any) -> list[Floats]:
+        """Returns the probability of every label of each decision."""
+        return [parts.unary[a:b] for a, b in pairwise(parts.offsets)]
 
 
 def attribute_reasons(encoded: Encoded, t: int, describe: Any, row: Any) -> Reasons:
