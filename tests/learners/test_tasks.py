@@ -28,6 +28,7 @@ from sidelight import (
     StructuredPerceptron,
     load,
 )
+from tests import learner_kit
 from tests.learners.samples import labelled
 from tests.learners.test_maxent import labelled as documents
 
@@ -50,6 +51,18 @@ def test_documents(learner, tmp_path):
     again = load(tmp_path / "m")
     assert again.task == Classifying()
     np.testing.assert_array_equal(again.predict_proba(D), proba)
+
+
+@pytest.mark.parametrize(
+    "learner", [StructuredPerceptron(), Mira(k=2, epochs=3), StructuralSVM(), LatentStructuralSVM()]
+)
+def test_segments(learner, tmp_path):
+    """The claims of the kit about predictions, files and explanations, without its large fits."""
+    model = clone(learner).set_params(task=Segmenting(max_length=6), n_jobs=1).fit(X, Y)
+    learner_kit.check_predictions(model, X, Y)
+    learner_kit.check_against_enumeration(model, X)
+    learner_kit.check_explanations(model, X)
+    learner_kit.check_copies(model, X, tmp_path)
 
 
 def test_sequences_have_no_single_probabilities():
