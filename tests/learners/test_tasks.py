@@ -8,10 +8,12 @@ from sklearn.base import clone
 
 from sidelight import (
     BAD,
+    CCM,
     CRF,
     GOOD,
     JLIS,
     Classifying,
+    Codl,
     ContrastiveEstimation,
     DataError,
     DocumentJLIS,
@@ -27,6 +29,8 @@ from sidelight import (
     StructuralSVM,
     StructuredPerceptron,
     load,
+    where,
+    word,
 )
 from tests import learner_kit
 from tests.learners.samples import labelled
@@ -112,6 +116,22 @@ def test_self_training_on_documents():
     model = SelfTraining(CRF(task=Classifying()), threshold=0.5, guard=False).fit(D, known)
     assert set(model.predict(D)) <= set(TOPICS)
     assert model.kept_[0] > 0
+
+
+def test_rules_about_documents():
+    """To rules a document is one token, whose word is its text."""
+    rule = where(word.matches(r"\bsits\b")).label("Y").hard()
+    model = CCM(CRF(task=Classifying()), [rule], guard=False).fit(D, TOPICS)
+    predicted = model.predict(D)
+    assert all(label == "Y" for label, x in zip(predicted, D, strict=True) if "sits" in x)
+    free = CRF(task=Classifying(), classes=["A", "T", "Y"]).fit(D, TOPICS).predict(D)
+    assert [a for a, x in zip(predicted, D, strict=True) if "sits" not in x] == [
+        a for a, x in zip(free, D, strict=True) if "sits" not in x
+    ]
+    np.testing.assert_allclose(np.concatenate(model.predict_marginals(D)).sum(axis=1), 1)
+    soft = where(word.matches(r"\b(1999|2001|7)\b")).label("Y")
+    driven = Codl(CRF(task=Classifying()), [soft], guard=False).fit(D, [*TOPICS[:20], *[None] * 20])
+    assert driven.score(D, TOPICS) > 0.6
 
 
 @dataclass(frozen=True)

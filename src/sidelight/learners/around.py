@@ -38,11 +38,12 @@ def check_input(learner: Any, X: Any, y: Any) -> list[Any]:
     return read
 
 
-def split_known(learner: Any, X: Any, y: Any) -> tuple[list[int], list[int]]:
-    """Numbers of the labelled and of the unlabelled sequences."""
-    kinds = [kind_of(one) for one in check_input(learner, X, y)]
+def split_known(learner: Any, X: Any, y: Any) -> tuple[list[int], list[int], list[Any]]:
+    """Numbers of the labelled and of the unlabelled inputs, and y as `check_input` gives it."""
+    read = check_input(learner, X, y)
+    kinds = [kind_of(one) for one in read]
     known = [i for i, kind in enumerate(kinds) if kind is Signal.FULL]
-    return known, [i for i, kind in enumerate(kinds) if kind is Signal.NOTHING]
+    return known, [i for i, kind in enumerate(kinds) if kind is Signal.NOTHING], read
 
 
 def told_labels(base: Any, y: Any) -> list[str]:

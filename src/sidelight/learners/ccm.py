@@ -44,7 +44,7 @@ class RuleLearner(Around):
     _keeps_base = True  # base_ is the supervised model
 
     def _rules(self, X: Any) -> WeighedRules:
-        return CompiledRules.compile(self._rule_list(), X, self.classes_).weigh(self.penalties_)
+        return CompiledRules.compile(self._rule_list(), self._task.for_rules(X), self.classes_).weigh(self.penalties_)
 
     def _rule_list(self) -> list[Rule]:
         return list(self.rules or ())
@@ -83,7 +83,7 @@ class RuleLearner(Around):
                     f"{', '.join(known)}); if it is right, name all labels in the base learner's `classes`"
                 )
         if classes:
-            CompiledRules.compile(self._rule_list(), X, classes)
+            CompiledRules.compile(self._rule_list(), self._task.for_rules(X), classes)
         return classes
 
     def _default(self) -> Reading:
@@ -128,9 +128,7 @@ class RuleLearner(Around):
         """Label probabilities under rules that are sums over parts; other rules have no exact marginals."""
         if len(X) == 0:
             return []
-        scores = self._folded(X)
-        unary = self._structure.marginals(scores).parts.unary
-        return [unary[a:b] for a, b in zip(scores.offsets[:-1], scores.offsets[1:], strict=True)]
+        return self._task.chances(self._structure.marginals(self._folded(X)).parts)
 
     def log_partition(self, X: Any) -> Floats:
         """log Σ exp(score less penalties), under rules that are sums over parts."""
@@ -157,7 +155,7 @@ class RuleLearner(Around):
         labelled = [i for i, known in enumerate(y) if kind_of(known) is Signal.FULL]
         learned = None
         if labelled and rules:
-            some = [X[i] for i in labelled]
+            some = self._task.for_rules([X[i] for i in labelled])
             codes = encode_labels([y[i] for i in labelled], [len(x) for x in some], self.classes_).labels
             learned = CompiledRules.compile(rules, some, self.classes_).learn(codes, self.counting)
         return penalties(rules, self._default(), learned)
@@ -228,11 +226,11 @@ class CCM(RuleLearner):
     def fit(self, X: Any, y: Any) -> Self:
         """Train the base learner, and count how often labelled sequences violate the rules."""
         self._check_rules()
-        check_input(self, X, y)
-        classes = self._check_labels(X, y)
+        known = check_input(self, X, y)
+        classes = self._check_labels(X, known)
         self.base_ = fit_on(self.base, X, y, classes)
         self.classes_ = self.base_.classes_
-        self.penalties_ = self._penalties(X, y)
+        self.penalties_ = self._penalties(X, known)
         return self
 
     @classmethod

@@ -121,8 +121,8 @@ class Codl(Mixture, RuleLearner):
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from labelled sequences and, where y is None, from unlabelled ones."""
         self._check()
-        known, rest = split_known(self, X, y)
-        classes = self._check_labels(X, y)
+        known, rest, read = split_known(self, X, y)
+        classes = self._check_labels(X, read)
         if not classes:
             raise DataError("no label is known: give labelled sequences, or rules that name the labels")
         if not known and not self.iterations:
@@ -130,8 +130,8 @@ class Codl(Mixture, RuleLearner):
         base, weight, first = None, 0.0, None
         if known:
             base = fit_on(self.base, [X[i] for i in known], [y[i] for i in known], classes)
-            weight = self._labelled_weight(y)
-            first = self._penalties_of([X[i] for i in known], [y[i] for i in known], classes)
+            weight = self._labelled_weight(read)
+            first = self._penalties_of([X[i] for i in known], [read[i] for i in known], classes)
         with numbers_of(rest):
             pool = [X[i] for i in rest] if weight < 1 else []
             driven, second, trace = self._drive(base, first, weight, pool, classes)
@@ -146,8 +146,9 @@ class Codl(Mixture, RuleLearner):
         require_number(self, "k", 1, whole=True)
 
     def _penalties_of(self, X: Any, y: Any, classes: list[str]) -> Floats:
-        codes = encode_labels(y, [len(x) for x in X], classes).labels
-        learned = CompiledRules.compile(self._rule_list(), X, classes).learn(codes, self.counting)
+        some = self._task.for_rules(X)
+        codes = encode_labels(y, [len(x) for x in some], classes).labels
+        learned = CompiledRules.compile(self._rule_list(), some, classes).learn(codes, self.counting)
         return penalties(self._rule_list(), self._default(), learned)
 
     def _drive(
@@ -158,7 +159,7 @@ class Codl(Mixture, RuleLearner):
         trace: list[CodlStep] = []
         if not pool:
             return driven, current, trace
-        rules = CompiledRules.compile(self._rule_list(), pool, classes)
+        rules = CompiledRules.compile(self._rule_list(), self._task.for_rules(pool), classes)
         constant = None if base is None else base.scores(pool)
         before: Ints | None = None
         with progress("CoDL", self.iterations, self.verbose) as tell:
@@ -211,7 +212,7 @@ class Codl(Mixture, RuleLearner):
                 if row[a] >= 0:
                     X.append(x)
                     y.append(words[a:b])
-        return fit_on(self.base, X, y, classes)
+        return fit_on(self.base, X, self._task.write(y), classes)
 
     def _state(self) -> State:
         steps = [[s.iteration, s.objective, s.violations, s.changed] for s in self.trace_]

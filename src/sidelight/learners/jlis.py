@@ -179,8 +179,9 @@ class JLIS(CompanionLearner, LinearLearner):
                 ):
                     bad.add(i)
         if labelled and self._rules_given():
-            codes = encode_labels(gold, [len(x) for x in some], classes).labels
-            violated = CompiledRules.compile(self._rules_given(), some, classes).violations(codes).sum(axis=1)
+            told = self._task.for_rules(some)
+            codes = encode_labels(gold, [len(x) for x in told], classes).labels
+            violated = CompiledRules.compile(self._rules_given(), told, classes).violations(codes).sum(axis=1)
             bad |= {labelled[n] for n in np.flatnonzero(violated)}
         if bad:
             warn(
@@ -242,7 +243,7 @@ class JLIS(CompanionLearner, LinearLearner):
 
     def _limits(self, X: Any, classes: Sequence[str]) -> WeighedRules:
         rules = [rule.hard() for rule in self._rules_given()]
-        return CompiledRules.compile(rules, X, classes).weigh(np.full(len(rules), np.inf))
+        return CompiledRules.compile(rules, self._task.for_rules(X), classes).weigh(np.full(len(rules), np.inf))
 
     def decision_function(self, X: Any) -> Floats:
         """max_y w·F_B(x, y) of each input, over the outputs that are possible: above zero, it looks GOOD."""

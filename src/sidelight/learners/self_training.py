@@ -58,11 +58,11 @@ class SelfTraining(Around):
         if self.threshold > 1:
             raise DataError(f"threshold is a probability, got {self.threshold!r}")
         require_number(self, "iterations", 0, whole=True)
-        known, rest = split_known(self, X, y)
+        known, rest, read = split_known(self, X, y)
         pool = [X[i] for i in rest]
         if not known:
             raise DataError("self-training begins from labelled sequences, and there are none")
-        classes = list(self.classes) if self.classes is not None else told_labels(self.base, y)
+        classes = list(self.classes) if self.classes is not None else told_labels(self.base, read)
         labelled, labels = [X[i] for i in known], [y[i] for i in known]
         model, kept = fit_on(self.base, labelled, labels, classes), []
         with progress("self-training", self.iterations, self.verbose) as tell:

@@ -3,7 +3,7 @@
 s(x, y) = unary[x, y]
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +13,8 @@ from ..errors import DataError
 from ..kernels.compiling import Floats, Ints, Longs
 from .chain import mixed, product_of, require_feasible
 from .known import KnownLabels, Outputs
-from .protocol import Best, Loss, Marginals, Ranked
+from .lattice import Lattice
+from .protocol import Best, Charge, Loss, Marginals, Ranked
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,24 @@ class ChoiceParts:
     def restrict(self, allowed: NDArray[np.bool_]) -> "ChoiceParts":
         """-inf on every label that is not allowed; allowed: (inputs, labels)."""
         return replace(self, unary=np.where(allowed, self.unary, -np.inf))
+
+    def takes(self, charge: Charge) -> bool:
+        """Whatever is charged for a single label is a part."""
+        return True
+
+    def charge(self, charges: Sequence[Charge]) -> "ChoiceParts":
+        """Scores less charges: every input is a sequence of one token, the first and the last one."""
+        unary = self.unary.copy()
+        for one in charges:
+            unary -= one.step[one.kind, -1] + one.last
+        return ChoiceParts(unary)
+
+    def lattice(self) -> Lattice:
+        """The scores as one segment of one token for each input."""
+        nothing, L = np.zeros_like(self.unary), self.labels
+        types = np.zeros(len(self.unary), np.int32)
+        pair, length = np.zeros((1, L, L)), np.zeros((1, L))
+        return Lattice(self.offsets, self.unary, nothing, nothing, pair, types, length, marked=False)
 
     def mix(self, other: "ChoiceParts", weight: float) -> "ChoiceParts":
         """weight * these + (1 - weight) * the others."""

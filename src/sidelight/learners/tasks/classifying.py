@@ -66,7 +66,11 @@ class Classifying(LabelTask):
                     raise DataError(f"document {i}: label {unknown[0]!r} is not known; known are {', '.join(classes)}")
         return encode_labels(read, sizes, classes)
 
-    def write(self, decisions: list[list[str]]) -> list[Any]:
+    def for_rules(self, X: Any) -> list[list[str]]:
+        """To rules a document is one token, whose word is its text; it has none where its words are not known."""
+        return [[_text(X[i])] for i in range(document_count(X))]
+
+    def write(self, decisions: list[Any]) -> list[Any]:
         """Returns the label of every document."""
         return [labels[0] for labels in decisions]
 
@@ -102,3 +106,9 @@ class Classifying(LabelTask):
         """Returns the attribute weights of largest size."""
         found = model.scorer.linear.strongest(model.weights, count, label)
         return [(model.encoder.describe(a), c, weight) for a, c, weight in found]
+
+
+def _text(document: Any) -> str:
+    """Returns the words of a document with spaces between."""
+    words = isinstance(document, list | tuple) and all(isinstance(word, str) for word in document)
+    return " ".join(document) if words else ""

@@ -62,7 +62,7 @@ class Labelling(LabelTask):
         """Returns y as arrays."""
         return encode_labels(read, sizes, classes)
 
-    def write(self, decisions: list[list[str]]) -> list[Any]:
+    def write(self, decisions: list[Any]) -> list[Any]:
         """Returns the labels of every sequence."""
         return decisions
 

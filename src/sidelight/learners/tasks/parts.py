@@ -119,9 +119,17 @@ class PartsTask(ABC):
 
     decisions = decode
 
+    def write(self, decisions: list[Any]) -> list[Any]:
+        """Decisions are written as y already."""
+        return decisions
+
     def chances(self, parts: FlatParts) -> list[Floats]:
         """Returns the probability of every part of each input."""
         return [parts.of(i)[0] for i in range(len(parts))]
+
+    def for_rules(self, X: Any) -> Any:
+        """Not offered: rules speak of labels."""
+        raise NotSupported("rules speak of labels of tokens or documents, and the parts of this task have none")
 
     def score(self, y: Sequence[Any], predicted: Sequence[Any]) -> float:
         """Returns the share of outputs that are right as a whole."""

@@ -82,8 +82,16 @@ class Task(Protocol):
         """Returns the same with a list of decisions for every input."""
         ...
 
+    def write(self, decisions: list[Any]) -> list[Any]:
+        """Returns lists of decisions the way y is written."""
+        ...
+
     def chances(self, parts: Any) -> list[Floats]:
         """Returns the probabilities of each input's decisions, given expected parts."""
+        ...
+
+    def for_rules(self, X: Any) -> Any:
+        """Returns the inputs as rules read them: sequences with a token for every decision."""
         ...
 
     def score(self, y: Sequence[Any], predicted: Sequence[Any]) -> float:
@@ -137,6 +145,10 @@ class LabelTask:
         task: Any = self
         written: list[Any] = task.write(self.decisions(values, scores, classes))
         return written
+
+    def for_rules(self, X: Any) -> Any:
+        """Rules read the tokens themselves."""
+        return X
 
     def sizes_of(self, scores: Any) -> list[int]:
         """Returns how many decisions the inputs ask for that have these scores."""
