@@ -43,7 +43,7 @@ class JLIS(CompanionLearner, LinearLearner):
     ----------
     features, min_count, order, boundaries, all_weights, classes, task, random_state, verbose, n_jobs : as for `CRF`;
         without labelled inputs `classes` or the dictionary must name the labels.
-    C1, C2 : what missed margins of labelled and of GOOD / BAD inputs cost.
+    C1, C2 : what missed margins of labelled and of GOOD / BAD inputs cost; C1 is what C is of `StructuralSVM`.
     size : κ, by which the features of GOOD and BAD inputs are divided: "length", a function of x, or None for 1.
     constant : value of the constant feature of GOOD and BAD inputs; 0 leaves it out.
     rules : what outputs are possible: every rule is hard, in training, `predict` and `decision_function`. Rules that do
@@ -78,8 +78,8 @@ class JLIS(CompanionLearner, LinearLearner):
         self,
         features: Any = None,
         *,
-        C1: float = 1.0,
-        C2: float = 1.0,
+        C1: float = 0.1,
+        C2: float = 0.1,
         size: Size = "length",
         constant: float = 1.0,
         rules: Sequence[Rule] | None = None,
