@@ -6,7 +6,9 @@ The weight vector is one flat array:
 
 The first three are weights of `LinearScorer`s. A pair of different labels is that of neighbouring segments. Lengths
 have weights for every label and bucket; without them a pair of equal labels counts every step inside of a segment, so
-that scores without segment features are those of a chain. Attributes have weights for the labels that they were seen
+that scores without segment features are those of a chain. A label that most tokens have, such as that of tokens in no
+field, has a weight for these steps in any case: its segments are as long as the text happens to be, and words that were
+never seen speak neither for it nor against others. Attributes have weights for the labels that they were seen
 with, wherever in a segment: so a weight of a last token's attribute can also say that segments do not end there.
 """
 
@@ -70,7 +72,8 @@ class SegmentScorer:
         """The scorer with weights for what the labels show, runs of equal labels being the segments."""
         token = LinearScorer.observed(encoded, targets, labels, boundaries=boundaries, all_weights=all_weights)
         if lengths:
-            token = replace(token, pairs=token.pairs[token.pairs // labels != token.pairs % labels])
+            before, after = token.pairs // labels, token.pairs % labels
+            token = replace(token, pairs=token.pairs[(before != after) | (before == _most_common(targets.labels, labels))])
         first, last = (_attributes_only(rows, targets, labels, all_weights) for rows in (encoded.first, encoded.last))
         return cls(token, first, last, length_buckets(longest) if lengths else np.full(longest, -1, np.int64))
 
@@ -204,6 +207,14 @@ class SegmentExpectation:
         if buckets[0] >= 0:
             np.add.at(lengths, buckets, self.length.T)
         return np.concatenate((self.token.total(), self.first.total(), self.last.total(), lengths.T.ravel()))
+
+
+def _most_common(known: Ints, labels: int) -> int:
+    """Returns the label of most tokens, -1 if none has more than half and more than 1.2 times its even share."""
+    counts = np.bincount(known[known >= 0], minlength=labels)
+    most = int(counts.argmax())
+    seen = int((counts > 0).sum())
+    return most if counts[most] > max(0.5, 1.2 / max(seen, 1)) * counts.sum() else -1
 
 
 def _attributes_only(encoded: Encoded, targets: KnownLabels, labels: int, all_weights: bool) -> LinearScorer:
