@@ -165,7 +165,8 @@ class ExpectationLearner(Learner[ChainParts]):
         if not isinstance(self._structure, Chain):
             raise NotSupported(
                 f"{type(self).__name__} works out expectations on label chains, and {type(self.base).__name__} has "
-                "others; use Codl or CCM with rules that are hard or soft, or a base that labels sequences"
+                "others; use CRF or HMM on sequences (a document can be one of one token), or CCM or Codl with hard or "
+                "soft rules"
             )
         if isinstance(self.penalty, str) and self.penalty != "learned":
             raise DataError(f"the penalty is a number, None or 'learned', got {self.penalty!r}")

@@ -73,7 +73,8 @@ class SegmentScorer:
         token = LinearScorer.observed(encoded, targets, labels, boundaries=boundaries, all_weights=all_weights)
         if lengths:
             before, after = token.pairs // labels, token.pairs % labels
-            token = replace(token, pairs=token.pairs[(before != after) | (before == _most_common(targets.labels, labels))])
+            stays = before == _most_common(targets.labels, labels)
+            token = replace(token, pairs=token.pairs[(before != after) | stays])
         first, last = (_attributes_only(rows, targets, labels, all_weights) for rows in (encoded.first, encoded.last))
         return cls(token, first, last, length_buckets(longest) if lengths else np.full(longest, -1, np.int64))
 
