@@ -124,7 +124,7 @@ def test_lattices_of_a_batch(structure, draw, forbidden):
                 structure.argmax(scores)
             continue
         best = structure.argmax(scores)
-        np.testing.assert_array_equal(found[0], best.labels)
+        np.testing.assert_array_equal(found[0], best.outputs.values)
         np.testing.assert_allclose(bounds[0], best.scores.sum())
         relaxed = solve_program(Program(outputs.scores, np.ones(len(outputs.scores)), outputs.rows))
         np.testing.assert_allclose(relaxed.objective, best.scores.sum())

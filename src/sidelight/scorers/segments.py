@@ -211,11 +211,10 @@ class SegmentExpectation:
 
 
 def _most_common(known: Ints, labels: int) -> int:
-    """Returns the label of most tokens, -1 if none has more than half and more than 1.2 times its even share."""
+    """Returns the label that more than half of the tokens have, where there are others than one beside it; else -1."""
     counts = np.bincount(known[known >= 0], minlength=labels)
     most = int(counts.argmax())
-    seen = int((counts > 0).sum())
-    return most if counts[most] > max(0.5, 1.2 / max(seen, 1)) * counts.sum() else -1
+    return most if (counts > 0).sum() > 2 and 2 * counts[most] > counts.sum() else -1
 
 
 def _attributes_only(encoded: Encoded, targets: KnownLabels, labels: int, all_weights: bool) -> LinearScorer:
