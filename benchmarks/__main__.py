@@ -15,8 +15,8 @@ from .setting import TOKENS, Setting
 
 # Modules with `files(setting)`, `scored(setting)` (the data that accuracies are of) and `run(setting, report)`.
 BENCHMARKS = (
-    "startup", "defaults", "citations", "annealing", "expectation", "chunking", "letters", "companions", "tagging",
-    "gamma", "induction",
+    "startup", "tasks", "defaults", "citations", "annealing", "expectation", "chunking", "letters", "companions",
+    "tagging", "gamma", "induction",
 )  # fmt: skip
 TABLES = {
     "defaults": tuple(defaults.TABLES),

@@ -16,9 +16,9 @@ from typing import Any
 
 from sidelight import CRF, Mira, StructuralSVM, StructuredPerceptron, span_scores
 from sidelight.kernels.compiling import Floats
+from sidelight.labels import encode_labels
 from sidelight.solvers.losses import LogLoss
 from sidelight.structures.chain import Chain
-from sidelight.supervision import encode_targets
 
 from . import crfsuite
 from .chosen import constant
@@ -69,7 +69,7 @@ class Objective:
     @classmethod
     def of(cls, model: CRF, task: Task) -> "Objective":
         """The objective that the model was trained for."""
-        targets = encode_targets(task.train_y, [len(x) for x in task.train_X], model.classes_)
+        targets = encode_labels(task.train_y, [len(x) for x in task.train_X], model.classes_)
         return cls(LogLoss(model.scorer_, Chain(model.n_jobs), model.encode(task.train_X), targets), model.l2)
 
     def __call__(self, weights: Floats) -> float:

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from sidelight.features.templates import sequence_offsets
+from sidelight.rules.comparisons import Comparison
 from sidelight.rules.conditions import mask_of
-from sidelight.rules.language import Comparison, Rule
+from sidelight.rules.language import Rule
 from sidelight.rules.rows import penalty_of
 
 _PROJECTING: dict[str, Any] = {

@@ -200,7 +200,7 @@ def check_explanations(fitted, X):
     structure = fitted._structure
     for i in range(min(len(X), 6)):
         scores = fitted.scores(X[i : i + 1])
-        output = structure.argmax(scores).labels
+        output = structure.argmax(scores).outputs.values
         labels = fitted._structure.token_labels(output)
         chances = fitted.predict_marginals(X[i : i + 1])[0]
         for t in range(len(labels)):
@@ -299,9 +299,9 @@ def check_signals(learner, X, y):
     for signal, example in examples.items():
         mixed = [*y[:1], example, *y[2:]]
         if signal in learner.signals:
-            clone(learner).set_params(**{"solver": type(learner)().solver} if hasattr(learner, "solver") else {}).fit(
-                X, mixed
-            )
+            clone(learner).set_params(
+                **{"solver": type(learner)().solver} if "solver" in learner.get_params() else {}
+            ).fit(X, mixed)
         else:
             name = type(learner).__name__
             with pytest.raises(NotSupported, match=rf"{name} cannot learn from .* \(sequence 1\); "):

@@ -12,6 +12,8 @@ import pytest
 from scipy.special import logsumexp
 
 from sidelight.errors import Infeasible
+from sidelight.structures.known import KnownLabels
+from sidelight.supervision import Signal
 
 Indicator = Callable[[Any, int, tuple[int, ...]], Any]
 
@@ -43,7 +45,7 @@ def check_argmax(structure: Any, scores: Any, listed: list[Any]) -> None:
     for seed in (None, 0, 1):
         best = structure.argmax(scores, seed=seed)
         assert best.exact
-        np.testing.assert_allclose(structure.score(scores, best.labels), best.scores, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(structure.score(scores, best.outputs.values), best.scores, rtol=1e-9, atol=1e-9)
         for i, (_, values) in enumerate(listed):
             np.testing.assert_allclose(best.scores[i], values.max(), rtol=1e-9, atol=1e-9)
 
@@ -51,10 +53,10 @@ def check_argmax(structure: Any, scores: Any, listed: list[Any]) -> None:
 def check_kbest(structure: Any, scores: Any, listed: list[Any], k: int) -> None:
     ranked = structure.kbest(scores, k)
     for i, (outputs, values) in enumerate(listed):
-        tokens = slice(scores.offsets[i], scores.offsets[i + 1])
+        tokens = slice(ranked.outputs.offsets[i], ranked.outputs.offsets[i + 1])
         found = [
             tuple(int(c) for c in row[tokens])
-            for row, s in zip(ranked.labels, ranked.scores[i], strict=True)
+            for row, s in zip(ranked.outputs.values, ranked.scores[i], strict=True)
             if s > -np.inf
         ]
         count = min(k, len(outputs))
@@ -103,6 +105,35 @@ def check_ties(structure: Any, scores: Any) -> None:
     """With all scores equal, seeds reach every output, and no seed always gives the same one."""
     outputs, values = enumerate_outputs(structure, scores, 0)
     assert np.ptp(values) == 0
-    seen = {tuple(structure.argmax(scores, seed=seed).labels) for seed in range(40 * len(outputs))}
+    seen = {tuple(structure.argmax(scores, seed=seed).outputs.values) for seed in range(40 * len(outputs))}
     assert len(seen) == len(outputs)
-    assert len({tuple(structure.argmax(scores).labels) for _ in range(5)}) == 1
+    assert len({tuple(structure.argmax(scores).outputs.values) for _ in range(5)}) == 1
+
+
+def known_labels(rng: np.random.Generator, scores: Any, partial: bool = False) -> KnownLabels:
+    """Random labels of every token, or with `partial` random sets of labels."""
+    labels = rng.integers(scores.labels, size=len(scores.unary)).astype(np.int32)
+    known = KnownLabels.complete(labels, scores.offsets)
+    if not partial:
+        return known
+    allowed = known.choices(scores.labels) | (rng.random(scores.unary.shape) < 0.5)
+    labels = np.where(allowed.sum(axis=1) == 1, labels, -1).astype(np.int32)
+    return KnownLabels((Signal.PARTIAL,) * len(scores), labels, allowed, scores.offsets)
+
+
+def check_loss(structure: Any, scores: Any, known: KnownLabels) -> None:
+    """The loss of every output counts the tokens whose labels contradict what is known, input by input."""
+    delta, allowed = structure.loss(scores, known), known.choices(scores.labels)
+    for i in range(len(scores)):
+        at = slice(scores.offsets[i], scores.offsets[i + 1])
+        for output in structure.support(scores, i):
+            labels = structure.token_labels(np.array(output, np.int32))
+            wrong = (~allowed[at][np.arange(len(labels)), labels]).sum()
+            cost = structure.score(delta.cost.sequences(i, i + 1), np.array(output, np.int32))[0]
+            np.testing.assert_allclose(cost + delta.constant[i], wrong)
+    one = delta.cost.sequences(0, 1)
+    alone = structure.loss(scores.sequences(0, 1), known.inputs(0, 1))
+    np.testing.assert_array_equal(alone.cost.unary, one.unary)
+    np.testing.assert_array_equal(
+        structure.loss(scores.sequences(1, 2), known.take(np.array([1]))).cost.unary, delta.cost.sequences(1, 2).unary
+    )

@@ -3,7 +3,8 @@ import pytest
 
 from sidelight import BAD, CRF, GOOD, HMM, StructuredPerceptron
 from sidelight.errors import DataError, NotSupported
-from sidelight.supervision import Signal, check_lengths, encode_targets, kind_of, label_set, require
+from sidelight.labels import check_lengths, encode_labels, label_set
+from sidelight.supervision import Signal, kind_of, require
 
 
 @pytest.mark.parametrize(
@@ -26,7 +27,7 @@ def test_kinds(known, kind):
 
 
 def test_full_labels_are_numbers():
-    targets = encode_targets([["B", "A"], ["C"]], [2, 1], ["A", "B", "C"])
+    targets = encode_labels([["B", "A"], ["C"]], [2, 1], ["A", "B", "C"])
     assert targets.full
     assert targets.allowed is None
     assert targets.labels.dtype == np.int32
@@ -35,7 +36,7 @@ def test_full_labels_are_numbers():
 
 def test_partial_labels_are_sets():
     y = [["A", None, {"C", "B"}], None, [frozenset({"B"})], GOOD]
-    targets = encode_targets(y, [3, 2, 1, 1], ["A", "B", "C"])
+    targets = encode_labels(y, [3, 2, 1, 1], ["A", "B", "C"])
     assert not targets.full
     assert targets.kinds == (Signal.PARTIAL, Signal.NOTHING, Signal.PARTIAL, Signal.COMPANION)
     rows = ["100", "111", "011", "111", "111", "010", "111"]
@@ -44,7 +45,7 @@ def test_partial_labels_are_sets():
 
 
 def test_one_label_leaves_no_choice():
-    targets = encode_targets([[None, None], ["A"]], [2, 1], ["A"])
+    targets = encode_labels([[None, None], ["A"]], [2, 1], ["A"])
     assert targets.labels.tolist() == [0, 0, 0]
 
 
@@ -85,9 +86,9 @@ def test_lengths_that_fit():
 
 def test_unknown_labels_are_named_with_their_place():
     with pytest.raises(DataError, match="sequence 1, token 0: label 'Q' was never seen in training; known are A, B"):
-        encode_targets([["A"], ["Q", "B"]], [1, 2], ["A", "B"])
+        encode_labels([["A"], ["Q", "B"]], [1, 2], ["A", "B"])
     with pytest.raises(DataError, match="sequence 1, token 1: label 'Q' was never seen"):
-        encode_targets([None, ["A", {"A", "Q"}]], [1, 2], ["A", "B"])
+        encode_labels([None, ["A", {"A", "Q"}]], [1, 2], ["A", "B"])
 
 
 @pytest.mark.parametrize("learner", [HMM(), StructuredPerceptron()])
@@ -102,37 +103,25 @@ def test_require_names_a_learner_that_can(learner):
 
 
 @pytest.mark.parametrize("signal", Signal)
-@pytest.mark.parametrize(("name", "inputs"), [("Nobody", "sequence"), ("MaxEnt", "document")])
-def test_every_advice_is_true(signal, name, inputs):
+@pytest.mark.parametrize("inputs", ["sequence", "document"])
+def test_every_advice_is_true(signal, inputs):
     """Whoever a message sends the user to can use that signal, of inputs like the user's."""
     import sidelight
-    from sidelight.learners.documents import DocumentLearner
+    from sidelight.learners.registry import REGISTRY
 
     class Nobody:
         signals = frozenset()
 
-    Nobody.__name__ = name
     learners = sidelight.learners_by_name()
-    with pytest.raises(NotSupported, match=rf"{name} cannot learn from .* \({inputs} 0\); ") as caught:
-        require(Nobody(), [signal])
+    with pytest.raises(NotSupported, match=rf"Nobody cannot learn from .* \({inputs} 0\); ") as caught:
+        require(Nobody(), [signal], inputs)
     advice = str(caught.value).split("; ", 1)[1]
-    able = [
-        name
-        for name, cls in learners.items()
-        if signal in cls.signals and issubclass(cls, DocumentLearner) == (inputs == "document")
-    ]
-    assert advice == (f"use {' or '.join(able)}" if able else f"no learner of {inputs}s can; leave them out")
+    only = {"sequence": "", "document": "only"}[inputs]
+    fitting = [name for name, one in REGISTRY.items() if one.documents in ("also", only)]
+    able = [name for name, cls in learners.items() if signal in cls.signals and name in fitting]
+    assert advice == f"use {' or '.join(able)}"
     assert ("sequence" in str(caught.value)) == (inputs == "sequence")
 
 
 def test_companions_print_as_they_are_written():
     assert [repr(GOOD), repr(BAD)] == ["GOOD", "BAD"]
-
-
-def test_the_table_of_users_is_what_the_learners_say():
-    import sidelight
-    from sidelight.supervision import USERS
-
-    learners = sidelight.learners_by_name()
-    for signal, names in USERS.items():
-        assert names == tuple(name for name, cls in learners.items() if signal in cls.signals)

@@ -21,7 +21,8 @@ from sidelight import (
     UnifiedEM,
     shuffled,
 )
-from sidelight.rules.language import Comparison, Rule
+from sidelight.rules.comparisons import Comparison
+from sidelight.rules.language import Rule
 from sidelight.supervision import BAD, GOOD
 
 from .tasks import Draw

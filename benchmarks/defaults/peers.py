@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from sidelight.rules.comparisons import Comparison
 from sidelight.rules.conditions import mask_of
-from sidelight.rules.language import Comparison, Rule
+from sidelight.rules.language import Rule
 
 try:
     import pycrfsuite

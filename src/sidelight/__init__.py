@@ -7,21 +7,21 @@ Everything public is here: `from sidelight import CRF, word, read_columns`. Name
 from importlib import import_module
 from typing import Any
 
+from .learners.registry import REGISTRY
+from .rules import WORDS
+
 __version__ = "0.1.0.dev0"
 
 _HOME = {
-    "Auto": "learners.auto",
-    "CRF": "learners.crf",
+    **{name: f"learners.{one.module}" for name, one in REGISTRY.items()},
     "label_shares": "learners.expectations",
-    "HMM": "learners.hmm",
-    "Mira": "learners.mira",
-    "MaxEnt": "learners.maxent",
-    "SemiCRF": "learners.semicrf",
-    "StructuredPerceptron": "learners.perceptron",
-    "StructuralSVM": "learners.structural_svm",
-    "LatentStructuralSVM": "learners.latent_svm",
-    "JLIS": "learners.jlis",
-    "DocumentJLIS": "learners.document_jlis",
+    "register_task": "learners.tasks",
+    "Labelling": "learners.tasks.labelling",
+    "Segmenting": "learners.tasks.segmenting",
+    "Classifying": "learners.tasks.classifying",
+    "PartsTask": "learners.tasks.parts",
+    "FlatStructure": "structures.flat",
+    "FlatParts": "structures.flat",
     "Chain": "structures.chain",
     "ChainParts": "structures.chain",
     "Choice": "structures.choice",
@@ -37,38 +37,8 @@ _HOME = {
     "bias": "features.columns",
     "window": "features.columns",
     "parse": "features.columns",
-    "CCM": "learners.ccm",
-    "Codl": "learners.codl",
-    "ContrastiveEstimation": "learners.contrastive",
-    "EM": "learners.em",
-    "SelfTraining": "learners.self_training",
-    "PosteriorRegularization": "learners.posterior",
-    "UnifiedEM": "learners.unified",
-    "DeterministicAnnealing": "learners.annealing",
-    "GeneralizedExpectation": "learners.generalized",
-    "EntropyRegularization": "learners.entropy",
-    **dict.fromkeys(
-        (
-            "count",
-            "runs",
-            "transitions",
-            "changes",
-            "share",
-            "each",
-            "others",
-            "starts_with",
-            "ends_with",
-            "once_each",
-            "changes_only_after",
-            "min_length",
-            "before",
-            "few_labels",
-            "where",
-            "punctuation",
-        ),
-        "rules.writing",
-    ),
-    **dict.fromkeys(("first", "last", "position", "when", "any_of", "all_of"), "rules.conditions"),
+    **{name: f"rules.{module}" for name, module in WORDS.items()},
+    "when": "rules.conditions",
     "parse_rule": "rules.files",
     "read_rules": "rules.files",
     "check": "inference.checking",
@@ -100,29 +70,7 @@ _HOME = {
     "ModelFileError": "errors",
     "WorseThanBase": "errors",
 }
-LEARNERS = (
-    "Auto",
-    "HMM",
-    "CRF",
-    "StructuredPerceptron",
-    "Mira",
-    "StructuralSVM",
-    "LatentStructuralSVM",
-    "JLIS",
-    "SemiCRF",
-    "CCM",
-    "Codl",
-    "EM",
-    "SelfTraining",
-    "PosteriorRegularization",
-    "UnifiedEM",
-    "DeterministicAnnealing",
-    "GeneralizedExpectation",
-    "EntropyRegularization",
-    "ContrastiveEstimation",
-    "MaxEnt",
-    "DocumentJLIS",
-)
+LEARNERS = tuple(REGISTRY)
 __all__ = sorted([*_HOME, "LEARNERS", "__version__", "learners_by_name"])
 
 

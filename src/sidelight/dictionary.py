@@ -15,7 +15,8 @@ from typing import Any
 from .errors import DataError
 from .features.columns import Column
 from .features.symbols import as_column, column_values
-from .supervision import Signal, check_lengths, kind_of
+from .labels import check_lengths
+from .supervision import Signal, kind_of
 
 
 @dataclass(frozen=True)

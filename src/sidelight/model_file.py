@@ -7,6 +7,7 @@ array is a `.npy` member read without pickle. The archive's checksums tell a dam
 import io
 import json
 import zipfile
+from dataclasses import fields
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -23,11 +24,12 @@ from .features.documents import BagEncoder, RowEncoder
 from .features.segments import SegmentEncoder
 from .features.symbols import SymbolEncoder
 from .features.templates import TemplateEncoder
+from .learners.tasks import task_named
 from .rules.files import parse_rule, saved_text
 from .rules.language import Rule
 
 FORMAT = "sidelight model"
-VERSION = 1
+VERSION = 2
 _ENCODERS: dict[str, Any] = {
     cls.__name__: cls
     for cls in (TemplateEncoder, DictEncoder, ArrayEncoder, SymbolEncoder, SegmentEncoder, BagEncoder, RowEncoder)
@@ -107,7 +109,10 @@ def _rebuild(name: str, header: dict[str, Any], arrays: dict[str, Any], folder: 
     learner.classes_ = header["classes"]
     if "encoder" in header:
         kind, values = header["encoder"]["class"], header["encoder"]["values"]
-        learner.encoder_ = _ENCODERS[kind].from_state(values, inside("encoder"), learner.n_jobs)
+        if hasattr(learner._task, "restore_encoder"):
+            learner.encoder_ = learner._task.restore_encoder(values, inside("encoder"))
+        else:
+            learner.encoder_ = _ENCODERS[kind].from_state(values, inside("encoder"), learner.n_jobs)
     for part in learner._models():
         inner = header["models"].get(part)
         setattr(learner, part, None if inner is None else _rebuild(name, inner, arrays, f"{folder}{part}/"))
@@ -177,6 +182,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, TagDictionary):
         labels = {word: sorted(tags) for word, tags in value.labels.items()}
         return {"dictionary": labels, "open": sorted(value.open), "word": _plain(value.word)}
+    if hasattr(value, "lay_out"):  # a task
+        name = type(value).__name__
+        if task_named(name) is not type(value):
+            raise DataError(f"the task {name} cannot be saved; mark its class with sidelight.register_task")
+        return {"task": name, "parameters": {one.name: _plain(getattr(value, one.name)) for one in fields(value)}}
     if hasattr(value, "get_params"):
         return {"learner": type(value).__name__, "parameters": _parameters(value)}
     if isinstance(value, list | tuple):
@@ -196,6 +206,14 @@ def _rich(value: Any) -> Any:
     if isinstance(value, dict) and value.keys() == {"dictionary", "open", "word"}:
         labels = {word: frozenset(tags) for word, tags in value["dictionary"].items()}
         return TagDictionary(labels, frozenset(value["open"]), _rich(value["word"]))
+    if isinstance(value, dict) and value.keys() == {"task", "parameters"}:
+        task = task_named(value["task"])
+        if task is None:
+            raise ModelFileError(
+                f"the file has a model for the task {value['task']}, which is not known here; import the module that "
+                "defines it, and mark its class with sidelight.register_task"
+            )
+        return task(**{k: _rich(v) for k, v in value["parameters"].items()})
     if isinstance(value, dict) and value.keys() == {"learner", "parameters"}:
         return _unfitted(value, "the file")
     return [_rich(item) for item in value] if isinstance(value, list) else value

@@ -75,11 +75,11 @@ def check_ranking(found, i, scores, listed, k, tolerance):
     size = min(k, len(listed))
     np.testing.assert_allclose(found.scores[i, :size], [s for s, _ in listed[:size]], atol=tolerance)
     by_output = {y: s for s, y in listed}
-    rows = [tuple(row[tokens].tolist()) for row in found.labels[:size]]
+    rows = [tuple(row[tokens].tolist()) for row in found.outputs.values[:size]]
     assert len(set(rows)) == size
     np.testing.assert_allclose([by_output[row] for row in rows], found.scores[i, :size], atol=tolerance)
     assert (found.scores[i, size:] == -np.inf).all()
-    assert (found.labels[size:, tokens] == -1).all()
+    assert (found.outputs.values[size:, tokens] == -1).all()
 
 
 def check(seed, method, tolerance, *, family="chain", **options):
@@ -172,7 +172,7 @@ def test_beams(family):
         assert (narrow.scores[:, 0] <= best + 1e-9).all()
         assert (narrow.bound >= best - 1e-9).all()
         for i, outputs in enumerate(listed):
-            y = tuple(narrow.labels[0, scores.offsets[i] : scores.offsets[i + 1]].tolist())
+            y = tuple(narrow.outputs.values[0, scores.offsets[i] : scores.offsets[i + 1]].tolist())
             np.testing.assert_allclose({y: s for s, y in outputs}[y], narrow.scores[i, 0])
         narrow_misses += int((narrow.scores[:, 0] < best - 1e-9).sum())
     assert narrow_misses > 0
@@ -183,11 +183,12 @@ def test_a_lost_beam_says_so():
     scores = ChainParts.of(np.array([0, 2]), np.array([[5.0, 0, 0], [0, 0, 0]]), np.zeros((3, 3)))
     weighed = CompiledRules.compile([count("A") == 1, (count("B") >= 2) | (count("C") >= 1)], [["x", "y"]], LABELS)
     penalty = np.full(2, np.inf)
-    assert best_outputs(Chain(), scores, weighed.weigh(penalty)).labels[0].tolist() == [0, 2]
+    assert best_outputs(Chain(), scores, weighed.weigh(penalty)).outputs.values[0].tolist() == [0, 2]
     stuck = CompiledRules.compile([count("A") <= 1, (count("B") >= 2) | (count("A") >= 2)], [["x", "y"]], LABELS)
     with pytest.raises(Infeasible, match=r"sequence 0 has no output in the beam of 1 that .*; take a wider one, or"):
         best_outputs(Chain(), scores, stuck.weigh(penalty), method="beam", beam=1)
-    assert best_outputs(Chain(), scores, stuck.weigh(penalty), method="beam", beam=9).labels[0].tolist() == [1, 1]
+    found = best_outputs(Chain(), scores, stuck.weigh(penalty), method="beam", beam=9)
+    assert found.outputs.values[0].tolist() == [1, 1]
 
 
 def test_viterbi_is_enough_where_nothing_is_violated():
@@ -201,7 +202,7 @@ def test_viterbi_is_enough_where_nothing_is_violated():
     found = best_outputs(Chain(), scores, strict.weigh(np.array([np.inf])))
     assert found.searched.all()
     assert (found.nodes >= 2).all()
-    assert found.labels[0].tolist() == [0, 0, 0, 0]
+    assert found.outputs.values[0].tolist() == [0, 0, 0, 0]
 
 
 def test_rules_without_a_penalty_change_nothing():
@@ -210,7 +211,7 @@ def test_rules_without_a_penalty_change_nothing():
         plain = random_scores(np.random.default_rng(seed), X)
         found = best_outputs(Chain(), plain, weigh(rules, X, np.zeros_like(penalty)), k=3)
         nothing = best_outputs(Chain(), plain, CompiledRules.compile([], X, LABELS).weigh(np.empty(0)), k=3)
-        np.testing.assert_array_equal(found.labels, nothing.labels)
+        np.testing.assert_array_equal(found.outputs.values, nothing.outputs.values)
         np.testing.assert_array_equal(found.scores, nothing.scores)
         assert not found.searched.any()
 
@@ -218,7 +219,8 @@ def test_rules_without_a_penalty_change_nothing():
 def test_threads_do_not_change_the_answer():
     X, scores, rules, penalty = problem(4, sequences=30, hard=0.0)
     one, many = (best_outputs(Chain(n), scores, weigh(rules, X, penalty), k=2) for n in (1, 4))
-    for name in ("labels", "scores", "exact", "bound", "searched", "nodes"):
+    np.testing.assert_array_equal(one.outputs.values, many.outputs.values)
+    for name in ("scores", "exact", "bound", "searched", "nodes"):
         np.testing.assert_array_equal(getattr(one, name), getattr(many, name))
 
 
@@ -230,11 +232,11 @@ def test_prices_leave_few_nodes():
     scores = ChainParts.of(np.array([0, n]), rng.normal(size=(n, 3)), np.zeros((3, 3)))
     rules = [count("A") == 5, count("B") >= 25]
     found = best_outputs(Chain(), scores, CompiledRules.compile(rules, X, LABELS).weigh(np.array([np.inf, np.inf])))
-    names = [LABELS[c] for c in found.labels[0]]
+    names = [LABELS[c] for c in found.outputs.values[0]]
     assert (names.count("A"), names.count("B") >= 25) == (5, True)
     assert found.exact.all()
     assert found.nodes[0] < 5000
-    value = scores.unary[np.arange(n), found.labels[0]].sum()
+    value = scores.unary[np.arange(n), found.outputs.values[0]].sum()
     np.testing.assert_allclose(value, found.scores[0, 0])
     # The same by dynamic programming over how many As and Bs there were so far.
     a, b, c = scores.unary.T
@@ -409,7 +411,8 @@ def test_too_many_joint_states_for_search():
     assert found.nodes[0] == 0
     np.testing.assert_allclose(
         found.scores[0, 0],
-        scores.unary[np.arange(14), found.labels[0]].sum() - 0.1 * compiled.violations(found.labels[0]).sum(),
+        scores.unary[np.arange(14), found.outputs.values[0]].sum()
+        - 0.1 * compiled.violations(found.outputs.values[0]).sum(),
     )
     with pytest.raises(NotSupported, match="too many joint states for a beam; use method='exact'"):
         best_outputs(Chain(), scores, compiled.weigh(np.ones(13)), method="beam")
@@ -422,7 +425,7 @@ def test_counters_end_where_no_sequence_gets():
     scores = ChainParts.of(np.array([0, 3]), np.eye(3), np.zeros((3, 3)))
     compiled = CompiledRules.compile([count("A") >= 1000 + k for k in range(7)], [["x"] * 3], LABELS)
     assert [len(m.after) for m in compiled.automata] == [4] * 7
-    assert best_outputs(Chain(), scores, compiled.weigh(np.ones(7))).labels[0].tolist() == [0, 0, 0]
+    assert best_outputs(Chain(), scores, compiled.weigh(np.ones(7))).outputs.values[0].tolist() == [0, 0, 0]
 
 
 def test_many_labels():
@@ -469,7 +472,8 @@ def test_time_limit():
     found = best_outputs(Chain(), scores, rules, node_limit=0, time_limit=1e-4, beam=2)
     assert not found.exact.any()
     np.testing.assert_allclose(
-        found.scores[0, 0], scores.unary[np.arange(40), found.labels[0]].sum() - rules.cost(found.labels[0])[0]
+        found.scores[0, 0],
+        scores.unary[np.arange(40), found.outputs.values[0]].sum() - rules.cost(found.outputs.values[0])[0],
     )
     assert found.scores[0, 0] <= best + 1e-9
     assert found.bound[0] >= best - 1e-9

@@ -479,7 +479,7 @@ def test_programs_of_single_sequences():
     np.testing.assert_allclose(rows.split(together.expected)[1][:, 0], 0.5)
     assert (rows.split(together.expected)[1][:, 1] <= 0.5 + 1e-9).all()
     best = relax(scores, Rows.compile([count("A") <= 9], X, LABELS))
-    np.testing.assert_array_equal(best.parts.unary.argmax(axis=1), Chain().argmax(scores).labels)
+    np.testing.assert_array_equal(best.parts.unary.argmax(axis=1), Chain().argmax(scores).outputs.values)
     with pytest.raises(NotSupported, match="makes no linear program"):
         relax(scores, rows, Slack("squared", penalty=1.0))
     with pytest.raises(Infeasible, match="sequence 0 has no distribution"):

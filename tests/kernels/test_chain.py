@@ -21,7 +21,7 @@ def test_matches_the_twin(order, scale, forbid):
         at = slice(scores.offsets[i], scores.offsets[i + 1])
         arguments = (one.unary, arcs, one.pair_type, one.start, one.end)
         labels, score = reference.best_path(*arguments)
-        np.testing.assert_array_equal(best.labels[at], labels)
+        np.testing.assert_array_equal(best.outputs.values[at], labels)
         np.testing.assert_allclose(best.scores[i], score)
         log_partition, gamma, xi = reference.marginals(*arguments)
         np.testing.assert_allclose(marginals.log_partition[i], log_partition)

@@ -25,7 +25,7 @@ def test_matches_the_twin(longest, scale, forbid):
         closes[-1] += one.end
         arguments = (one.unary, opens, closes, one.pair, one.length.T)
         outputs, score = reference.best_segments(*arguments)
-        np.testing.assert_array_equal(best.labels[at], outputs)
+        np.testing.assert_array_equal(best.outputs.values[at], outputs)
         np.testing.assert_allclose(best.scores[i], score)
         log_partition, chance, meeting = reference.segment_marginals(*arguments)
         np.testing.assert_allclose(marginals.log_partition[i], log_partition)

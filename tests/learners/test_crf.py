@@ -65,7 +65,7 @@ def test_auto_takes_the_fast_solver_where_it_applies():
     [
         ({"l1": 0.1}, Y, "solver 'eg' needs l1 = 0; use solver='lbfgs'"),
         ({"l2": 0.0}, Y, "solver 'eg' needs l2 > 0"),
-        ({"order": 2, "l1": 1.0}, Y, "needs l1 = 0 and order = 1"),
+        ({"order": 2, "l1": 1.0}, Y, "needs l1 = 0 and label chains of order 1"),
         ({}, [[None, *labels[1:]] if len(labels) > 1 else labels for labels in Y], "needs full labels"),
     ],
 )

@@ -73,6 +73,7 @@ def test_matrices_and_files(tmp_path):
 def test_what_it_cannot_use_is_said():
     X, _, _ = documents(count=3)
     with pytest.raises(
-        NotSupported, match=r"DocumentJLIS cannot learn from partial labels \(document 1\); use MaxEnt$"
+        NotSupported,
+        match=r"DocumentJLIS cannot learn from partial labels \(document 1\); use CRF or Latent",
     ):
         DocumentJLIS().fit(X[:2], ["sport", {"law", "art"}])

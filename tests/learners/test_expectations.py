@@ -31,9 +31,9 @@ from sidelight import (
 from sidelight.inference.compiled import CompiledRules
 from sidelight.inference.constrained import best_outputs
 from sidelight.inference.rows import Rows
+from sidelight.labels import encode_labels
 from sidelight.learners.expectations import Readings
 from sidelight.rules.files import saved_text
-from sidelight.supervision import encode_targets
 
 X, Y = generate_references(40, seed=5)
 HALF = [labels if i < 12 else None for i, labels in enumerate(Y)]
@@ -117,7 +117,7 @@ def read(rules, y=Y, **changed):
 
 def test_learned_penalties_are_those_of_constrained_models():
     found = read(RULES)
-    codes = encode_targets(Y, [len(x) for x in X], CLASSES).labels
+    codes = encode_labels(Y, [len(x) for x in X], CLASSES).labels
     learned = CompiledRules.compile(RULES, X, CLASSES).learn(codes)
     np.testing.assert_allclose(found.penalties, learned)
     used = [rule.reading.penalty for rule in found.used[: len(RULES)]]
@@ -187,7 +187,7 @@ def test_outputs_are_the_best_under_the_rules(learner):
     weighed = CompiledRules.compile(RULES, X, learner.classes_).weigh(readings.penalties)
     found = best_outputs(learner._structure, scores, weighed)
     flat = [label for labels in learner.predict(X) for label in labels]
-    assert flat == [learner.classes_[code] for code in found.labels[0]]
+    assert flat == [learner.classes_[code] for code in found.outputs.values[0]]
     best = [lists[0] for lists in learner.predict_kbest(X, 2)]
     np.testing.assert_allclose([one.score for one in best], found.scores[:, 0])
 

@@ -43,8 +43,9 @@ def objective(learner, data, y):
             total += learner.C2 * max(slack, 0.0) ** 2
         else:
             gold = np.array([learner.classes_.index(label) for label in known], np.int32)
+            wrong = scores.of_labels((gold[:, None] != np.arange(len(learner.classes_))).astype(float))
             structure = learner._structure
-            slack = structure.argmax(scores.add_loss(gold)).scores[0] - structure.score(scores, gold)[0]
+            slack = structure.argmax(scores + wrong).scores[0] - structure.score(scores, gold)[0]
             total += learner.C1 * slack**2
     return total
 

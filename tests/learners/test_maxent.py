@@ -6,9 +6,9 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from sidelight import BAD, GOOD, Choice, DataError, MaxEnt, NotSupported, load
+from sidelight.labels import as_sequences, encode_labels
 from sidelight.scorers.choice import ChoiceScorer
 from sidelight.solvers.losses import LogLoss
-from sidelight.supervision import as_sequences, encode_targets
 from tests import learner_kit
 
 WORDS = {"A": ["Ann", "Bob", "Cid", "x"], "T": ["run", "sits", "on", "x"], "Y": ["1999", "2001", "7", "x"]}
@@ -101,7 +101,7 @@ def test_sets_of_labels():
         MaxEnt(tolerance=1e-9).fit(X, Y).weights_,
         atol=1e-3,
     )
-    targets = encode_targets(as_sequences(partial, 40), [1] * 40, model.classes_)
+    targets = encode_labels(as_sequences(partial, 40), [1] * 40, model.classes_)
     loss = LogLoss(model.scorer_, Choice(), model.encode(X), targets)
     rng = np.random.default_rng(0)
     w, direction = rng.normal(size=(2, model.scorer_.size))
@@ -131,7 +131,7 @@ def test_files(tmp_path):
 
 def test_weights_of_what_was_observed_only():
     encoded = MaxEnt().fit(X, Y).encode(X)
-    targets = encode_targets(as_sequences(Y, 40), [1] * 40, list("ATY"))
+    targets = encode_labels(as_sequences(Y, 40), [1] * 40, list("ATY"))
     few = ChoiceScorer.observed(encoded, targets, 3, all_weights=False)
     assert few.size < ChoiceScorer.observed(encoded, targets, 3).size == 3 * encoded.attributes + 3
 
@@ -157,10 +157,11 @@ def test_bad_input():
             MaxEnt().fit(documents, y)
     with pytest.raises(DataError, match="trained on 10 columns, these documents have 3"):
         MaxEnt().fit(as_matrix(X), Y).predict(np.zeros((2, 3)))
-    with pytest.raises(NotSupported, match=r"MaxEnt cannot learn from GOOD / BAD \(document 1\); use DocumentJLIS$"):
+    with pytest.raises(NotSupported, match=r"MaxEnt cannot learn from GOOD / BAD \(document 1\); use JLIS or Doc"):
         MaxEnt().fit(X, [Y[0], GOOD, *Y[2:]])
     with pytest.raises(
-        NotSupported, match=r"MaxEnt cannot learn from unlabelled documents \(None\) \(document 0\); no learner of"
+        NotSupported,
+        match=r"MaxEnt cannot learn from unlabelled documents \(None\) \(document 0\); use Codl or Self",
     ):
         MaxEnt().fit(X, [None, BAD, *Y[2:]])
     with pytest.raises(DataError, match="document 1: label 'Q' is not known; known are A, T, Y"):

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -53,13 +55,13 @@ def test_the_gradient_is_that_of_the_loss():
 
 
 def _loss_of(fitted, X, y):
+    from sidelight.labels import encode_labels
     from sidelight.structures.segmentation import runs
-    from sidelight.supervision import Targets, encode_targets
 
     encoded = fitted.encode(X)
-    targets = encode_targets(y, [len(x) for x in X], fitted.classes_)
-    outputs = Targets(targets.kinds, runs(encoded.offsets, targets.labels), None)
-    return LogLoss(fitted.scorer_, Segmentation(), encoded, outputs)
+    targets = encode_labels(y, [len(x) for x in X], fitted.classes_)
+    known = replace(targets, written=runs(encoded.offsets, targets.labels))
+    return LogLoss(fitted.scorer_, Segmentation(), encoded, known)
 
 
 def test_stops_at_a_certified_gap():
@@ -146,9 +148,9 @@ def test_weights_exist_for_labels_seen_with_an_attribute():
     X, y = [["a", "b", "c"]], [["A", "A", "B"]]
     encoder = SegmentEncoder.choose(X, ["word"], ["word"], ["word", "word[1]"], 1, 1)
     encoded = encoder.fit_transform(X)
-    from sidelight.supervision import encode_targets
+    from sidelight.labels import encode_labels
 
-    targets = encode_targets(y, [3], ["A", "B"])
+    targets = encode_labels(y, [3], ["A", "B"])
     scorer = SegmentScorer.observed(encoded, targets, 2, longest=4)
     sizes = [len(scorer.weights_of(place, np.zeros(scorer.size))) for place in ("token", "first", "last", "length")]
     assert sizes == [3 + 1 + 1 + 1, 3, 6, 2 * 4]  # words, pair A B, start A, end B; words; words and next; lengths

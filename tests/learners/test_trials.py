@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sidelight import BAD, CCM, CRF, GOOD, HMM, JLIS, Codl, DataError, generate_references, share, starts_with
-from sidelight.learners.base import SequenceLearner
+from sidelight.learners.base import Learner
 from sidelight.learners.trials import (
     Difference,
     Metric,
@@ -18,15 +18,16 @@ from sidelight.learners.trials import (
     usable,
 )
 from sidelight.metrics import span_scores, token_accuracy
-from sidelight.supervision import Signal, learns_from
+from sidelight.supervision import Signal
 from tests.learners.samples import labelled
 
 X, Y = labelled()
 
 
-@learns_from(Signal.FULL, Signal.NOTHING)
-class Parrot(SequenceLearner):
+class Parrot(Learner):
     """Remembers what it was fitted to, and says A of everything."""
+
+    signals = frozenset({Signal.FULL, Signal.NOTHING})
 
     def __init__(self, seen=None, guard=True):
         self.seen = seen

@@ -34,7 +34,9 @@ from sidelight import (
     where,
     word,
 )
-from sidelight.rules.language import Comparison, Logic, Reading
+from sidelight.rules.comparisons import Comparison
+from sidelight.rules.language import Reading
+from sidelight.rules.logic import Logic
 
 A, B = count("A"), count("B")
 

@@ -55,7 +55,7 @@ def test_without_smoothing_the_unseen_is_impossible():
     assert scorer.transition.tolist() == [[-np.inf, 0.0], [0.0, -np.inf]]
     np.testing.assert_array_equal(scorer.emission[0], [0.0, -np.inf])
     scores = scorer.scores(encoder.transform([["a", "b", "a", "c"]]))
-    np.testing.assert_array_equal(Chain().argmax(scores).labels, [0, 1, 0, 1])
+    np.testing.assert_array_equal(Chain().argmax(scores).outputs.values, [0, 1, 0, 1])
     assert len(list(Chain().support(scores, 0))) == 1
 
 

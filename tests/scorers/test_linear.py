@@ -8,7 +8,8 @@ from sidelight.features.encoded import Encoded
 from sidelight.scorers import linear
 from sidelight.scorers.linear import LinearScorer
 from sidelight.structures.chain import Chain, indicator
-from sidelight.supervision import Signal, Targets
+from sidelight.structures.known import KnownLabels
+from sidelight.supervision import Signal
 
 
 def random_encoded(rng, lengths, attributes=8, values=False, density=0.4):
@@ -25,12 +26,12 @@ def random_targets(rng, encoded, labels, partial=False, known=0.5):
     gold = rng.integers(labels, size=encoded.tokens).astype(np.int32)
     kinds = (Signal.PARTIAL if partial else Signal.FULL,) * len(encoded)
     if not partial:
-        return Targets(kinds, gold, None)
+        return KnownLabels(kinds, gold, None, encoded.offsets)
     allowed = rng.random((encoded.tokens, labels)) < 0.5
     allowed[rng.random(encoded.tokens) < known] = False
     allowed[np.arange(encoded.tokens), gold] = True
     codes = np.where(allowed.sum(axis=1) == 1, gold, -1).astype(np.int32)
-    return Targets(kinds, codes, allowed)
+    return KnownLabels(kinds, codes, allowed, encoded.offsets)
 
 
 def options(targets, labels):
@@ -108,7 +109,7 @@ def test_options_of_the_layout():
 
 def test_no_attributes_at_all():
     encoded = Encoded(np.array([0, 2]), np.zeros(3, np.int64), np.empty(0, np.int32), np.empty(0), 0)
-    targets = Targets((Signal.FULL,), np.array([0, 1], np.int32), None)
+    targets = KnownLabels.complete(np.array([0, 1]), encoded.offsets)
     scorer = LinearScorer.observed(encoded, targets, 2)
     assert scorer.size == 3
     np.testing.assert_array_equal(scorer.scores(encoded, np.ones(3)).unary, 0)

@@ -13,7 +13,7 @@ def listed(scorer, encoded, gold):
     known = names(scorer)
     found = []
     for i in range(len(encoded)):
-        y = tuple(int(c) for c in gold[encoded.offsets[i] : encoded.offsets[i + 1]])
+        y = tuple(int(c) for c in gold.labels[encoded.offsets[i] : encoded.offsets[i + 1]])
         outputs = list(product(range(scorer.labels), repeat=len(y)))
         counts = [features(encoded, i, z, scorer.order) for z in outputs]
         table = np.array([[count.get(name, 0.0) for name in known] for count in counts])

@@ -9,6 +9,8 @@ from sidelight.solvers import alternate
 from sidelight.solvers.alternate import Problem
 from sidelight.solvers.demands import Accepted, Labelled, Rejected
 from sidelight.structures.chain import Chain
+from sidelight.structures.known import KnownLabels, Outputs
+from sidelight.supervision import Signal
 from tests.solvers.test_cutting_plane import LENGTHS, batch_of, batch_of_range, features, optimum, outputs_of
 from tests.solvers.test_losses import make
 
@@ -24,7 +26,9 @@ class Latent:
         self.squared = squared
         self.cost = np.full(len(LENGTHS), C)
         known = np.random.default_rng(seed).random(self.loss.encoded.tokens) < 0.5
-        self.allowed = (self.loss.targets.labels[:, None] == np.arange(labels)) | ~known[:, None]
+        self.allowed = (self.loss.known.labels[:, None] == np.arange(labels)) | ~known[:, None]
+        kinds, labels = (Signal.PARTIAL,) * len(LENGTHS), np.where(known, self.loss.known.labels, -1)
+        self.known = KnownLabels(kinds, labels, self.allowed, self.loss.encoded.offsets)
         self.outputs = [outputs_of(self.loss, i) for i in range(len(LENGTHS))]
         self.vectors = [
             np.array([features(self.loss, i, y) for y in outputs]) for i, outputs in enumerate(self.outputs)
@@ -40,9 +44,9 @@ class Latent:
         batch = batch_of(self.loss)
 
         def complete(w, number):
-            scores = batch.scores(w, batch.encoded).restrict(self.allowed)
-            self.chosen.append(batch.argmax(scores, 0, len(batch), number).labels)
-            return Labelled(batch, self.chosen[-1], C, self.allowed)
+            best = batch.argmax(self.known.restrict(batch.scores(w)), 0, len(batch), number)
+            self.chosen.append(best.outputs.values)
+            return Labelled(batch, self.known, C, best.outputs)
 
         return Problem((), (complete,), self.squared)
 
@@ -103,11 +107,11 @@ def test_accepted_inputs_end_at_a_fixed_point(squared):
     bad, good = batch_of_range(batch, 0, 3), batch_of_range(batch, 3, 6)
 
     def accept(w, number):
-        return Accepted(good, 2 * C, sizes[3:], constant, good.best(w, number).labels)
+        return Accepted(good, 2 * C, sizes[3:], constant, good.best(w, number).outputs)
 
     problem = Problem((Rejected(bad, C, sizes[:3], constant),), (accept,), squared)
     found = alternate.minimize(problem, np.zeros(loss.scorer.size + 1), **OPTIONS)
-    chosen = Chain(1).argmax(good.scores(found.weights, good.encoded)).labels
+    chosen = Chain(1).argmax(good.scores(found.weights)).outputs.values
     vectors, groups = [], []
     for i in range(6):
         mine = outputs_of(loss, i)
@@ -134,7 +138,7 @@ def test_a_good_start_is_never_lost():
         chosen[free] = labels
         values[tuple(chosen)] = latent.least(chosen)
     lowest = np.array(min(values, key=values.get), np.int32)
-    demand = Labelled(batch_of(latent.loss), lowest, C, latent.allowed)
+    demand = Labelled(batch_of(latent.loss), latent.known, C, Outputs(lowest, latent.known.offsets))
     start = alternate.minimize(Problem((demand,), (), True), np.zeros(latent.loss.scorer.size), **OPTIONS).weights
     found = alternate.minimize(latent.problem(), start, **OPTIONS)
     assert found.objective <= values[tuple(lowest)] * (1 + 1e-4)

@@ -12,6 +12,7 @@ from sidelight.solvers import cutting_plane
 from sidelight.solvers.demands import Accepted, Batch, Labelled, Rejected, by_structure
 from sidelight.solvers.working_sets import WorkingSets
 from sidelight.structures.chain import Chain
+from sidelight.structures.known import Outputs
 from sidelight.structures.protocol import Best
 from tests.solvers.test_losses import make
 
@@ -37,7 +38,7 @@ def outputs_of(loss, i):
 
 
 def gold(loss, i):
-    return loss.targets.labels[loss.encoded.offsets[i] : loss.encoded.offsets[i + 1]]
+    return loss.known.labels[loss.encoded.offsets[i] : loss.encoded.offsets[i + 1]]
 
 
 def all_rows(loss, cost):
@@ -87,7 +88,7 @@ def solve(demands, size, cost, squared, **options):
 def test_the_optimum_is_that_of_all_outputs(seed, labels, C, squared):
     loss, _ = make(seed, lengths=LENGTHS, labels=labels)
     cost = np.full(len(LENGTHS), C)
-    found, _ = solve([Labelled(batch_of(loss), loss.targets.labels, C)], loss.scorer.size, cost, squared)
+    found, _ = solve([Labelled(batch_of(loss), loss.known, C)], loss.scorer.size, cost, squared)
     least = optimum(*all_rows(loss, C), cost, squared)
     assert found.converged
     assert least - 1e-6 <= found.last.objective <= least + found.last.gap + 1e-6
@@ -98,7 +99,7 @@ def test_the_optimum_is_that_of_all_outputs(seed, labels, C, squared):
 def test_duals_never_fall_and_bound_every_primal(squared):
     loss, _ = make(5, lengths=LENGTHS * 3, labels=3)
     cost = np.full(3 * len(LENGTHS), 1.0)
-    found, _ = solve([Labelled(batch_of(loss), loss.targets.labels, 1.0)], loss.scorer.size, cost, squared)
+    found, _ = solve([Labelled(batch_of(loss), loss.known, 1.0)], loss.scorer.size, cost, squared)
     duals = np.array([step.dual for step in found.steps])
     primals = np.array([step.objective for step in found.steps])
     assert (np.diff(duals) >= -1e-7 * np.abs(duals[1:])).all()
@@ -137,7 +138,7 @@ def test_squared_steps_are_equation_6_9():
 def test_cleaning_keeps_the_objective():
     loss, _ = make(6, lengths=LENGTHS * 4, labels=3)
     cost = np.full(4 * len(LENGTHS), 1.0)
-    _, sets = solve([Labelled(batch_of(loss), loss.targets.labels, 1.0)], loss.scorer.size, cost, True)
+    _, sets = solve([Labelled(batch_of(loss), loss.known, 1.0)], loss.scorer.size, cost, True)
     before, weights, rows = sets.dual(), sets.weights.copy(), sets.count
     for _ in range(5):
         sets.clean()
@@ -154,9 +155,9 @@ def companions(loss, C, constant):
     parts = [batch_of_range(batch, a, b) for a, b in ((0, 2), (2, 4), (4, 6))]
     chosen = [outputs_of(loss, i)[-1] for i in (4, 5)]
     demands = [
-        Labelled(parts[0], np.concatenate([gold(loss, i) for i in (0, 1)]), C),
+        Labelled(parts[0], loss.known.inputs(0, 2), C),
         Rejected(parts[1], 2 * C, sizes[2:4], constant),
-        Accepted(parts[2], 2 * C, sizes[4:], constant, np.concatenate(chosen)),
+        Accepted(parts[2], 2 * C, sizes[4:], constant, Outputs(np.concatenate(chosen), parts[2].encoded.offsets)),
     ]
     vectors, margins, groups = [], [], []
     for i in (0, 1):
@@ -223,10 +224,10 @@ def test_inference_that_is_not_exact_is_found_out():
         calls.append(first)
         if len(calls) <= len(LENGTHS):
             return Chain(1).argmax(scores)
-        labels = loss.targets.labels[loss.encoded.offsets[first] : loss.encoded.offsets[last]]
-        return Best(labels, Chain(1).score(scores, labels))
+        labels = loss.known.labels[loss.encoded.offsets[first] : loss.encoded.offsets[last]]
+        return Best(Outputs(labels, scores.offsets), Chain(1).score(scores, labels))
 
-    demand = Labelled(batch_of(loss, lazy), loss.targets.labels, 1.0)
+    demand = Labelled(batch_of(loss, lazy), loss.known, 1.0)
     with pytest.raises(SidelightError, match=r"sequence \d+ with violation .*, but one found before has .* not exact"):
         solve([demand], loss.scorer.size, np.full(len(LENGTHS), 1.0), True)
 
@@ -234,7 +235,7 @@ def test_inference_that_is_not_exact_is_found_out():
 @pytest.mark.parametrize("iterations", [1, 2, 3, 4, 5])
 def test_the_last_step_is_about_the_weights_that_are_returned(iterations):
     loss, _ = make(11, lengths=LENGTHS * 3, labels=3)
-    demand = Labelled(batch_of(loss), loss.targets.labels, 1.0)
+    demand = Labelled(batch_of(loss), loss.known, 1.0)
     cost = np.full(3 * len(LENGTHS), 1.0)
     found, sets = solve([demand], loss.scorer.size, cost, True, max_iterations=iterations, tolerance=1e-9)
     _, violation = demand.worst(found.weights, 0, len(demand))
@@ -251,10 +252,10 @@ def test_known_violations_count_even_if_the_search_misses_them():
         calls.append(first)
         if len(calls) <= len(LENGTHS):
             return Chain(1).argmax(scores)
-        labels = loss.targets.labels[loss.encoded.offsets[first] : loss.encoded.offsets[last]]
-        return Best(labels, Chain(1).score(scores, labels))
+        labels = loss.known.labels[loss.encoded.offsets[first] : loss.encoded.offsets[last]]
+        return Best(Outputs(labels, scores.offsets), Chain(1).score(scores, labels))
 
-    demand = Labelled(batch_of(loss, lazy), loss.targets.labels, 1.0)
+    demand = Labelled(batch_of(loss, lazy), loss.known, 1.0)
     found, _ = solve([demand], loss.scorer.size, np.full(len(LENGTHS), 1.0), True, check=False, tolerance=1e-3)
     assert found.last.objective >= found.last.dual
 
@@ -268,11 +269,11 @@ def test_warm_starts_go_on_from_other_costs():
     loss, _ = make(10, lengths=LENGTHS * 3, labels=3)
     batch, n = batch_of(loss), 3 * len(LENGTHS)
     for squared in (True, False):
-        _, sets = solve([Labelled(batch, loss.targets.labels, 1.0)], loss.scorer.size, np.full(n, 1.0), squared)
+        _, sets = solve([Labelled(batch, loss.known, 1.0)], loss.scorer.size, np.full(n, 1.0), squared)
         again = sets.recast(loss.scorer.size, np.full(n, 0.5), squared=squared)
         options = {"tolerance": 1e-6, "epsilon": 0.0, "max_iterations": 3000, "seed": 0}
-        warm = cutting_plane.minimize([Labelled(batch, loss.targets.labels, 0.5)], again, **options)
-        cold, _ = solve([Labelled(batch, loss.targets.labels, 0.5)], loss.scorer.size, np.full(n, 0.5), squared)
+        warm = cutting_plane.minimize([Labelled(batch, loss.known, 0.5)], again, **options)
+        cold, _ = solve([Labelled(batch, loss.known, 0.5)], loss.scorer.size, np.full(n, 0.5), squared)
         np.testing.assert_allclose(warm.last.objective, cold.last.objective, rtol=1e-5)
         with pytest.raises(DataError, match="a warm start needs the data of the last fit"):
             sets.recast(loss.scorer.size + 1, np.full(n, 0.5), squared=squared)

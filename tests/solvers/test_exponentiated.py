@@ -8,7 +8,7 @@ from sidelight.solvers.certificate import penalty
 from sidelight.solvers.exponentiated import minimize
 from sidelight.solvers.losses import LogLoss
 from sidelight.structures.chain import Chain
-from sidelight.supervision import Signal, Targets
+from sidelight.structures.known import KnownLabels
 from tests.solvers.test_losses import make
 
 LENGTHS = (1, 3, 6, 4, 5, 2, 1, 8)
@@ -91,7 +91,7 @@ def test_feature_values_of_any_size(scale):
     loss, _ = make(6, lengths=LENGTHS)
     encoded = loss.encoded
     large = Encoded(encoded.offsets, encoded.indptr, encoded.indices, encoded.values * scale, encoded.attributes)
-    scaled = LogLoss(loss.scorer, Chain(1), large, loss.targets)
+    scaled = LogLoss(loss.scorer, Chain(1), large, loss.known)
     found = run(scaled, 1.0, 1e-4, max_iterations=300)
     assert np.isfinite(found.weights).all()
     trace = duals(found)
@@ -107,9 +107,9 @@ def test_separable_data_are_learned_by_heart():
     """One attribute per token tells the label, nothing else matters: a tiny penalty gives a tiny loss."""
     offsets, y = np.array([0, 3, 5, 6]), np.array([0, 1, 2, 1, 0, 2], np.int32)
     encoded = Encoded(offsets, np.arange(7), y.copy(), np.empty(0), 3)
-    targets = Targets((Signal.FULL,) * 3, y, None)
+    targets = KnownLabels.complete(y, offsets)
     loss = LogLoss(LinearScorer.observed(encoded, targets, 3, all_weights=True), Chain(1), encoded, targets)
     found = run(loss, 1e-3, 1e-3)
     assert found.converged
     assert loss(found.weights)[0] < 0.2
-    np.testing.assert_array_equal(Chain().argmax(loss.scorer.scores(encoded, found.weights)).labels, y)
+    np.testing.assert_array_equal(Chain().argmax(loss.scorer.scores(encoded, found.weights)).outputs.values, y)

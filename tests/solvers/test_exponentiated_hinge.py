@@ -9,7 +9,7 @@ from sidelight.scorers.linear import LinearScorer
 from sidelight.solvers import subgradient
 from sidelight.solvers.exponentiated import minimize_hinge
 from sidelight.structures.chain import Chain
-from sidelight.supervision import Signal, Targets
+from sidelight.structures.known import KnownLabels
 from tests.solvers.margin_oracle import listed, objective, optimum
 from tests.solvers.test_subgradient import make
 
@@ -75,8 +75,8 @@ def test_separable_data_are_learned_by_heart():
     """One attribute per token tells the label, nothing else matters: a large C leaves hardly any loss."""
     offsets, y = np.array([0, 3, 5, 6]), np.array([0, 1, 2, 1, 0, 2], np.int32)
     encoded = Encoded(offsets, np.arange(7), y.copy(), np.empty(0), 3)
-    targets = Targets((Signal.FULL,) * 3, y, None)
+    targets = KnownLabels.complete(y, offsets)
     scorer = LinearScorer.observed(encoded, targets, 3, all_weights=True)
-    found = run((scorer, encoded, y), 10.0, 2e-2)
+    found = run((scorer, encoded, targets), 10.0, 2e-2)
     assert found.converged
-    np.testing.assert_array_equal(Chain().argmax(scorer.scores(encoded, found.weights)).labels, y)
+    np.testing.assert_array_equal(Chain().argmax(scorer.scores(encoded, found.weights)).outputs.values, y)

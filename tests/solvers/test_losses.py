@@ -5,7 +5,8 @@ from scipy.special import logsumexp
 from sidelight.scorers.linear import LinearScorer
 from sidelight.solvers.losses import LogLoss
 from sidelight.structures.chain import Chain
-from sidelight.supervision import Signal, Targets
+from sidelight.structures.known import KnownLabels
+from sidelight.supervision import Signal
 from tests.scorers.test_linear import options, random_encoded, random_targets
 
 CASES = [(order, partial) for order in (1, 2) for partial in (False, True)]
@@ -24,7 +25,7 @@ def test_value_against_enumeration(order, partial):
     for seed in range(4):
         loss, w = make(seed, order=order, partial=partial)
         scores = loss.scorer.scores(loss.encoded, w)
-        may = options(loss.targets, 3)
+        may = options(loss.known, 3)
         expected = 0.0
         for i in range(len(scores)):
             one = scores.sequences(i, i + 1)
@@ -51,16 +52,20 @@ def test_gradient_by_central_differences(order, partial, all_weights):
 
 def test_sets_of_one_label_are_labels():
     loss, w = make(1, order=2)
-    allowed = np.eye(3, dtype=bool)[loss.targets.labels]
+    allowed = np.eye(3, dtype=bool)[loss.known.labels]
     kinds = (Signal.PARTIAL,) * len(loss.encoded)
-    same = LogLoss(loss.scorer, Chain(1), loss.encoded, Targets(kinds, loss.targets.labels, allowed))
+    same = LogLoss(
+        loss.scorer, Chain(1), loss.encoded, KnownLabels(kinds, loss.known.labels, allowed, loss.encoded.offsets)
+    )
     np.testing.assert_allclose(same(w)[0], loss(w)[0])
     np.testing.assert_allclose(same(w)[1], loss(w)[1], atol=1e-10)
 
 
 def test_knowing_nothing_costs_nothing():
     loss, w = make(2, partial=True, all_weights=True)
-    everything = Targets((Signal.PARTIAL,) * 4, np.full(12, -1, np.int32), np.ones((12, 3), bool))
+    everything = KnownLabels(
+        (Signal.PARTIAL,) * 4, np.full(12, -1, np.int32), np.ones((12, 3), bool), loss.encoded.offsets
+    )
     value, gradient = LogLoss(loss.scorer, Chain(1), loss.encoded, everything)(w)
     assert abs(value) < 1e-10
     np.testing.assert_allclose(gradient, 0, atol=1e-10)
@@ -70,14 +75,12 @@ def test_a_batch_is_the_sum_of_its_sequences():
     """Long enough for several blocks and shards."""
     loss, w = make(3, lengths=[40] * 150)
     value, gradient = loss(w)
-    threads = LogLoss(loss.scorer, Chain(3), loss.encoded, loss.targets)
+    threads = LogLoss(loss.scorer, Chain(3), loss.encoded, loss.known)
     np.testing.assert_allclose(threads(w)[0], value)
     np.testing.assert_allclose(threads(w)[1], gradient, atol=1e-9)
     total, parts = 0.0, np.zeros_like(w)
     for i in range(150):
-        at = slice(40 * i, 40 * i + 40)
-        targets = Targets((Signal.FULL,), loss.targets.labels[at], None)
-        one = LogLoss(loss.scorer, Chain(1), loss.encoded.sequences(i, i + 1), targets)
+        one = LogLoss(loss.scorer, Chain(1), loss.encoded.sequences(i, i + 1), loss.known.inputs(i, i + 1))
         value_i, gradient_i = one(w)
         total += value_i
         parts += gradient_i

@@ -9,10 +9,10 @@ from scipy.optimize import Bounds, minimize
 from sidelight.kernels.mira import hildreth
 from sidelight.scorers.linear import LinearScorer
 from sidelight.solvers.mira import run
-from sidelight.solvers.perceptron import PerceptronState
+from sidelight.solvers.perceptron import Examples, PerceptronState
 from sidelight.structures.chain import Chain
 from tests.scorers.test_linear import random_encoded, random_targets
-from tests.solvers.test_perceptron import features, names
+from tests.solvers.test_perceptron import WithoutChain, features, names
 
 
 def vector(known, counts):
@@ -61,7 +61,7 @@ def test_against_the_twin(order, values, k, cap):
         scorer = LinearScorer.observed(encoded, gold, 3, order=order, all_weights=True)
         first = rng.normal(size=scorer.size)
         state = PerceptronState(first.copy(), np.zeros(scorer.size))
-        run(scorer, encoded, gold.labels, state, k=k, C=cap, passes=1, seed=seed)
+        run(Examples(scorer, Chain(1), encoded, gold), state, k=k, C=cap, passes=1, seed=seed)
         visits = np.random.default_rng(seed).permutation(len(encoded))
         w, total, mistakes = twin(first, scorer, encoded, gold.labels, visits, k, cap)
         np.testing.assert_allclose(state.weights, w, atol=1e-4)
@@ -124,9 +124,9 @@ def test_all_margins_are_met_in_the_end():
     gold = random_targets(rng, encoded, 3)
     scorer = LinearScorer.observed(encoded, gold, 3, all_weights=True)
     state = PerceptronState.zero(scorer)
-    run(scorer, encoded, gold.labels, state, k=27, C=np.inf, passes=500, seed=0)
+    run(Examples(scorer, Chain(1), encoded, gold), state, k=27, C=np.inf, passes=500, seed=0)
     scores = scorer.scores(encoded, state.weights)
-    best = Chain().argmax(scores.add_loss(gold.labels))
+    best = Chain().argmax(scores + Chain().loss(scores, gold).cost)
     np.testing.assert_allclose(best.scores, Chain().score(scores, gold.labels), atol=1e-3)
 
 
@@ -136,11 +136,26 @@ def test_passes_go_on_from_the_state():
     gold = random_targets(rng, encoded, 3)
     scorer = LinearScorer.observed(encoded, gold, 3)
     whole, parts = PerceptronState.zero(scorer), PerceptronState.zero(scorer)
-    run(scorer, encoded, gold.labels, whole, k=2, C=1.0, passes=1, seed=4)
+    run(Examples(scorer, Chain(1), encoded, gold), whole, k=2, C=1.0, passes=1, seed=4)
     second = whole.copy()
-    run(scorer, encoded, gold.labels, second, k=2, C=1.0, passes=1, seed=5)
+    run(Examples(scorer, Chain(1), encoded, gold), second, k=2, C=1.0, passes=1, seed=5)
     for seed in (4, 5):
-        run(scorer, encoded, gold.labels, parts, k=2, C=1.0, passes=1, seed=seed)
+        run(Examples(scorer, Chain(1), encoded, gold), parts, k=2, C=1.0, passes=1, seed=seed)
     np.testing.assert_array_equal(parts.weights, second.weights)
     np.testing.assert_array_equal(parts.average(), second.average())
     assert parts.clock == 7
+
+
+@pytest.mark.parametrize("cap", [0.1, np.inf])
+def test_passes_on_any_structure_do_what_compiled_ones_do(cap):
+    rng = np.random.default_rng(8)
+    encoded = random_encoded(rng, [3, 1, 4, 2, 5], values=True)
+    gold = random_targets(rng, encoded, 3)
+    scorer = LinearScorer.observed(encoded, gold, 3, all_weights=True)
+    states = []
+    for one in (scorer, WithoutChain(scorer)):
+        states.append(PerceptronState.zero(scorer))
+        run(Examples(one, Chain(1), encoded, gold), states[-1], k=3, C=cap, passes=4, seed=2)
+    assert states[0].mistakes == states[1].mistakes
+    np.testing.assert_allclose(states[1].weights, states[0].weights, atol=1e-4)
+    np.testing.assert_allclose(states[1].average(), states[0].average(), atol=1e-4)

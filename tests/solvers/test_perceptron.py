@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sidelight.scorers.linear import LinearScorer
-from sidelight.solvers.perceptron import PerceptronState, run
+from sidelight.solvers.perceptron import Examples, PerceptronState, run
 from sidelight.structures.chain import Chain, indicator
 from tests.scorers.test_linear import random_encoded, random_targets
 
@@ -87,7 +87,7 @@ def test_against_the_twin(order, values, margin, all_weights):
         state = PerceptronState.zero(scorer)
         passes = []
         run(
-            scorer, encoded, gold.labels, state, passes=4, margin=margin, seed=seed,
+            Examples(scorer, Chain(1), encoded, gold), state, passes=4, margin=margin, seed=seed,
             on_pass=lambda number, wrong, kept=passes: kept.append((number, wrong)),
         )  # fmt: skip
         order_of_visits = np.random.default_rng(seed)
@@ -108,7 +108,7 @@ def test_passes_go_on_from_the_state():
     state = PerceptronState.zero(scorer)
     visits = []
     for seed in (4, 5):
-        run(scorer, encoded, gold.labels, state, passes=1, margin=0.0, seed=seed)
+        run(Examples(scorer, Chain(1), encoded, gold), state, passes=1, margin=0.0, seed=seed)
         visits += np.random.default_rng(seed).permutation(3).tolist()
     w, total, _ = twin(scorer, encoded, gold.labels, visits, 0.0)
     np.testing.assert_allclose(state.weights, w)
@@ -121,11 +121,11 @@ def test_stops_after_a_pass_without_mistakes():
     gold = random_targets(rng, encoded, 3)
     scorer = LinearScorer.observed(encoded, gold, 3, all_weights=True)
     state = PerceptronState.zero(scorer)
-    run(scorer, encoded, gold.labels, state, passes=200, margin=0.0, seed=0)
+    run(Examples(scorer, Chain(1), encoded, gold), state, passes=200, margin=0.0, seed=0)
     assert state.mistakes[-1] == 0
     assert all(state.mistakes[:-1])
     assert len(state.mistakes) < 200
-    np.testing.assert_array_equal(Chain().argmax(scorer.scores(encoded, state.weights)).labels, gold.labels)
+    np.testing.assert_array_equal(Chain().argmax(scorer.scores(encoded, state.weights)).outputs.values, gold.labels)
 
 
 def test_a_margin_is_kept():
@@ -135,10 +135,11 @@ def test_a_margin_is_kept():
     gold = random_targets(rng, encoded, 3)
     scorer = LinearScorer.observed(encoded, gold, 3, all_weights=True)
     state = PerceptronState.zero(scorer)
-    run(scorer, encoded, gold.labels, state, passes=500, margin=2.0, seed=0)
+    run(Examples(scorer, Chain(1), encoded, gold), state, passes=500, margin=2.0, seed=0)
     assert state.mistakes[-1] == 0
     scores = scorer.scores(encoded, state.weights)
-    best = Chain().argmax(scores.add_loss(gold.labels, 2.0))
+    delta = Chain().loss(scores, gold).cost
+    best = Chain().argmax(scores + delta + delta)
     np.testing.assert_allclose(best.scores, Chain().score(scores, gold.labels))
 
 
@@ -149,9 +150,32 @@ def test_updates_are_feature_differences():
     gold = random_targets(rng, encoded, 4)
     scorer = LinearScorer.observed(encoded, gold, 4, all_weights=True)
     state = PerceptronState.zero(scorer)
-    run(scorer, encoded, gold.labels, state, passes=1, margin=0.0, seed=0)
+    run(Examples(scorer, Chain(1), encoded, gold), state, passes=1, margin=0.0, seed=0)
     expectation = scorer.expectation()
     guess = np.zeros(5, np.int32)  # all scores are zero: the lowest label wins
     y = indicator(encoded.offsets, gold.labels, 4, 1)
     expectation.add(encoded, y - indicator(encoded.offsets, guess, 4, 1))
     np.testing.assert_allclose(state.weights, expectation.total(), atol=1e-12)
+
+
+class WithoutChain:
+    """A scorer that does not say that its scores are those of chains."""
+
+    def __init__(self, scorer):
+        self.size, self.prepare, self.rows = scorer.size, scorer.prepare, scorer.rows
+
+
+@pytest.mark.parametrize("margin", [0.0, 1.5])
+@pytest.mark.parametrize("order", [1, 2])
+def test_passes_on_any_structure_do_what_compiled_ones_do(order, margin):
+    rng = np.random.default_rng(8)
+    encoded = random_encoded(rng, [3, 1, 4, 2, 5], values=True)
+    gold = random_targets(rng, encoded, 3)
+    scorer = LinearScorer.observed(encoded, gold, 3, order=order, all_weights=True)
+    states = []
+    for one in (scorer, WithoutChain(scorer)):
+        states.append(PerceptronState.zero(scorer))
+        run(Examples(one, Chain(1), encoded, gold), states[-1], passes=4, margin=margin, seed=2)
+    assert states[0].mistakes == states[1].mistakes
+    np.testing.assert_allclose(states[1].weights, states[0].weights, atol=1e-5)
+    np.testing.assert_allclose(states[1].average(), states[0].average(), atol=1e-5)

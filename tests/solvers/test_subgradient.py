@@ -15,7 +15,7 @@ def make(seed, *, order=1, lengths=(1, 3, 2, 4), labels=3, values=True, attribut
     rng = np.random.default_rng(seed)
     encoded = random_encoded(rng, list(lengths), attributes=attributes, values=values)
     gold = random_targets(rng, encoded, labels)
-    return LinearScorer.observed(encoded, gold, labels, order=order), encoded, gold.labels
+    return LinearScorer.observed(encoded, gold, labels, order=order), encoded, gold
 
 
 def twin(everything, C, squared, visits):

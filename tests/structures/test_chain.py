@@ -5,7 +5,7 @@ import pytest
 
 from sidelight.errors import DataError, Infeasible
 from sidelight.structures.chain import Chain, ChainParts
-from tests.structure_kit import check_sampling, check_structure, check_ties
+from tests.structure_kit import check_loss, check_sampling, check_structure, check_ties, known_labels
 
 
 def random_scores(rng, lengths, labels=3, order=1, types=1, scale=1.0, forbid=0.0):
@@ -69,7 +69,7 @@ def test_against_enumeration(order, types, case):
         if case == "tempered":
             scores = scores.divide(0.3)
         if case == "loss":
-            scores = scores.add_loss(rng.integers(3, size=len(scores.unary)).astype(np.int32), 2.0)
+            scores = scores + Chain().loss(scores, known_labels(rng, scores)).cost
         check_structure(Chain(), scores, indicator)
 
 
@@ -82,7 +82,7 @@ def test_all_but_one_output_forbidden(order):
     allowed[np.arange(10), only] = True
     restricted = scores.restrict(allowed)
     check_structure(Chain(), restricted, indicator)
-    np.testing.assert_array_equal(Chain().argmax(restricted).labels, only)
+    np.testing.assert_array_equal(Chain().argmax(restricted).outputs.values, only)
     np.testing.assert_allclose(Chain().entropy(restricted), 0, atol=1e-12)
 
 
@@ -171,7 +171,7 @@ def test_few_possible_labels_are_the_same_output_ties_included(order):
         )
         for ties in (None, 0, 1, 2, 3):
             few, all_ = Chain().argmax(whole.restrict(possible), seed=ties), Chain().argmax(by_arcs, seed=ties)
-            np.testing.assert_array_equal(few.labels, all_.labels)
+            np.testing.assert_array_equal(few.outputs.values, all_.outputs.values)
             np.testing.assert_array_equal(few.scores, all_.scores)
 
 
@@ -181,8 +181,8 @@ def test_ties_of_few_possible_labels(order):
     triple = np.zeros((10, 10, 10)) if order == 2 else None
     free = ChainParts.of(np.array([0, 3]), np.zeros((3, 10)), np.zeros((10, 10)), triple=triple)
     scores = free.restrict(np.isin(np.arange(10), (3, 7))[None].repeat(3, axis=0))
-    np.testing.assert_array_equal(Chain().argmax(scores).labels, [3, 3, 3])
-    seen = [tuple(Chain().argmax(scores, seed=seed).labels) for seed in range(400)]
+    np.testing.assert_array_equal(Chain().argmax(scores).outputs.values, [3, 3, 3])
+    seen = [tuple(Chain().argmax(scores, seed=seed).outputs.values) for seed in range(400)]
     counts = [seen.count(output) for output in set(seen)]
     assert len(counts) == 8
     assert min(counts) > 25
@@ -209,7 +209,7 @@ def test_arc_marginals_sum_to_the_expected_parts(order):
 def test_threads_do_not_change_results():
     scores = random_scores(np.random.default_rng(1), np.full(400, 20), labels=5)
     one, many = Chain(n_jobs=1), Chain(n_jobs=3)
-    np.testing.assert_array_equal(one.argmax(scores, seed=4).labels, many.argmax(scores, seed=4).labels)
+    np.testing.assert_array_equal(one.argmax(scores, seed=4).outputs.values, many.argmax(scores, seed=4).outputs.values)
     np.testing.assert_allclose(one.marginals(scores).parts.pair, many.marginals(scores).parts.pair, rtol=1e-12)
     np.testing.assert_array_equal(many.marginals(scores).parts.pair, many.marginals(scores).parts.pair)
     np.testing.assert_array_equal(one.sample(scores, 2, seed=3), many.sample(scores, 2, seed=3))
@@ -315,3 +315,11 @@ def test_bad_groups_are_refused():
     with pytest.raises(Infeasible):
         Chain().group_marginals(nothing, np.array([0, 1, 2, 3]))
     assert np.isfinite(Chain().group_marginals(nothing, np.array([0, 3])).log_partition).all()
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("partial", [False, True])
+def test_the_loss_counts_wrong_tokens(order, partial):
+    rng = np.random.default_rng(4)
+    scores = random_scores(rng, [3, 1, 4], order=order)
+    check_loss(Chain(), scores, known_labels(rng, scores, partial))

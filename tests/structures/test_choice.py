@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sidelight import Choice, ChoiceParts, DataError, Infeasible
-from tests.structure_kit import check_sampling, check_structure, check_ties
+from tests.structure_kit import check_loss, check_sampling, check_structure, check_ties, known_labels
 
 
 def random_scores(rng, inputs=5, labels=4, scale=1.0, forbid=0.0):
@@ -32,7 +32,7 @@ def test_against_enumeration(case):
         if case == "tempered":
             scores = scores.divide(0.3)
         if case == "loss":
-            scores = scores.add_loss(rng.integers(4, size=5), 2.0)
+            scores = scores + Choice().loss(scores, known_labels(rng, scores)).cost
         check_structure(Choice(), scores, indicator)
 
 
@@ -40,7 +40,7 @@ def test_all_but_one_label_forbidden():
     only = np.array([2, 0, 1, 1, 3])
     scores = random_scores(np.random.default_rng(1)).restrict(only[:, None] == np.arange(4))
     check_structure(Choice(), scores, indicator)
-    np.testing.assert_array_equal(Choice().argmax(scores, seed=3).labels, only)
+    np.testing.assert_array_equal(Choice().argmax(scores, seed=3).outputs.values, only)
     np.testing.assert_array_equal(Choice().sample(scores, 3, seed=0), [only] * 3)
 
 
@@ -51,17 +51,17 @@ def test_sampling():
 def test_ties():
     check_ties(Choice(), ChoiceParts.of(np.zeros((1, 4))))
     mixed = ChoiceParts.of(np.array([[1.0, 1.0, 0.0], [0.0, -np.inf, 0.0]]))
-    seen = np.array([Choice().argmax(mixed, seed=seed).labels for seed in range(200)])
+    seen = np.array([Choice().argmax(mixed, seed=seed).outputs.values for seed in range(200)])
     assert set(seen[:, 0]) == {0, 1}
     assert set(seen[:, 1]) == {0, 2}
     np.testing.assert_allclose(seen.mean(axis=0), [0.5, 1.0], atol=0.25)
 
 
-def test_the_loss_is_paid_by_every_other_label():
-    scores = random_scores(np.random.default_rng(0))
-    gold = np.array([0, 1, 2, 3, 0], np.int32)
-    shift = scores.add_loss(gold, 1.5) - scores
-    np.testing.assert_allclose(shift.unary, 1.5 * (gold[:, None] != np.arange(4)), atol=1e-12)
+@pytest.mark.parametrize("partial", [False, True])
+def test_the_loss_is_one_for_wrong_labels(partial):
+    rng = np.random.default_rng(0)
+    scores = random_scores(rng)
+    check_loss(Choice(), scores, known_labels(rng, scores, partial))
 
 
 def test_parts_are_combined():

@@ -57,7 +57,7 @@ def check(structure, scores, indicator, atol):
             some = chance[chance > 0]
             np.testing.assert_allclose(entropy[i], -(some * np.log(some)).sum(), atol=max(1e-5, 10 * atol))
         at = slice(scores.offsets[i], scores.offsets[i + 1])
-        for labels in (best.labels[at], ranked.labels[0][at]):
+        for labels in (best.outputs.values[at], ranked.outputs.values[0][at]):
             found = next(score for output, score, _ in outputs if output == tuple(labels.tolist()))
             assert high - found <= Fraction(atol)
         np.testing.assert_allclose(best.scores[i], float(high), rtol=1e-12, atol=atol)
@@ -134,10 +134,10 @@ def test_best_outputs_of_long_sequences(order):
     large = replace(small, unary=small.unary + 2.0**22)
     for seed in (None, 1):
         one, other = (structure.argmax(scores, seed=seed) for scores in (small, large))
-        np.testing.assert_array_equal(one.labels, other.labels)
+        np.testing.assert_array_equal(one.outputs.values, other.outputs.values)
         np.testing.assert_allclose(one.scores + 400 * 2.0**22, other.scores, rtol=1e-15)
     one, other = (structure.kbest(scores, 3) for scores in (small, large))
-    np.testing.assert_array_equal(one.labels, other.labels)
+    np.testing.assert_array_equal(one.outputs.values, other.outputs.values)
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -152,7 +152,7 @@ def test_tangents_of_large_scores(order, size):
         moved = Chain(1).tangents(wide, direction)  # one output has all, and nothing moves
         for name in CHAIN[: 4 + (order == 2)]:
             np.testing.assert_allclose(getattr(moved.parts, name), 0.0, atol=1e-9)
-        best = Chain(1).argmax(wide).labels
+        best = Chain(1).argmax(wide).outputs.values
         np.testing.assert_allclose(moved.slope, Chain(1).score(direction, best), atol=1e-9)
         if size <= 1e12:
             far = np.where(rng.random(scores.unary.shape) < 0.1, -500.0, scores.unary)
@@ -173,9 +173,9 @@ def test_tilted_marginals_of_large_scores(size):
     wide = test_chain.random_scores(rng, [1, 3, 5], scale=size)
     tilted = rows.tilt(wide, prices, n_jobs=1)
     np.testing.assert_allclose(
-        tilted.parts.unary, Chain(1).indicator(wide, Chain(1).argmax(wide).labels).unary, atol=1e-9
+        tilted.parts.unary, Chain(1).indicator(wide, Chain(1).argmax(wide).outputs.values).unary, atol=1e-9
     )
-    np.testing.assert_allclose(tilted.expected, rows.count(Chain(1).argmax(wide).labels), atol=1e-9)
+    np.testing.assert_allclose(tilted.expected, rows.count(Chain(1).argmax(wide).outputs.values), atol=1e-9)
     if size <= 1e12:
         large, near = offset(rng, scores, ("unary",), size), 1e-9 + 1e-14 * size
         one, other = (rows.tilt(some, prices, n_jobs=1) for some in (scores, large))
@@ -253,7 +253,7 @@ def test_groups_of_large_scores():
             except DataError:
                 refused += 1
                 continue
-            best, labels = Chain(1).argmax(scores).scores, Chain(1).argmax(scores).labels
+            best, labels = Chain(1).argmax(scores).scores, Chain(1).argmax(scores).outputs.values
             chosen = np.repeat([best[0] > best[1], best[1] > best[0], True], [3, 3, 4])
             expected = Chain(1).indicator(scores, labels).unary * chosen[:, None]
             np.testing.assert_allclose(found.parts.unary, expected, atol=1e-6)

@@ -6,7 +6,7 @@ import pytest
 
 from sidelight.errors import DataError, Infeasible
 from sidelight.structures.segmentation import Segmentation, SegmentParts, begins_of, labels_of, runs
-from tests.structure_kit import check_sampling, check_structure, check_ties, enumerate_outputs
+from tests.structure_kit import check_loss, check_sampling, check_structure, check_ties, enumerate_outputs, known_labels
 
 TABLES = ("unary", "opens", "closes", "pair", "length", "start", "end")
 
@@ -75,8 +75,7 @@ def test_against_enumeration(longest, case):
         if case == "tempered":
             scores = scores.divide(0.3)
         if case == "loss":
-            gold = runs(scores.offsets, rng.integers(3, size=len(scores.unary)).astype(np.int32))
-            scores = scores.add_loss(gold, 2.0)
+            scores = scores + Segmentation().loss(scores, known_labels(rng, scores)).cost
         check_structure(Segmentation(), scores, indicator)
 
 
@@ -105,7 +104,7 @@ def test_all_but_one_labelling_forbidden():
     only = rng.integers(3, size=10).astype(np.int32)
     restricted = scores.restrict(np.eye(3, dtype=bool)[only])
     check_structure(Segmentation(), restricted, indicator)
-    np.testing.assert_array_equal(Segmentation().argmax(restricted).labels, runs(scores.offsets, only))
+    np.testing.assert_array_equal(Segmentation().argmax(restricted).outputs.values, runs(scores.offsets, only))
     np.testing.assert_allclose(Segmentation().entropy(restricted), 0, atol=1e-12)
 
 
@@ -144,7 +143,7 @@ def test_ties():
 def test_threads_do_not_change_results():
     scores = random_scores(np.random.default_rng(1), np.full(300, 20), labels=5, longest=12)
     one, many = Segmentation(n_jobs=1), Segmentation(n_jobs=3)
-    np.testing.assert_array_equal(one.argmax(scores, seed=4).labels, many.argmax(scores, seed=4).labels)
+    np.testing.assert_array_equal(one.argmax(scores, seed=4).outputs.values, many.argmax(scores, seed=4).outputs.values)
     np.testing.assert_allclose(one.marginals(scores).parts.pair, many.marginals(scores).parts.pair, rtol=1e-12)
     np.testing.assert_array_equal(many.marginals(scores).parts.length, many.marginals(scores).parts.length)
     np.testing.assert_array_equal(one.sample(scores, 2, seed=3), many.sample(scores, 2, seed=3))
@@ -228,3 +227,10 @@ def test_mixed_scores():
 def test_labels_of_tokens():
     codes = np.array([[1, 0, 5, 3, 3], [-1, -1, -1, 1, 0]], np.int32)
     np.testing.assert_array_equal(Segmentation().token_labels(codes), [[0, 0, 2, 1, 1], [-1, -1, -1, 0, 0]])
+
+
+@pytest.mark.parametrize("partial", [False, True])
+def test_the_loss_counts_wrong_tokens(partial):
+    rng = np.random.default_rng(4)
+    scores = random_scores(rng, [3, 1, 4])
+    check_loss(Segmentation(), scores, known_labels(rng, scores, partial))

@@ -90,8 +90,8 @@ def command(
 
 def _least_certain(learner: Any, tokens: Any, labels: list[str]) -> int:
     """The token whose label is least probable, were there no rules."""
-    from sidelight.learners.base import StructuredLearner
+    from sidelight.learners.base import Learner
 
-    table = StructuredLearner.predict_marginals(learner, [tokens])[0]
+    table = Learner.predict_marginals(learner, [tokens])[0]
     number = {label: k for k, label in enumerate(learner.classes_)}
     return min(range(len(labels)), key=lambda t: float(table[t, number[labels[t]]]))

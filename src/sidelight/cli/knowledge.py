@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from sidelight.cli.parameters import DEFAULT_BASES, EXPECTING, WRAPPERS, BaseName, divide, make_learner
+from sidelight.cli.parameters import BASES, DEFAULT_BASES, EXPECTING, WRAPPERS, divide, make_learner
 from sidelight.cli.reading import Reader, Sequences
 from sidelight.errors import DataError, Infeasible
 
@@ -80,9 +80,9 @@ class Knowledge:
             raise typer.BadParameter("this needs --rules", param_hint="--labels")
 
     def _check(self, wrapper: str | None, inside: str) -> None:
-        if wrapper and inside not in list(BaseName):
+        if wrapper and inside not in BASES:
             more = "; jlis learns from --good and --bad" if inside == "jlis" else ""
-            message = f"rules and unlabelled data do not go with the learner {inside}, but with {_listed(BaseName)}"
+            message = f"rules and unlabelled data do not go with the learner {inside}, but with {_listed(BASES)}"
             raise typer.BadParameter(message + more, param_hint="--learner")
         if self.rules and wrapper in ("em", "self-training"):
             raise typer.BadParameter(f"{wrapper} has no use for rules; codl and pr have", param_hint="--rules")
@@ -172,8 +172,8 @@ class Knowledge:
 
     def check_labels(self, learner: Any, sequences: Sequences) -> None:
         """Refuse rules about labels that neither the data nor --labels has: most likely they are misspelt."""
+        from sidelight.labels import label_set
         from sidelight.rules.automata import labels_named
-        from sidelight.supervision import label_set
 
         known = {*label_set(sequences.y), *filter(None, (self.labels or "").split(","))}
         named = {label: rule for rule in getattr(learner, "rules", None) or () for label in labels_named([rule])}

@@ -4,75 +4,28 @@ import inspect
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from sidelight.learners.registry import REGISTRY
 
-class LearnerName(StrEnum):
-    """The learners of the command line: auto, those that learn by themselves, and those around another one."""
-
-    auto = "auto"
-    crf = "crf"
-    hmm = "hmm"
-    semicrf = "semicrf"
-    perceptron = "perceptron"
-    mira = "mira"
-    svm = "svm"
-    latent_svm = "latent-svm"
-    jlis = "jlis"
-    contrastive = "contrastive"
-    ccm = "ccm"
-    codl = "codl"
-    em = "em"
-    self_training = "self-training"
-    pr = "pr"
-    uem = "uem"
-    daso = "daso"
-    ge = "ge"
-    er = "er"
-
-
-class BaseName(StrEnum):
-    """The learners that others go around: those that learn from full labels."""
-
-    crf = "crf"
-    hmm = "hmm"
-    semicrf = "semicrf"
-    perceptron = "perceptron"
-    mira = "mira"
-    svm = "svm"
-    latent_svm = "latent-svm"
-
-
-CLASSES = {
-    "auto": "Auto",
-    "crf": "CRF",
-    "hmm": "HMM",
-    "semicrf": "SemiCRF",
-    "perceptron": "StructuredPerceptron",
-    "mira": "Mira",
-    "svm": "StructuralSVM",
-    "latent-svm": "LatentStructuralSVM",
-    "jlis": "JLIS",
-    "contrastive": "ContrastiveEstimation",
-}
-WRAPPERS = {
-    "ccm": "CCM",
-    "codl": "Codl",
-    "em": "EM",
-    "self-training": "SelfTraining",
-    "pr": "PosteriorRegularization",
-    "uem": "UnifiedEM",
-    "daso": "DeterministicAnnealing",
-    "ge": "GeneralizedExpectation",
-    "er": "EntropyRegularization",
-}
-# What goes inside where --base does not say: an HMM makes the most of few labels, but not where all unlabelled
-# sequences weigh only as much as the labelled ones (daso), and ge and er need a CRF.
-DEFAULT_BASES = dict.fromkeys(WRAPPERS, "hmm") | dict.fromkeys(("daso", "ge", "er"), "crf")
+# The learners of the command line by their names there: those that learn by themselves, and those around another one.
+CLASSES: dict[str, str] = {one.command: name for name, one in REGISTRY.items() if one.command and not one.inside}
+WRAPPERS: dict[str, str] = {one.command: name for name, one in REGISTRY.items() if one.command and one.inside}
+# The learners that others go around: those that learn from full labels.
+BASES = [one.command for one in REGISTRY.values() if one.command and one.base]
+# What goes inside where --base does not say.
+DEFAULT_BASES = {one.command: one.inside for one in REGISTRY.values() if one.command and one.inside}
 # Learners that read rules as statements about expectations.
-EXPECTING = ("pr", "uem", "daso", "ge", "er")
+EXPECTING = [one.command for one in REGISTRY.values() if one.expecting]
+
+if TYPE_CHECKING:
+    LearnerName = str
+    BaseName = str
+else:
+    LearnerName = StrEnum("LearnerName", {name: name for name in (*CLASSES, *WRAPPERS)})
+    BaseName = StrEnum("BaseName", {name: name for name in BASES})
 
 # Options that are not called as the parameter they set, or that set several.
 _PARAMETERS = {
@@ -83,7 +36,7 @@ _PARAMETERS = {
 _NOT_HERE = {
     "features": "--template", "verbose": "--quiet", "n_jobs": "--jobs", "warm_start": "Python",
     "begin_features": "Python", "end_features": "Python", "classes": "Python", "base": "--base", "rules": "--rules",
-    "dictionary": "Python",
+    "dictionary": "Python", "task": "Python",
 }  # fmt: skip
 
 

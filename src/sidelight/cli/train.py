@@ -25,6 +25,7 @@ EXAMPLES = (
     "sidelight train words.tsv -o tags.model --learner contrastive --partial --set restarts=5",
 )
 _LONG = 1000
+_AUTO = LearnerName("auto")
 _LEARNER = "What the learner does"
 _KNOWLEDGE = "What is known beside labels"
 
@@ -64,10 +65,13 @@ def command(
             "around another one (--base): ccm adds rules, the others learn from unlabelled sequences too. Of those "
             "before, but not of auto, --rules makes a ccm and --unlabeled a codl.",
         ),
-    ] = LearnerName.auto,
+    ] = _AUTO,
     base: Annotated[
         BaseName | None,
-        typer.Option(help="What the learner goes around (hmm, for daso, ge and er crf).", show_default=False),
+        typer.Option(
+            help="What the learner goes around (hmm, for daso, ge and er crf).",
+            show_default=False,
+        ),
     ] = None,
     budget: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="Time for trials (auto; 120).", show_default=False)
@@ -208,7 +212,7 @@ def command(
         from sidelight.report.course import require_course
 
         check_figure(figure, data, dev, templates, rules, unlabeled, good, bad)
-        if learner == LearnerName.auto:
+        if learner == "auto":
             message = "the learner auto may choose one without a course to draw; name one with --learner"
             raise typer.BadParameter(message, param_hint="--figure")
         require_course(estimator)

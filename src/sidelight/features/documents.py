@@ -17,12 +17,17 @@ from .dicts import DictEncoder, attribute_of
 from .encoded import Encoded, Encoder
 
 
-def choose_document_encoder(X: Any, min_count: int) -> Encoder:
-    """The encoder for the kind of the first document."""
+def require_documents(X: Any) -> None:
+    """Raises `DataError` unless X is a list of documents or a matrix."""
     if isinstance(X, str) or not (hasattr(X, "__len__") or hasattr(X, "shape")):
         raise DataError(f"X must be a list of documents or a matrix, got {type(X).__name__}")
     if document_count(X) == 0:
         raise DataError("no documents were given")
+
+
+def choose_document_encoder(X: Any, min_count: int) -> Encoder:
+    """The encoder for the kind of the first document."""
+    require_documents(X)
     rows = hasattr(X, "shape") or hasattr(X[0], "shape")
     return RowEncoder(min_count) if rows else BagEncoder(min_count)
 

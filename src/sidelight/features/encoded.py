@@ -65,6 +65,15 @@ class Encoded:
         return Encoded(offsets, indptr, self.indices[entries], values, self.attributes)
 
 
+def require_attributes(encoded: Encoded, count: int) -> None:
+    """Raises `DataError` unless input has so many attributes: kernels trust their numbers."""
+    if encoded.attributes != count:
+        raise DataError(
+            f"X was encoded by another model: it has {encoded.attributes} attributes, this model {count}; "
+            "encode it with this one"
+        )
+
+
 class Encoder(Protocol):
     """Turns sequences into `Encoded`; what it learned in `fit_transform` travels as `state`."""
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError
+from ..kernels.compiling import Longs
 from .arrays import ArrayEncoder
 from .choose import Features, choose_encoder, kind_of
 from .columns import Column, Template, window, word
@@ -29,6 +30,10 @@ class SegmentEncoded(Encoded):
         """Sequences first to last - 1."""
         token = super().sequences(first, last)
         return _join(token, self.first.sequences(first, last), self.last.sequences(first, last))
+
+    def take(self, which: Longs) -> "SegmentEncoded":
+        """Some sequences, in this order, with rows of their own."""
+        return _join(super().take(which), self.first.take(which), self.last.take(which))
 
 
 @dataclass

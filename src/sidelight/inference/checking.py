@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError, NotSupported
-from ..features.templates import sequence_offsets
-from ..rules.automata import count_table, expand, labels_named
-from ..rules.language import Comparison, FewLabels, Logic, Rule
-from ..supervision import Signal, check_lengths, encode_targets, kind_of, label_set
+from ..errors import DataError
+from ..kernels.compiling import Ints
+from ..labels import check_lengths, encode_labels, label_set
+from ..rules.automata import labels_named
+from ..rules.compilation import Compilation
+from ..rules.language import Rule
+from ..supervision import Signal, kind_of
 from .compiled import CompiledRules
-from .occurrences import Occurrences
 
 
 @dataclass(frozen=True)
@@ -43,13 +44,13 @@ def check(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any], *, examples
         raise DataError("no sequence is fully labelled, so there is nothing to check rules on")
     inputs, outputs = [X[i] for i in full], [y[i] for i in full]
     labels = sorted({*label_set(outputs), *labels_named(rules)})
-    codes = encode_targets(outputs, [len(x) for x in inputs], labels).labels
-    local = [rule for rule in rules if not of_corpus(rule)]
+    codes = encode_labels(outputs, [len(x) for x in inputs], labels).labels
+    local = [rule for rule in rules if not rule.only_about_corpus]
     found = iter(CompiledRules.compile(local, inputs, labels).violations(codes).T) if local else iter(())
     out = []
     for rule in rules:
-        if of_corpus(rule):
-            out.append(RuleCheck(rule, _corpus_miss(rule, inputs, codes, labels), 0, len(full), ()))
+        if rule.only_about_corpus:
+            out.append(RuleCheck(rule, _corpus_violation(rule, inputs, codes, labels), 0, len(full), ()))
             continue
         degree = next(found)
         worst = np.argsort(-degree, kind="stable")[:examples]
@@ -58,28 +59,7 @@ def check(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any], *, examples
     return out
 
 
-def of_corpus(rule: Rule) -> bool:
-    """Whether a rule as a whole is checked once for all sequences."""
-    if isinstance(rule, Logic) and rule.kind == "all":
-        return all(isinstance(part, Comparison | Logic) and of_corpus(part) for part in rule.parts)
-    return isinstance(rule, FewLabels) or (isinstance(rule, Comparison) and rule.corpus)
-
-
-def _corpus_miss(rule: Rule, X: Sequence[Any], labels: Any, names: Sequence[str]) -> float:
-    """Over all labels that `each` stands for, or all words."""
-    if isinstance(rule, FewLabels):
-        words = Occurrences.compile([rule], X)
-        return float(words.largest(np.eye(len(names))[labels[words.token]]).sum()) - words.words
-    return sum(_miss_of(rule, single, X, labels, names) for _, single in expand(rule, names, rule.title))
-
-
-def _miss_of(rule: Rule, single: Rule, X: Sequence[Any], labels: Any, names: Sequence[str]) -> float:
-    if not isinstance(single, Comparison):
-        raise NotSupported(f"rule {rule.title!r} is about the corpus and cannot hold for some label only")
-    table = count_table(single.count, X, names, rule)
-    offsets = sequence_offsets(X)
-    before = np.concatenate(([len(names)], labels[:-1]))
-    before[offsets[:-1]] = len(names)
-    total = float(table.amount[table.kind, before, labels].sum() + table.at_end[labels[offsets[1:] - 1]].sum())
-    over = total - single.bound * len(X)
-    return max(over, 0.0) if single.op == "<=" else max(-over, 0.0) if single.op == ">=" else abs(over)
+def _corpus_violation(rule: Rule, X: Sequence[Any], labels: Ints, names: Sequence[str]) -> float:
+    """Over all labels that `each` stands for."""
+    singles = rule.expand(names, rule.title)
+    return sum(single.corpus_violation(Compilation(rule, title, X, names), labels) for title, single in singles)

@@ -20,8 +20,9 @@ import numpy as np
 from ..errors import DataError, Infeasible, NotSupported
 from ..kernels.compiling import Flags, Floats, Ints, Longs
 from ..kernels.parallel import map_each
+from ..structures.known import Outputs
 from ..structures.lattice import Lattice
-from ..structures.protocol import RuledParts, Structure
+from ..structures.protocol import Best, RuledParts, Structure
 from .compiled import WeighedRules, times
 
 Method = Literal["exact", "beam", "program"]
@@ -52,17 +53,22 @@ def check_method(method: str, beam: int, k: int = 1, time_limit: float | None = 
 class Constrained:
     """The k best outputs under rules.
 
-    labels: (k, tokens), as the structure writes outputs, -1 where an input has fewer; scores: (sequences, k), penalties
-    included, -inf there; exact: (sequences,) bool; bound: (sequences,) no output scores higher; searched: (sequences,)
+    outputs: with values (k, tokens), -1 where an input has fewer; scores: (sequences, k), penalties included, -inf
+    there; exact: (sequences,) bool; bound: (sequences,) no output scores higher; searched: (sequences,)
     bool, where the plain best output was not enough; nodes: (sequences,) expanded in search.
     """
 
-    labels: Ints
+    outputs: Outputs
     scores: Floats
     exact: Flags
     bound: Floats
     searched: Flags
     nodes: Longs
+
+    def best(self) -> Best:
+        """Returns the best output of each input."""
+        first = Outputs(self.outputs.values[0], self.outputs.offsets)
+        return Best(first, self.scores[:, 0], bool(self.exact.all()))
 
 
 def best_outputs(
@@ -121,16 +127,16 @@ def best_outputs(
         if method != "beam":
             what, more = f"found in {time_limit:g} seconds", "give it more time, or make a rule soft"
         raise Infeasible(f"has no output {what} that satisfies the hard rules; {more}", bad[0])
-    return Constrained(labels, values, exact, bound, searched, nodes)
+    return Constrained(Outputs(labels, scores.offsets), values, exact, bound, searched, nodes)
 
 
 def _without_search(structure: Structure[P], scores: P, k: int) -> tuple[Ints, Floats]:
     """The k best outputs when only the folded rules count: labels (k, tokens), scores (sequences, k)."""
     if k == 1:
         best = structure.argmax(scores)
-        return best.labels[None].copy(), best.scores[:, None].copy()
+        return best.outputs.values[None].copy(), best.scores[:, None].copy()
     ranked = structure.kbest(scores, k)
-    return ranked.labels, ranked.scores
+    return ranked.outputs.values, ranked.scores
 
 
 @dataclass(frozen=True)
@@ -234,12 +240,12 @@ class _Problem:
         from .program import solve
 
         automata = [replace(m, kind=m.kind[self.tokens]) for m in self.rules.compiled.automata]
-        labels, bounds = solve(self.scores.polytope(), automata, self.rules.penalty, k, time_limit=seconds, stop=stop)
+        found, bounds = solve(self.scores.polytope(), automata, self.rules.penalty, k, time_limit=seconds, stop=stop)
         one, marked = self.rules.sequence(self.number), self.scores.marked
-        values = np.full(k, -np.inf)
-        for rank in np.flatnonzero(labels[:, 0] >= 0).tolist():  # the solver's own score is rounded
-            tokens = labels[rank] >> 1 if marked else labels[rank]
-            values[rank] = self.scores.score(labels[rank]) - one.cost(tokens)[0]
+        labels, values = np.full((k, len(self.scores.unary)), -1, np.int32), np.full(k, -np.inf)
+        for rank, output in enumerate(found):  # the solver's own score is rounded
+            tokens = output >> 1 if marked else output
+            labels[rank], values[rank] = output, self.scores.score(output) - one.cost(tokens)[0]
         order = np.argsort(-values, kind="stable")
         exact = bool((values[order] >= bounds - _ROUNDING).all())
         return _Answer(labels[order], values[order], exact, 0, float(bounds[0]))
@@ -291,7 +297,7 @@ def _without_output(structure: Structure[P], scores: P, hard: WeighedRules, limi
         best = structure.argmax(folded)
     except Infeasible:
         return True, 0
-    if not (rest.cost(structure.token_labels(best.labels)) > 0).any():
+    if not (rest.cost(structure.token_labels(best.outputs.values)) > 0).any():
         return False, 0
     problem = _Problem(folded.lattice(), rest, slice(None), 0)
     if not problem.searchable:

@@ -20,9 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from ..features.symbols import column_values
 from ..kernels.compiling import Floats, Longs
-from ..rules.language import FewLabels
+from ..rules.few_labels import FewLabels, tokens_by_word
 from ..rules.rows import penalty_of
 from ..solvers.annealing import require_temperature
 from ..solvers.spectral import minimize
@@ -44,7 +43,7 @@ class Occurrences:
     @classmethod
     def compile(cls, rules: Sequence[FewLabels], X: Sequence[Any], penalty: float = 1.0) -> "Occurrences":
         """The words of all rules in X; every rule's own penalty counts `penalty` times."""
-        some = [cls.of(column_values(r.of, X), r.at_least, penalty * penalty_of(r)) for r in rules]
+        some = [cls._priced(*r.occurrences(X), penalty * penalty_of(r)) for r in rules]
         starts = np.cumsum([0, *(one.members for one in some)])
         edges = [one.edges[1:] + start for one, start in zip(some, starts, strict=False)]
         return cls(
@@ -56,11 +55,10 @@ class Occurrences:
     @classmethod
     def of(cls, values: Sequence[str], at_least: int, penalty: float = 1.0) -> "Occurrences":
         """One word for each token ("" is none), and of these the ones seen so often."""
-        names, word, count = np.unique(np.array(values, dtype=str), return_inverse=True, return_counts=True)
-        often = (count >= at_least) & (names != "")
-        order = np.argsort(word, kind="stable")
-        token = order[often[word[order]]].astype(np.int64)
-        edges = np.concatenate(([0], np.cumsum(count[often]))).astype(np.int64)
+        return cls._priced(*tokens_by_word(values, at_least), penalty)
+
+    @classmethod
+    def _priced(cls, token: Longs, edges: Longs, penalty: float) -> "Occurrences":
         return cls(token, edges, np.full(len(edges) - 1, float(penalty)))
 
     @property

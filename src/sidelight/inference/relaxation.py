@@ -1,22 +1,22 @@
-"""The projection at temperature zero: a linear program over the marginals of chains, solved by HiGHS.
+"""The projection at temperature zero: a linear program over the marginals of chains.
 
     min over μ, ξ   Σ_i [log Z(θ) - θ·μ_i] + cost(ξ)      s.t.  Aμ - b <= ξ,  μ in the marginal polytope
 
-(Eq. 4.6 of Chang 2011, and Eq. 12 of Dhillon et al. 2012.) For chains the polytope is that of flows. A sequence whose
-best output already satisfies its rows needs no program; without rows about the corpus every other one has its own.
+(Eq. 4.6 of Chang 2011, and Eq. 12 of Dhillon et al. 2012.) The polytope is that of the chain's lattice: flows from
+label to label, all of which are mixtures of outputs. A sequence whose best output already satisfies its rows needs no
+program; without rows about the corpus every other one has its own.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import sparse
 
-from ..errors import Infeasible, NotSupported, SidelightError
-from ..kernels.compiling import Floats, Longs
+from ..errors import Infeasible, NotSupported
+from ..kernels.compiling import Floats, Ints, Longs
 from ..kernels.tilting import Entries
 from ..structures.chain import Chain, ChainParts
+from ..structures.polytope import LinearRows, Polytope
+from .highs import Program, solve
 from .norms import Slack
 from .projection import Projection, named
 from .rows import Rows
@@ -36,9 +36,9 @@ def relax(
     if log_partition is None:
         log_partition = Chain(n_jobs).marginals(scores).log_partition
     best = Chain(n_jobs).argmax(scores)
-    counted = rows.count(best.labels)
+    counted = rows.count(best.outputs.values)
     wrong = rows.excess(counted) != 0
-    parts = Chain(n_jobs).indicator(scores, best.labels)
+    parts = Chain(n_jobs).indicator(scores, best.outputs.values)
     prices, expected, value = np.zeros(len(rows)), counted.copy(), float(best.scores.sum())
     alone = rows.joint == 0 and (slack.none or (slack.norm == "l1" and slack.penalty is not None))
     if wrong.any():
@@ -47,14 +47,12 @@ def relax(
         unary, pair = parts.unary.copy(), parts.pair.copy()
         for first, last in ranges:
             some, theta = rows.sequence_range(first, last), scores.sequences(first, last)
-            token, flow, lam, gain = _program(theta, some, slack, first)
-            a, b = scores.offsets[first], scores.offsets[last]
-            old = Chain(1).indicator(theta, best.labels[a:b])
-            unary[a:b] = token
-            pair += _by_type(theta, flow) - old.pair
-            value += gain - float(best.scores[first:last].sum())
             at = slice(None) if chosen is None else slice(first * len(rows.about_each), last * len(rows.about_each))
-            prices[at], expected[at] = lam, _matrix(some, theta) @ np.concatenate((token.ravel(), flow.ravel()))
+            a, b = scores.offsets[first], scores.offsets[last]
+            old = Chain(1).indicator(theta, best.outputs.values[a:b])
+            unary[a:b], by_type, prices[at], expected[at], gain = _program(theta, some, slack, first)
+            pair += by_type - old.pair
+            value += gain - float(best.scores[first:last].sum())
         heads, tails = scores.offsets[:-1], scores.offsets[1:] - 1
         parts = replace(parts, unary=unary, pair=pair, start=unary[heads].sum(axis=0), end=unary[tails].sum(axis=0))
     divergence = float(log_partition.sum()) - scores.dot(parts)
@@ -72,123 +70,106 @@ def require_linear(slack: Slack) -> None:
         )
 
 
-def _program(scores: ChainParts, rows: Rows, slack: Slack, first: int) -> tuple[Floats, Floats, Floats, float]:
-    """Token marginals (tokens, L), pair marginals (inner tokens, L, L), prices, and θ·μ less the cost of slack."""
-    from scipy.optimize import linprog
+@dataclass(frozen=True)
+class _Flows:
+    """The marginals of a batch of chains as variables of its polytope.
 
-    tokens, L = scores.unary.shape
-    follows = _follows(scores)
-    unary = scores.unary.copy()
-    unary[scores.offsets[:-1]] += scores.start
-    unary[scores.offsets[1:] - 1] += scores.end
-    gain = np.concatenate((unary.ravel(), scores.pair[scores.pair_type[follows]].ravel()))
-    width, r = len(gain), len(rows)
-    A = _matrix(rows, scores)
-    scale = rows.penalty * (rows.copies if slack.penalty is not None else 1.0)
-    # ξ = above - below, both at least zero; `top` bounds their norm, group by group or for all.
-    group = rows.group if slack.norm == "group" else np.zeros(r, np.int64)
-    tops = 0 if slack.none else int(group.max()) + 1 if slack.norm in ("linf", "group") else 0
-    free = 0 if slack.none else r
-    cost = np.concatenate((-np.where(np.isfinite(gain), gain, 0.0), np.zeros(2 * free + tops)))
-    total = np.zeros_like(cost)
-    total[width + 2 * free :] = 1.0
-    if slack.norm == "l1" and free:
-        total[width : width + 2 * free] = np.tile(scale, 2)
-    if slack.penalty is not None:
-        cost += slack.penalty * total
-    eye = sparse.eye_array(r, format="csr")[:, :free]
-    slacked = sparse.hstack((A, -eye, eye, sparse.csr_array((r, tops))), format="csr")
-    upper, lower = rows.high > 0, rows.low < 0
-    below = [slacked[upper & ~lower], -slacked[lower & ~upper]]
-    limits = [rows.bound[upper & ~lower], -rows.bound[lower & ~upper]]
-    if tops:
-        choose = sparse.csr_array((np.ones(r), (np.arange(r), group)), shape=(r, tops))
-        weigh = sparse.diags_array(scale)
-        below += [sparse.hstack((sparse.csr_array((r, width)), weigh, weigh, -choose), format="csr")]
-        limits += [np.zeros(r)]
-    if slack.bound:
-        below.append(sparse.csr_array(total[None]))
-        limits.append(np.array([slack.bound]))
-    flows, ones = _flows(scores, len(cost))
-    equal = sparse.vstack((flows, slacked[upper & lower]), format="csr")
-    most = np.concatenate((np.where(np.isfinite(gain), 1.0, 0.0), np.full(2 * free + tops, np.inf)))
-    box: Any = np.stack((np.zeros_like(most), most), axis=1)
-    ends = np.concatenate((ones, rows.bound[upper & lower]))
-    answer: Any = linprog(
-        cost, sparse.vstack(below, format="csr"), np.concatenate(limits), equal, ends, box, method="highs"
-    )
-    if answer.status == 2:
-        guilty = named(rows, np.ones(r))
+    token: (tokens, L), pair: (tokens, L, L), the variable of each part, -1 where it is forbidden.
+    """
+
+    polytope: Polytope[Ints]
+    token: Longs
+    pair: Longs
+
+    @classmethod
+    def of(cls, scores: ChainParts) -> "_Flows":
+        lattice = scores.lattice()
+        polytope, (segments, _) = lattice.polytope(), lattice.segments()
+        assert polytope.steps is not None
+        L = scores.labels
+        token, pair = np.full(scores.unary.shape, -1), np.full((*scores.unary.shape, L), -1)
+        first, _, label = segments.T
+        at, before, after, variable = polytope.steps[polytope.steps[:, 1] < L].T
+        token[first, label], pair[at, before, after] = polytope.choices, variable
+        return cls(polytope, token, pair)
+
+    def rows(self, rows: Rows) -> LinearRows:
+        """Returns all rows over the variables, without slack."""
+        L, sequence = rows.labels, np.repeat(np.arange(rows.sequences), np.diff(rows.offsets))
+        follows = np.ones(len(self.token), bool)
+        follows[rows.offsets[:-1]] = False
+        every, inner = np.arange(len(self.token)), np.flatnonzero(follows)
+        found: list[tuple[Longs, Longs, Floats]] = []
+        for tables, corpus in ((rows.shared, True), (rows.single, False)):
+            for entries, code, at, variables in (
+                (tables.unary, tables.code, every, self.token),
+                (tables.pair, rows.types[inner], inner, self.pair.reshape(-1, L * L)),
+            ):
+                position, entry = _places(entries, code)
+                row = entries.row[entry].astype(np.int64)
+                row = row if corpus else rows.joint + sequence[at[position]] * len(rows.about_each) + row
+                found.append((row, variables[at[position], entries.cell[entry]], entries.value[entry]))
+        row, variable, value = (np.concatenate([f[k] for f in found]) for k in range(3))
+        may = variable >= 0
+        low, high = np.where(rows.low < 0, rows.bound, -np.inf), np.where(rows.high > 0, rows.bound, np.inf)
+        return LinearRows.of(low, high, row[may], variable[may], value[may])
+
+
+def _program(scores: ChainParts, rows: Rows, slack: Slack, first: int) -> tuple[Floats, Floats, Floats, Floats, float]:
+    """Token marginals (tokens, L), pair marginals by type, prices, Aμ, and θ·μ less the cost of slack."""
+    flows = _Flows.of(scores)
+    polytope, stated = flows.polytope, flows.rows(rows)
+    program = _with_slack(Program(polytope.scores, np.ones(len(polytope.scores)), stated + polytope.rows), rows, slack)
+    try:
+        best = solve(program)
+    except Infeasible:
+        guilty = named(rows, np.ones(len(rows)))
         if len(scores) == 1:
-            raise Infeasible(f"has no distribution that satisfies {guilty}; allow slack", first)
-        raise Infeasible(f"no distribution satisfies {guilty}; allow some slack, or more")
-    if answer.status != 0:
-        raise SidelightError(f"the linear program ended with: {answer.message}")
-    lam = np.zeros(r)
-    many = int((upper & ~lower).sum())
-    lam[upper & ~lower] = -answer.ineqlin.marginals[:many]
-    lam[lower & ~upper] = answer.ineqlin.marginals[many : many + int((lower & ~upper).sum())]
-    lam[upper & lower] = -answer.eqlin.marginals[len(ones) :]
-    token = answer.x[: tokens * L].reshape(tokens, L)
-    return token, answer.x[tokens * L : width].reshape(-1, L, L), lam, -float(answer.fun)
+            raise Infeasible(f"has no distribution that satisfies {guilty}; allow slack", first) from None
+        raise Infeasible(f"no distribution satisfies {guilty}; allow some slack, or more") from None
+    assert best.values is not None
+    mass = np.append(best.values, 0.0)  # for parts without a variable
+    pair = np.zeros_like(scores.pair)
+    np.add.at(pair, scores.pair_type, mass[flows.pair])
+    return mass[flows.token], pair, best.prices[: len(rows)], stated.times(mass), best.objective
 
 
-def _follows(scores: ChainParts) -> Longs:
-    """Positions with another before them."""
-    inner = np.ones(len(scores.unary), bool)
-    inner[scores.offsets[:-1]] = False
-    return np.flatnonzero(inner)
+def _with_slack(program: Program, rows: Rows, slack: Slack) -> Program:
+    """Returns the program with slack ξ = above - below in its first rows, and the cost or the bound of its norm.
 
-
-def _by_type(scores: ChainParts, flow: Floats) -> Floats:
-    out = np.zeros_like(scores.pair)
-    np.add.at(out, scores.pair_type[_follows(scores)], flow)
-    return out
-
-
-def _flows(scores: ChainParts, width: int) -> tuple[Any, Floats]:
-    """One label at a first token; pairs agree with the labels of both tokens."""
-    tokens, L = scores.unary.shape
-    follows, heads = _follows(scores), scores.offsets[:-1]
-    pair = tokens * L + np.arange(len(follows) * L * L).reshape(-1, L, L)
-    rows = [np.repeat(np.arange(len(heads)), L)]
-    columns = [(heads[:, None] * L + np.arange(L)).ravel()]
-    values = [np.ones(len(heads) * L)]
-    start = len(heads)
-    for at, table in ((follows, pair.transpose(0, 2, 1)), (follows - 1, pair)):
-        number = start + np.arange(len(follows) * L)
-        rows += [np.repeat(number, L), number]
-        columns += [table.reshape(-1), (at[:, None] * L + np.arange(L)).ravel()]
-        values += [np.ones(len(number) * L), -np.ones(len(number))]
-        start += len(number)
-    matrix = sparse.csr_array(
-        (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=(start, width)
+    Both are at least zero; `top` is at least as large as either, for each group or for all, unless the norm is l1.
+    """
+    if slack.none:
+        return program
+    width, r = len(program.gain), len(rows)
+    scale = rows.penalty * (rows.copies if slack.penalty is not None else 1.0)
+    number = np.arange(r)
+    above, below = width + number, width + r + number
+    group = rows.group if slack.norm == "group" else np.zeros(r, np.int64)
+    top = width + 2 * r + (np.empty(0, np.int64) if slack.norm == "l1" else np.arange(int(group.max()) + 1))
+    total = np.concatenate((np.tile(scale if slack.norm == "l1" else np.zeros(r), 2), np.ones(len(top))))
+    cost = 0.0 if slack.penalty is None else slack.penalty
+    all_rows = program.rows.adding(np.tile(number, 2), np.concatenate((above, below)), np.repeat([-1.0, 1.0], r))
+    if len(top):
+        all_rows += LinearRows.of(
+            np.full(r, -np.inf), np.zeros(r), np.tile(number, 3), np.concatenate((above, below, top[group])),
+            np.concatenate((scale, scale, -np.ones(r))),
+        )  # fmt: skip
+    if slack.bound:
+        all_rows += LinearRows.of(
+            np.array([-np.inf]), np.array([slack.bound]), np.zeros(len(total), np.int64), width + np.arange(len(total)),
+            total,
+        )  # fmt: skip
+    return Program(
+        np.concatenate((program.gain, -cost * total)),
+        np.concatenate((program.upper, np.full(len(total), np.inf))),
+        all_rows,
     )
-    return matrix, np.concatenate((np.ones(len(heads)), np.zeros(start - len(heads))))
 
 
-def _matrix(rows: Rows, scores: ChainParts) -> Any:
-    """All rows over token and pair variables."""
-    L, follows = rows.labels, _follows(scores)
-    tokens = len(scores.unary)
-    sequence = np.repeat(np.arange(rows.sequences), np.diff(rows.offsets))
-    found: list[tuple[Longs, Longs, Floats]] = []
-    for tables, corpus in ((rows.shared, True), (rows.single, False)):
-        for entries, code, at, base in (
-            (tables.unary, tables.code, sequence, np.arange(tokens) * L),
-            (tables.pair, rows.types[follows], sequence[follows], tokens * L + np.arange(len(follows)) * L * L),
-        ):
-            position, entry = _places(entries, code)
-            row = entries.row[entry].astype(np.int64)
-            row = row if corpus else rows.joint + at[position] * len(rows.about_each) + row
-            found.append((row, base[position] + entries.cell[entry], entries.value[entry]))
-    row, column, value = (np.concatenate([f[k] for f in found]) for k in range(3))
-    return sparse.csr_array((value, (row, column)), shape=(len(rows), tokens * L + len(follows) * L * L))
-
-
-def _places(entries: Entries, code: Sequence[int] | Any) -> tuple[Longs, Longs]:
+def _places(entries: Entries, code: Ints) -> tuple[Longs, Longs]:
     """Every entry of every position: the position's number and the entry's."""
     size = np.diff(entries.pointer)[code]
     position = np.repeat(np.arange(len(size)), size)
     within = np.arange(len(position)) - np.repeat(np.cumsum(size) - size, size)
-    return position, entries.pointer[np.asarray(code)][position] + within
+    return position, entries.pointer[code][position] + within

@@ -34,13 +34,15 @@ from ..inference.occurrences import Occurrences, project_words
 from ..inference.projection import Projection, project, shifted
 from ..inference.rows import Rows
 from ..kernels.compiling import Flags, Floats
+from ..labels import encode_labels
 from ..progress import progress
-from ..rules.language import FewLabels, Rule
+from ..rules.few_labels import FewLabels
+from ..rules.language import Rule
 from ..rules.rows import require_expected
 from ..solvers.quasi_newton import Curvature
 from ..structures.chain import ChainParts
 from ..structures.protocol import Structure
-from ..supervision import Signal, encode_targets, kind_of
+from ..supervision import Signal, kind_of
 from .around import all_labels, check_input, fit_on, listed_rules, named_labels, numbers_of
 from .base import Explanation, require_number
 from .expectations import Decode, ExpectationLearner, Readings
@@ -209,7 +211,7 @@ class ProjectingLearner(ExpectationLearner):
         temperatures = self._temperatures()
         found, trace = None, list[ProjectionStep]()
         if pool:
-            targets = encode_targets([y[i] for i in rest], [len(x) for x in pool], classes)
+            targets = encode_labels([y[i] for i in rest], [len(x) for x in pool], classes)
             allowed = targets.allowed if partial else None
             rounds = temperatures if self.iterations else []
             with numbers_of(rest):
@@ -431,7 +433,7 @@ class ProjectingLearner(ExpectationLearner):
         encoded: Encoded = self.base_.encode(X)
         return encoded
 
-    def explain(self, x: Any, position: int, *, top: int = 10) -> Explanation:
+    def explain(self, x: Any, position: int = 0, *, top: int = 10) -> Explanation:
         """What speaks for a label in the model."""
         check_is_fitted(self, "classes_")
         if self.decode == "projected":

@@ -7,13 +7,11 @@ from ..errors import DataError
 from ..inference.norms import NormName
 from ..rules.language import Rule
 from ..solvers.annealing import geometric
-from ..supervision import Signal, learns_from
 from .alternation import ProjectingLearner
 from .base import require_number
 from .expectations import Decode, Penalty
 
 
-@learns_from(Signal.FULL, Signal.PARTIAL, Signal.NOTHING)
 class DeterministicAnnealing(ProjectingLearner):
     """Learning from rules while the entropy of the unlabelled sequences' outputs is lowered step by step.
 

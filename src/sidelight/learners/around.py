@@ -1,19 +1,18 @@
 """What learners around others share: checks of their input, their labels, and the base learner's structure."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from sklearn.base import clone
 
 from ..errors import DataError, Infeasible
-from ..features.choose import kind_of as input_kind
-from ..features.encoded import sequence_lengths
-from ..kernels.compiling import Floats, Longs
+from ..labels import label_set
 from ..rules.automata import labels_named
 from ..rules.language import Rule
-from ..supervision import Signal, check_lengths, kind_of, label_set, require
-from .base import StructuredLearner
+from ..supervision import Signal, kind_of, require
+from .base import Learner
+from .tasks.task import Task
 
 
 def fit_on(base: Any, X: Any, y: Any, classes: Sequence[str]) -> Any:
@@ -24,23 +23,27 @@ def fit_on(base: Any, X: Any, y: Any, classes: Sequence[str]) -> Any:
     return learner.set_params(classes=list(classes)).fit(X, y)
 
 
-def check_input(learner: Any, X: Any, y: Any) -> None:
-    """Errors about X and y that name sequences by their place in X, before some of them go to other learners."""
-    input_kind(X)
-    lengths = sequence_lengths(X)
-    if 0 in lengths:
-        raise DataError(f"sequence {lengths.index(0)} is empty; leave empty sequences out")
-    check_lengths(lengths, y)
-    label_set(y)
-    require(learner, map(kind_of, y))
+def check_input(learner: Any, X: Any, y: Any) -> list[Any]:
+    """Errors about X and y that name inputs by their place in X, before some of them go to other learners.
+
+    Returns y with a list of decisions for every input of which some are known.
+    """
+    task = learner._task
+    sizes = task.sizes(X)
+    if 0 in sizes:
+        raise DataError(f"{task.noun} {sizes.index(0)} is empty; leave empty {task.noun}s out")
+    read: list[Any] = task.read(y, sizes)
+    label_set(read)
+    require(learner, map(kind_of, read), task.noun)
+    return read
 
 
-def split_known(learner: Any, X: Any, y: Any) -> tuple[list[int], list[int]]:
-    """Numbers of the labelled and of the unlabelled sequences."""
-    check_input(learner, X, y)
-    kinds = [kind_of(one) for one in y]
+def split_known(learner: Any, X: Any, y: Any) -> tuple[list[int], list[int], list[Any]]:
+    """Numbers of the labelled and of the unlabelled inputs, and y as `check_input` gives it."""
+    read = check_input(learner, X, y)
+    kinds = [kind_of(one) for one in read]
     known = [i for i, kind in enumerate(kinds) if kind is Signal.FULL]
-    return known, [i for i, kind in enumerate(kinds) if kind is Signal.NOTHING]
+    return known, [i for i, kind in enumerate(kinds) if kind is Signal.NOTHING], read
 
 
 def told_labels(base: Any, y: Any) -> list[str]:
@@ -101,15 +104,12 @@ def numbers_of(chosen: Sequence[int]) -> Iterator[None]:
         raise error.numbered(chosen[error.sequence]) from None
 
 
-class Around(StructuredLearner[Any]):
-    """A learner around a base learner, with its structure."""
+class Around(Learner[Any]):
+    """A learner around a base learner, with its task."""
 
     base: Any
 
     @property
-    def _family(self) -> Callable[[int], Any]:
-        family: Callable[[int], Any] = self.base._family
-        return family
-
-    def _unary_scores(self, offsets: Longs, unary: Floats) -> Any:
-        return self.base._unary_scores(offsets, unary)
+    def _task(self) -> Task:
+        task: Task = self.base._task
+        return task

@@ -1,6 +1,6 @@
 """Whatever is known, and the learner that does best with it on labelled sequences held out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Self
 
@@ -10,15 +10,17 @@ from ..dictionary import TagDictionary
 from ..errors import DataError, warn
 from ..features.encoded import Encoded, State
 from ..kernels.compiling import Floats
+from ..labels import label_set
 from ..progress import growing_table
 from ..rules.automata import labels_named
 from ..rules.language import Rule
-from ..supervision import Signal, kind_of, label_set, learns_from
+from ..supervision import Signal, kind_of
 from .around import check_input, listed_rules
-from .base import Explanation, Scored, StructuredLearner, require_number
+from .base import Explanation, Learner, Scored, require_number
 from .candidates import Known, fallback
 from .race import Race, Result
 from .rule_costs import RuleCost
+from .tasks.task import Task
 from .trials import Metric, usable
 
 # Labelled sequences without which there is no trial.
@@ -26,8 +28,7 @@ _LEAST = 2
 _COLUMNS = ("learner", "score", "against the base from labels alone", "time", "")
 
 
-@learns_from(Signal.FULL, Signal.PARTIAL, Signal.NOTHING, Signal.COMPANION)
-class Auto(StructuredLearner[Any]):
+class Auto(Learner[Any]):
     """The learner that does best on labelled sequences held out, among those that can use what is known.
 
     Supervised learners (`HMM`, `CRF`, `SemiCRF`) come first: `SemiCRF` where labels come in long runs, and `CRF`
@@ -149,10 +150,10 @@ class Auto(StructuredLearner[Any]):
     # Prediction ------------------------------------------------------------------------------------------------------
 
     @property
-    def _family(self) -> Callable[[int], Any]:
-        check_is_fitted(self, "best_")
-        family: Callable[[int], Any] = self.best_._family
-        return family
+    def _task(self) -> Task:
+        """That of the learner that was chosen."""
+        task: Task = self.best_._task if hasattr(self, "best_") else super()._task
+        return task
 
     @property
     def trace_(self) -> Any:
@@ -197,7 +198,7 @@ class Auto(StructuredLearner[Any]):
         total: Floats = self._best().log_partition(X)
         return total
 
-    def explain(self, x: Any, position: int, *, top: int = 10) -> Explanation:
+    def explain(self, x: Any, position: int = 0, *, top: int = 10) -> Explanation:
         """What speaks for a token's label, where the chosen model can tell."""
         explanation: Explanation = self._best().explain(x, position, top=top)
         return explanation

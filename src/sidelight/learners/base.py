@@ -1,27 +1,29 @@
-"""What all learners of label sequences share: encoding, prediction, explanation and files.
+"""What all learners share: encoding, prediction, explanation and files.
 
-A learner adds its parameters, `fit`, and `_chain_scores`, the scores of every part for encoded input; one on another
-structure than the chain derives from `StructuredLearner`.
+A learner adds its parameters, `fit`, and `_part_scores`, the scores of every part for encoded input. What it predicts,
+and from what, is its task.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError
 from ..features.encoded import Encoded, Encoder, State
-from ..kernels.compiling import Floats, Ints, Longs
-from ..metrics import token_accuracy
-from ..structures.chain import Chain, ChainParts
+from ..kernels.compiling import Floats, Ints
+from ..structures.known import Known
 from ..structures.protocol import Parts, Structure
-from ..supervision import Companion, Signal, Targets, check_lengths, encode_targets, kind_of, label_set, require
+from ..supervision import Companion, Signal, require
+from .registry import REGISTRY
+from .tasks.labelling import Labelling
+from .tasks.task import Task
 
 
 def require_number(learner: Any, name: str, low: float, *, whole: bool = False, open_end: bool = False) -> None:
@@ -89,8 +91,8 @@ class TokenParts(Parts, Protocol):
 P = TypeVar("P", bound=TokenParts)
 
 
-class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
-    """Base of the estimators that label the tokens of sequences by any structure over parts of type `P`."""
+class Learner(BaseEstimator, Generic[P]):  # type: ignore[misc]
+    """Base of the estimators; the outputs of their task are made of parts of type `P`."""
 
     signals: ClassVar[frozenset[Signal]]
     n_jobs: int
@@ -98,22 +100,24 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
     encoder_: Encoder
     classes_: list[str]
 
+    def __init_subclass__(cls, **more: Any) -> None:
+        """A learner of the library learns from what its row of the registry says."""
+        super().__init_subclass__(**more)
+        if cls.__name__ in REGISTRY:
+            cls.signals = REGISTRY[cls.__name__].signals
+
     @property
-    def _family(self) -> Callable[[int], Structure[P]]:
-        """What makes the structure, given the number of threads."""
-        raise NotImplementedError
+    def _task(self) -> Task:
+        """What is predicted, and from what; sequences are labelled where nothing else is said."""
+        return Labelling()
 
     @property
     def _structure(self) -> Structure[P]:
         """What can be predicted."""
-        return self._family(self.n_jobs)
+        return self._task.structure(self.n_jobs)
 
     def _part_scores(self, encoded: Encoded) -> P:
         """Scores θ of every part."""
-        raise NotImplementedError
-
-    def _unary_scores(self, offsets: Longs, unary: Floats) -> P:
-        """Scores of single labels alone, as before anything is learned; unary: (tokens, labels)."""
         raise NotImplementedError
 
     def _seed(self, *more: int) -> int:
@@ -133,17 +137,17 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
         """Take back what `_state` gave."""
         raise NotImplementedError
 
-    def _read_targets(
-        self, lengths: Sequence[int], y: Any, classes: Sequence[str] | None = None
-    ) -> tuple[list[str], Targets]:
-        """Check y against X and against what this learner can use; the labels, and y encoded."""
-        check_lengths(lengths, y)
-        found = label_set(y)
-        require(self, map(kind_of, y))
+    def _read_known(
+        self, sizes: Sequence[int], y: Any, classes: Sequence[str] | None = None
+    ) -> tuple[list[str], Known[P]]:
+        """Returns all labels, and y as arrays; what this learner cannot use, or what does not fit to X, is an error."""
+        read = self._task.read(y, sizes)
+        found = self._task.labels(read)
+        require(self, self._task.kinds(read), self._task.noun)
         labels = found if classes is None else list(classes)
         if len(set(labels)) != len(labels):
             raise DataError(f"classes must be different labels, got {labels!r}")
-        return labels, encode_targets(y, lengths, labels)
+        return labels, self._task.known(read, sizes, labels)
 
     def encode(self, X: Any) -> Encoded:
         """X as flat arrays; `predict` and its relatives take this as well, and need not encode again."""
@@ -154,17 +158,8 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
         """The scores of every part of every sequence."""
         return self._part_scores(self.encode(X))
 
-    @staticmethod
-    def _require_attributes(encoded: Encoded, count: int) -> None:
-        """Kernels trust attribute numbers, so those of another model must not reach them."""
-        if encoded.attributes != count:
-            raise DataError(
-                f"X was encoded by another model: it has {encoded.attributes} attributes, this model {count}; "
-                "encode it with this one"
-            )
-
-    def predict(self, X: Any) -> list[list[str]]:
-        """The best label sequence of each input, by exact inference."""
+    def predict(self, X: Any) -> list[Any]:
+        """The best output of each input, by exact inference, written as in y."""
         scores = self.scores(X)
         return self._split(self._decode(X, scores, 1)[0][0], scores)
 
@@ -172,27 +167,31 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
         """The k best outputs of X by these scores: (ranks, tokens) as the structure has them, (sequences, ranks)."""
         if k == 1:
             best = self._structure.argmax(scores)
-            return best.labels[None], best.scores[:, None]
+            return best.outputs.values[None], best.scores[:, None]
         ranked = self._structure.kbest(scores, k)
-        return ranked.labels, ranked.scores
+        return ranked.outputs.values, ranked.scores
 
-    def complete(self, X: Any, y: Any) -> list[list[str]]:
-        """The best label sequence of each input among those that agree with what y says about it."""
+    def complete(self, X: Any, y: Any) -> list[Any]:
+        """The best output of each input among those that agree with what y says about it."""
         scores = self.scores(X)
         return self._split(self._decode(X, self._agreeing(scores, y), 1)[0][0], scores)
 
     def _agreeing(self, scores: P, y: Any) -> P:
         """Scores with -inf on the labels that y excludes."""
-        lengths = np.diff(scores.offsets).tolist()
-        check_lengths(lengths, y)
-        label_set(y)
-        return scores.restrict(encode_targets(y, lengths, self.classes_).choices(len(self.classes_)))
+        sizes = self._task.sizes_of(scores)
+        read = self._task.read(y, sizes)
+        self._task.labels(read)
+        agreeing: P = self._task.known(read, sizes, self.classes_).restrict(scores)
+        return agreeing
 
     def predict_marginals(self, X: Any) -> list[Floats]:
         """For each input the probability of every label at every token: (tokens, labels), columns as `classes_`."""
-        scores = self.scores(X)
-        unary = self._structure.marginals(scores).parts.unary
-        return [unary[a:b] for a, b in pairwise(scores.offsets)]
+        return self._task.chances(self._structure.marginals(self.scores(X)).parts)
+
+    @available_if(lambda self: self._task.noun == "document")  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Floats:
+        """The probability of every label for every document: (documents, labels), columns as `classes_`."""
+        return self._structure.marginals(self.scores(X)).parts.unary
 
     def predict_kbest(self, X: Any, k: int = 5) -> list[list[Scored]]:
         """For each input its k best label sequences with their scores, best first; fewer where fewer exist."""
@@ -201,7 +200,7 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
 
     def _ranked(self, labels: Ints, by_rank: Floats, scores: P) -> list[list[Scored]]:
         """Outputs (ranks, tokens) and their scores (sequences, ranks) as lists for each input."""
-        outputs = [self._split(np.maximum(row, 0), scores) for row in labels]
+        outputs = [self._task.decisions(np.maximum(row, 0), scores, self.classes_) for row in labels]
         return [
             [Scored(outputs[r][i], float(s)) for r, s in enumerate(row) if s > -np.inf] for i, row in enumerate(by_rank)
         ]
@@ -211,22 +210,22 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
         return self._structure.marginals(self.scores(X)).log_partition
 
     def score(self, X: Any, y: Any) -> float:
-        """Token accuracy; sequences that are not labelled (None, GOOD, BAD) are left out."""
+        """Share of right labels; inputs that are not labelled (None, GOOD, BAD) are left out."""
         labelled = [i for i, known in enumerate(y) if known is not None and not isinstance(known, Companion)]
         if not labelled:
-            raise DataError("no sequence is labelled, so there is nothing to score")
+            raise DataError(f"no {self._task.noun} is labelled, so there is nothing to score")
         if len(labelled) < len(y):
-            X, y = [X[i] for i in labelled], [y[i] for i in labelled]
-        return token_accuracy(y, self.predict(X))
+            X, y = X[labelled] if hasattr(X, "shape") else [X[i] for i in labelled], [y[i] for i in labelled]
+        return self._task.score(y, self.predict(X))
 
-    def explain(self, x: Any, position: int, *, top: int = 10) -> Explanation:
+    def explain(self, x: Any, position: int = 0, *, top: int = 10) -> Explanation:
         """What speaks for a token's label in the best sequence, against the most probable other label."""
         encoded = self.encode([x])
         if not -encoded.tokens <= position < encoded.tokens:
             raise DataError(f"position {position} is outside the sequence of {encoded.tokens} tokens")
         t = position % encoded.tokens
         scores = self._part_scores(encoded)
-        outputs = self._structure.argmax(scores).labels
+        outputs = self._structure.argmax(scores).outputs.values
         chance = self._structure.marginals(scores).parts.unary[t]
         label = int(self._structure.token_labels(outputs)[t])
         others = [c for c in np.argsort(-chance, kind="stable") if c != label]
@@ -251,11 +250,9 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
             raise DataError(f"the model has no label {label!r}; it has {', '.join(self.classes_)}")
         return self.classes_.index(label)
 
-    def _split(self, outputs: Ints, scores: P) -> list[list[str]]:
-        """Flat outputs as lists of names."""
-        names = np.array(self.classes_, object)[self._structure.token_labels(outputs)].tolist()
-        edges = scores.offsets.tolist()
-        return [names[a:b] for a, b in pairwise(edges)]
+    def _split(self, outputs: Ints, scores: P) -> list[Any]:
+        """Flat outputs as y is written."""
+        return self._task.decode(outputs, scores, self.classes_)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one file, atomically."""
@@ -273,57 +270,3 @@ class StructuredLearner(BaseEstimator, Generic[P]):  # type: ignore[misc]
         if not isinstance(learner, cls):
             raise DataError(f"{path} holds a {type(learner).__name__}, not a {cls.__name__}")
         return learner
-
-
-class SequenceLearner(StructuredLearner[ChainParts]):
-    """Base of the estimators that label sequences with chains."""
-
-    def _chain_scores(self, encoded: Encoded) -> ChainParts:
-        """Scores θ of every part."""
-        raise NotImplementedError
-
-    def _attribute_row(self, attribute: int) -> Floats:
-        """What one attribute of value one adds to the score of each label."""
-        raise NotImplementedError
-
-    @property
-    def _family(self) -> type[Chain]:
-        return Chain
-
-    def _part_scores(self, encoded: Encoded) -> ChainParts:
-        return self._chain_scores(encoded)
-
-    def _unary_scores(self, offsets: Longs, unary: Floats) -> ChainParts:
-        return ChainParts.of(offsets, unary, np.zeros((unary.shape[1], unary.shape[1])))
-
-    def _reasons(self, encoded: Encoded, scores: ChainParts, labels: Ints, t: int) -> list[tuple[str, Floats]]:
-        rows = []
-        for n in range(encoded.indptr[t], encoded.indptr[t + 1]):
-            value = float(encoded.values[n]) if len(encoded.values) else 1.0
-            attribute = int(encoded.indices[n])
-            rows.append((self.encoder_.describe(attribute), value * self._attribute_row(attribute)))
-        last = len(labels) - 1
-        if t == 0:
-            rows.append(("first label", scores.start))
-        else:
-            rows.append((f"after {self.classes_[labels[t - 1]]}", scores.pair[0, labels[t - 1]]))
-        if t == last:
-            rows.append(("last label", scores.end))
-        else:
-            rows.append((f"before {self.classes_[labels[t + 1]]}", scores.pair[0, :, labels[t + 1]]))
-        if scores.triple is not None:
-            rows += self._triple_reasons(scores.triple, labels, t)
-        return rows
-
-    def _triple_reasons(self, triple: Floats, labels: Ints, t: int) -> list[tuple[str, Floats]]:
-        name, rows = self.classes_, []
-        if t >= 2:
-            a, b = labels[t - 2], labels[t - 1]
-            rows.append((f"after {name[a]} {name[b]}", triple[a, b]))
-        if 1 <= t < len(labels) - 1:
-            a, c = labels[t - 1], labels[t + 1]
-            rows.append((f"between {name[a]} and {name[c]}", triple[a, :, c]))
-        if t < len(labels) - 2:
-            b, c = labels[t + 1], labels[t + 2]
-            rows.append((f"before {name[b]} {name[c]}", triple[:, b, c]))
-        return rows

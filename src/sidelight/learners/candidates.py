@@ -10,9 +10,10 @@ from ..errors import DataError, NotSupported
 from ..features.choose import kind_of as input_kind
 from ..inference.compiled import CompiledRules
 from ..inference.rows import Rows
+from ..labels import majority_label
 from ..rules.automata import about_the_corpus
 from ..rules.language import Rule
-from ..supervision import BAD, Signal, kind_of, majority_label
+from ..supervision import BAD, Signal, kind_of
 from .annealing import DeterministicAnnealing
 from .ccm import CCM
 from .codl import Codl

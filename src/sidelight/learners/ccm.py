@@ -17,9 +17,10 @@ from ..features.encoded import Encoded, State
 from ..inference.compiled import CompiledRules, Counting, WeighedRules, penalties, require_counting
 from ..inference.constrained import Constrained, Method, best_outputs, check_method
 from ..kernels.compiling import Floats
+from ..labels import encode_labels, label_set
 from ..rules.automata import about_the_corpus, about_whole_outputs, labels_named
 from ..rules.language import Reading, Rule
-from ..supervision import Signal, encode_targets, kind_of, label_set, learns_from
+from ..supervision import Signal, kind_of
 from .around import Around, check_input, fit_on, listed_rules
 from .base import Explanation, Scored, require_number
 from .guard import Guard, guarded
@@ -43,7 +44,7 @@ class RuleLearner(Around):
     _keeps_base = True  # base_ is the supervised model
 
     def _rules(self, X: Any) -> WeighedRules:
-        return CompiledRules.compile(self._rule_list(), X, self.classes_).weigh(self.penalties_)
+        return CompiledRules.compile(self._rule_list(), self._task.for_rules(X), self.classes_).weigh(self.penalties_)
 
     def _rule_list(self) -> list[Rule]:
         return list(self.rules or ())
@@ -82,7 +83,7 @@ class RuleLearner(Around):
                     f"{', '.join(known)}); if it is right, name all labels in the base learner's `classes`"
                 )
         if classes:
-            CompiledRules.compile(self._rule_list(), X, classes)
+            CompiledRules.compile(self._rule_list(), self._task.for_rules(X), classes)
         return classes
 
     def _default(self) -> Reading:
@@ -106,29 +107,28 @@ class RuleLearner(Around):
             return []
         check_is_fitted(self, "penalties_")
         scores = self.scores(X)
-        return self._split(warn_unproved(self._best(scores, self._rules(X), 1)).labels[0], scores)
+        return self._split(warn_unproved(self._best(scores, self._rules(X), 1)).outputs.values[0], scores)
 
     def complete(self, X: Any, y: Any) -> list[list[str]]:
         """The best label sequence of each input under the rules among those that agree with y."""
         scores = self.scores(X)
         if len(X) == 0:
             return []
-        return self._split(warn_unproved(self._best(self._agreeing(scores, y), self._rules(X), 1)).labels[0], scores)
+        found = warn_unproved(self._best(self._agreeing(scores, y), self._rules(X), 1))
+        return self._split(found.outputs.values[0], scores)
 
     def predict_kbest(self, X: Any, k: int = 5) -> list[list[Scored]]:
         """The k best label sequences under the rules, penalties included in their scores."""
         if len(X) == 0:
             return []
         scores, found = self.scores(X), warn_unproved(self.infer(X, k))
-        return self._ranked(found.labels, found.scores, scores)
+        return self._ranked(found.outputs.values, found.scores, scores)
 
     def predict_marginals(self, X: Any) -> list[Floats]:
         """Label probabilities under rules that are sums over parts; other rules have no exact marginals."""
         if len(X) == 0:
             return []
-        scores = self._folded(X)
-        unary = self._structure.marginals(scores).parts.unary
-        return [unary[a:b] for a, b in zip(scores.offsets[:-1], scores.offsets[1:], strict=True)]
+        return self._task.chances(self._structure.marginals(self._folded(X)).parts)
 
     def log_partition(self, X: Any) -> Floats:
         """log Σ exp(score less penalties), under rules that are sums over parts."""
@@ -155,12 +155,12 @@ class RuleLearner(Around):
         labelled = [i for i, known in enumerate(y) if kind_of(known) is Signal.FULL]
         learned = None
         if labelled and rules:
-            some = [X[i] for i in labelled]
-            codes = encode_targets([y[i] for i in labelled], [len(x) for x in some], self.classes_).labels
+            some = self._task.for_rules([X[i] for i in labelled])
+            codes = encode_labels([y[i] for i in labelled], [len(x) for x in some], self.classes_).labels
             learned = CompiledRules.compile(rules, some, self.classes_).learn(codes, self.counting)
         return penalties(rules, self._default(), learned)
 
-    def explain(self, x: Any, position: int, *, top: int = 10) -> Explanation:
+    def explain(self, x: Any, position: int = 0, *, top: int = 10) -> Explanation:
         """Not offered: a rule speaks about the whole output."""
         check_is_fitted(self, "penalties_")
         raise NotSupported(f"{type(self).__name__} has no explain; ask its base model, base_.explain(...)")
@@ -177,7 +177,6 @@ def warn_unproved(found: Constrained) -> Constrained:
     return found
 
 
-@learns_from(Signal.FULL, Signal.PARTIAL)
 class CCM(RuleLearner):
     """A base learner trained as usual, with rules at prediction.
 
@@ -227,11 +226,11 @@ class CCM(RuleLearner):
     def fit(self, X: Any, y: Any) -> Self:
         """Train the base learner, and count how often labelled sequences violate the rules."""
         self._check_rules()
-        check_input(self, X, y)
-        classes = self._check_labels(X, y)
+        known = check_input(self, X, y)
+        classes = self._check_labels(X, known)
         self.base_ = fit_on(self.base, X, y, classes)
         self.classes_ = self.base_.classes_
-        self.penalties_ = self._penalties(X, y)
+        self.penalties_ = self._penalties(X, known)
         return self
 
     @classmethod

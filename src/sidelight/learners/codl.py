@@ -28,9 +28,9 @@ from ..inference.compiled import (
 )
 from ..inference.constrained import Method
 from ..kernels.compiling import Floats, Ints
+from ..labels import encode_labels
 from ..progress import progress
 from ..rules.language import Rule
-from ..supervision import Signal, encode_targets, learns_from
 from .around import fit_on, numbers_of, split_known
 from .base import require_number
 from .ccm import RuleLearner
@@ -58,7 +58,6 @@ class CodlStep:
     changed: int
 
 
-@learns_from(Signal.FULL, Signal.NOTHING)
 class Codl(Mixture, RuleLearner):
     """Constraint-driven learning on any base learner.
 
@@ -122,8 +121,8 @@ class Codl(Mixture, RuleLearner):
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from labelled sequences and, where y is None, from unlabelled ones."""
         self._check()
-        known, rest = split_known(self, X, y)
-        classes = self._check_labels(X, y)
+        known, rest, read = split_known(self, X, y)
+        classes = self._check_labels(X, read)
         if not classes:
             raise DataError("no label is known: give labelled sequences, or rules that name the labels")
         if not known and not self.iterations:
@@ -131,8 +130,8 @@ class Codl(Mixture, RuleLearner):
         base, weight, first = None, 0.0, None
         if known:
             base = fit_on(self.base, [X[i] for i in known], [y[i] for i in known], classes)
-            weight = self._labelled_weight(y)
-            first = self._penalties_of([X[i] for i in known], [y[i] for i in known], classes)
+            weight = self._labelled_weight(read)
+            first = self._penalties_of([X[i] for i in known], [read[i] for i in known], classes)
         with numbers_of(rest):
             pool = [X[i] for i in rest] if weight < 1 else []
             driven, second, trace = self._drive(base, first, weight, pool, classes)
@@ -147,8 +146,9 @@ class Codl(Mixture, RuleLearner):
         require_number(self, "k", 1, whole=True)
 
     def _penalties_of(self, X: Any, y: Any, classes: list[str]) -> Floats:
-        codes = encode_targets(y, [len(x) for x in X], classes).labels
-        learned = CompiledRules.compile(self._rule_list(), X, classes).learn(codes, self.counting)
+        some = self._task.for_rules(X)
+        codes = encode_labels(y, [len(x) for x in some], classes).labels
+        learned = CompiledRules.compile(self._rule_list(), some, classes).learn(codes, self.counting)
         return penalties(self._rule_list(), self._default(), learned)
 
     def _drive(
@@ -159,14 +159,14 @@ class Codl(Mixture, RuleLearner):
         trace: list[CodlStep] = []
         if not pool:
             return driven, current, trace
-        rules = CompiledRules.compile(self._rule_list(), pool, classes)
+        rules = CompiledRules.compile(self._rule_list(), self._task.for_rules(pool), classes)
         constant = None if base is None else base.scores(pool)
         before: Ints | None = None
         with progress("CoDL", self.iterations, self.verbose) as tell:
             for iteration in range(1, self.iterations + 1):
                 scores = self._mixed(constant, driven, weight, pool, len(classes))
                 found = self._best(scores, rules.weigh(current), self.k)
-                labels = self._structure.token_labels(found.labels)
+                labels = self._structure.token_labels(found.outputs.values)
                 broken, tokens = _violations(rules, labels), int((labels >= 0).sum())
                 objective = float(found.scores[found.scores > -np.inf].sum()) + self._prior(current, tokens)
                 if driven is not None and hasattr(driven, "log_prior"):
@@ -212,7 +212,7 @@ class Codl(Mixture, RuleLearner):
                 if row[a] >= 0:
                     X.append(x)
                     y.append(words[a:b])
-        return fit_on(self.base, X, y, classes)
+        return fit_on(self.base, X, self._task.write(y), classes)
 
     def _state(self) -> State:
         steps = [[s.iteration, s.objective, s.violations, s.changed] for s in self.trace_]

@@ -1,12 +1,12 @@
 """What learners from labels and from GOOD / BAD share, whatever they predict."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from ..errors import DataError, Infeasible, warn
-from ..features.documents import document_count
 from ..features.encoded import Encoded, State
 from ..kernels.compiling import Floats
 from ..solvers import cutting_plane
@@ -98,7 +98,7 @@ class CompanionLearner(AlternatingLearner):
 
     def _sizes(self, X: Any) -> Floats:
         if self.size is None:
-            return np.ones(document_count(X))
+            return np.ones(len(self._task.sizes(X)))
         out = np.array([self._size_of(i, x) for i, x in enumerate(X)])
         bad = np.flatnonzero(~(out > 0) | ~np.isfinite(out))
         if len(bad):
@@ -124,9 +124,8 @@ class CompanionLearner(AlternatingLearner):
         """What labelled inputs ask for."""
         if not which:
             return None
-        offsets, labels = prepared.encoded.offsets, prepared.targets.labels
-        target = np.concatenate([labels[offsets[i] : offsets[i + 1]] for i in which])
-        return Labelled(self._some(X, prepared, which), target, float(self.C1))
+        known = prepared.known.take(np.array(which))
+        return Labelled(self._some(X, prepared, which), replace(known, allowed=None), float(self.C1))
 
     def _start(self, labelled: Labelled | None, weights: int, seed: int) -> Floats:
         """The weights that labelled inputs give, or zero."""
@@ -168,7 +167,7 @@ def _accept_best(
 
     def accept(w: Floats, number: int) -> Accepted:
         best = batch.best(w, None if seed is None else seed + number)
-        return Accepted(batch, cost, size, constant, best.labels)
+        return Accepted(batch, cost, size, constant, best.outputs)
 
     return accept
 

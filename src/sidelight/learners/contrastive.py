@@ -5,7 +5,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from ..errors import DataError
+from ..errors import DataError, NotSupported
 from ..features.choose import choose_encoder
 from ..features.choose import kind_of as input_kind
 from ..features.encoded import State, sequence_lengths
@@ -17,15 +17,16 @@ from ..solvers import lbfgs
 from ..solvers.certificate import Solution, Step, warn_unconverged
 from ..solvers.losses import Contrast, ContrastiveLoss
 from ..structures.chain import Chain
-from ..supervision import Signal, Targets, learns_from
+from ..structures.known import KnownLabels
 from .base import require_number
 from .linear import LinearLearner, Prepared
+from .tasks.labelling import Labelling
+from .tasks.task import Task
 
 # Standard deviation of the attribute weights that a fit begins with.
 _SPREAD = 0.1
 
 
-@learns_from(Signal.FULL, Signal.PARTIAL, Signal.NOTHING)
 class ContrastiveEstimation(LinearLearner):
     """Log-linear chain learned from unlabelled sequences and what their tokens may be labelled.
 
@@ -75,6 +76,7 @@ class ContrastiveEstimation(LinearLearner):
         order: int = 1,
         boundaries: bool = True,
         classes: Sequence[str] | None = None,
+        task: Task | None = None,
         random_state: int | None = 0,
         verbose: bool = False,
         n_jobs: int = -1,
@@ -90,6 +92,7 @@ class ContrastiveEstimation(LinearLearner):
         self.order = order
         self.boundaries = boundaries
         self.classes = classes
+        self.task = task
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs
@@ -114,6 +117,8 @@ class ContrastiveEstimation(LinearLearner):
         return self
 
     def _check(self) -> None:
+        if not isinstance(self._task, Labelling):
+            raise NotSupported("ContrastiveEstimation reorders the tokens of label sequences; use CRF for other tasks")
         require_number(self, "l2", 0)
         require_number(self, "tolerance", 0, open_end=True)
         require_number(self, "shuffles", 1, whole=True)
@@ -142,8 +147,9 @@ class ContrastiveEstimation(LinearLearner):
         lengths = sequence_lengths(X)
         if 0 in lengths:
             raise DataError(f"sequence {lengths.index(0)} is empty; leave empty sequences out")
-        classes, targets = self._read_targets(lengths, y, self.classes)
-        allowed = targets.choices(len(classes))
+        classes, known = self._read_known(lengths, y, self.classes)
+        assert isinstance(known, KnownLabels)  # what labelling knows
+        allowed = known.choices(len(classes))
         if not (allowed.sum(axis=1) > 1).any():
             raise DataError(
                 "no token has more than one allowed label, so there is nothing to learn; give `classes` where y is "
@@ -154,7 +160,7 @@ class ContrastiveEstimation(LinearLearner):
         scorer = _layout(encoded, moved, len(classes), self.order, self.boundaries)
         observed = Contrast(encoder.transform(X), allowed, np.arange(len(lengths) + 1))
         loss = ContrastiveLoss(scorer, Chain(self.n_jobs), observed, Contrast(encoded, moved, groups))
-        return Prepared(observed.encoded, targets, classes, encoder, scorer), loss
+        return Prepared(observed.encoded, known, classes, encoder, scorer), loss
 
     def _orders(self) -> Callable[[int], Longs]:
         if self.neighbourhood == "transpose":
@@ -176,7 +182,7 @@ class ContrastiveEstimation(LinearLearner):
 def _layout(encoded: Any, allowed: Flags, labels: int, order: int, boundaries: bool) -> LinearScorer:
     """Weights for every attribute with the labels it may have, and for all label pairs (and triples)."""
     nothing = np.empty(0, np.int64)
-    known = Targets((), np.full(len(allowed), -1, np.int32), allowed)
+    known = KnownLabels((), np.full(len(allowed), -1, np.int32), allowed, np.array([0, len(allowed)]))
     edge = np.arange(labels) if boundaries else nothing
     return LinearScorer(
         labels,

@@ -13,9 +13,9 @@ from ..scorers.linear import LinearScorer
 from ..solvers import exponentiated, lbfgs
 from ..solvers.certificate import Solution, Step, warn_unconverged
 from ..solvers.losses import LogLoss
-from ..supervision import Signal, learns_from
 from .base import require_number
 from .linear import LinearLearner, Prepared
+from .tasks.task import Task
 
 # Where visiting one sequence after another does not pay, "auto" takes L-BFGS: with sequences longer than this, with a
 # mean squared length of a token's features above this times l2, or with so many labels that the label pairs of the
@@ -25,7 +25,6 @@ _STEEPEST = 500.0
 _WIDEST = 4.0
 
 
-@learns_from(Signal.FULL, Signal.PARTIAL)
 class CRF(LinearLearner):
     """Conditional random field on label chains.
 
@@ -51,6 +50,8 @@ class CRF(LinearLearner):
     boundaries : whether first and last labels have weights.
     all_weights : weights for all (attribute, label) pairs, not only for those observed.
     classes : all labels, where y may lack some.
+    task : what is predicted; None labels sequences, `Segmenting()` cuts them into segments, `Classifying()` is for
+        documents. `order` and `boundaries` are those of labelling.
     warm_start : go on from the weights of the last fit, where it saw the same features and labels.
     random_state : order of the visits of "eg".
     verbose : progress bar on a terminal, log lines elsewhere.
@@ -76,6 +77,7 @@ class CRF(LinearLearner):
         boundaries: bool = True,
         all_weights: bool = False,
         classes: Sequence[str] | None = None,
+        task: Task | None = None,
         warm_start: bool = False,
         random_state: int | None = 0,
         verbose: bool = False,
@@ -92,19 +94,20 @@ class CRF(LinearLearner):
         self.boundaries = boundaries
         self.all_weights = all_weights
         self.classes = classes
+        self.task = task
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn from sequences X and what is known of their labels y."""
+        """Learn from inputs X and what is known of their outputs y."""
         self._check_numbers()
         prepared = self._prepare(X, y)
         solver = self._choose_solver(prepared)
-        loss = LogLoss(prepared.scorer, self._structure, prepared.encoded, prepared.targets)
+        loss = LogLoss(prepared.scorer, self._structure, prepared.encoded, prepared.known)
         start = self._start(prepared)
-        with progress("CRF", None, self.verbose) as tell:
+        with progress(type(self).__name__, None, self.verbose) as tell:
 
             def on_step(step: Step) -> None:
                 tell(step.iteration, str(step))
@@ -115,7 +118,7 @@ class CRF(LinearLearner):
         self.weights_ = solution.weights
         self.trace_ = solution.steps
         self.converged_ = solution.converged
-        warn_unconverged("CRF", solution, "raise max_iterations or l2, or try the other solver")
+        warn_unconverged(type(self).__name__, solution, "raise max_iterations or l2, or try the other solver")
         return self
 
     def _check_numbers(self) -> None:
@@ -144,8 +147,8 @@ class CRF(LinearLearner):
             for reason, holds in (
                 ("l1 = 0", self.l1 == 0),
                 ("l2 > 0", self.l2 > 0),
-                ("order = 1", self.order == 1),
-                ("full labels", prepared.targets.full),
+                ("label chains of order 1", exponentiated.suits(prepared.scorer)),
+                ("full labels", prepared.known.full),
             )
             if not holds
         ]
@@ -185,7 +188,7 @@ class CRF(LinearLearner):
             l2=self.l2,
             tolerance=self.tolerance,
             max_iterations=self.max_iterations,
-            convex=loss.targets.full,
+            convex=loss.known.full,
             on_step=on_step,
         )
 

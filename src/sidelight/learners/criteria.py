@@ -19,6 +19,7 @@ from ..features.encoded import Encoded, State, sequence_lengths
 from ..inference.distances import DistanceName, check_distance, require_distance
 from ..inference.rows import Rows
 from ..kernels.compiling import Floats
+from ..labels import encode_labels
 from ..progress import progress
 from ..rules.language import Rule
 from ..scorers.merged import Merged
@@ -27,7 +28,7 @@ from ..solvers.certificate import Solution, Step, warn_unconverged
 from ..solvers.losses import LogLoss
 from ..solvers.unlabelled import UnlabelledLoss
 from ..structures.chain import Chain, ChainParts
-from ..supervision import Signal, encode_targets, kind_of
+from ..supervision import Signal, kind_of
 from .around import all_labels, check_input, listed_rules
 from .base import Explanation
 from .crf import CRF
@@ -123,7 +124,7 @@ class CriterionLearner(ExpectationLearner):
             raise DataError("neither labels nor rules say anything; give some labelled sequences, or rules")
         model: CRF = clone(self.base).set_params(classes=list(classes), n_jobs=self.n_jobs)
         lengths = sequence_lengths(some)
-        targets = encode_targets(told, lengths, classes)
+        targets = encode_labels(told, lengths, classes)
         prepared = model._lay_out(model._choose_encoder(some), some, targets, list(classes))
         model._adopt(prepared)
         # With an l1 penalty, whose value merging does not keep, every attribute stays alone.
@@ -131,15 +132,15 @@ class CriterionLearner(ExpectationLearner):
         prepared = prepared._replace(encoded=merged.encoded, scorer=merged.scorer)
         first, rest, solver = None, None, "lbfgs"
         if known:
-            labels = encode_targets(told[:known], lengths[:known], classes)
-            solver = model._choose_solver(prepared._replace(targets=labels))
+            labels = encode_labels(told[:known], lengths[:known], classes)
+            solver = model._choose_solver(prepared._replace(known=labels))
             first = LogLoss(prepared.scorer, self._structure, prepared.encoded.sequences(0, known), labels)
         if full == len(some):
             self._rows(rules, some, prepared.encoded, classes)  # for the errors of rules that have nothing to do here
         else:
             pool = prepared.encoded.sequences(full, len(some))
             rows = self._rows(rules, some[full:], pool, classes)
-            left = encode_targets(told[full:], lengths[full:], classes)
+            left = encode_labels(told[full:], lengths[full:], classes)
             weight = self.unlabeled_weight
             if weight is None:
                 weight = known / (len(some) - full) if known else 1.0
@@ -181,14 +182,15 @@ class CriterionLearner(ExpectationLearner):
     def scores(self, X: Any) -> ChainParts:
         """The model's scores."""
         check_is_fitted(self, "classes_")
-        return self.base_.scores(X)
+        scores: ChainParts = self.base_.scores(X)
+        return scores
 
     def encode(self, X: Any) -> Encoded:
         """X as flat arrays for the model."""
         check_is_fitted(self, "classes_")
         return self.base_.encode(X)
 
-    def explain(self, x: Any, position: int, *, top: int = 10) -> Explanation:
+    def explain(self, x: Any, position: int = 0, *, top: int = 10) -> Explanation:
         """What speaks for a label in the model."""
         check_is_fitted(self, "classes_")
         return self.base_.explain(x, position, top=top)

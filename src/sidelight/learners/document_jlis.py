@@ -1,18 +1,18 @@
 """J-LIS on documents: classes, and documents that belong to one of them or to none."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
-from ..features.documents import document_count
-from ..supervision import BAD, GOOD, Companion, Signal, as_sequences, kind_of, learns_from, require
-from .companions import CompanionLearner, Size
-from .documents import DocumentLearner
+from ..supervision import BAD, GOOD, Companion
+from .companions import Size
+from .jlis import JLIS
 from .margins import Loss
+from .tasks.classifying import Classifying
+from .tasks.task import Task
 
 
-@learns_from(Signal.FULL, Signal.COMPANION)
-class DocumentJLIS(CompanionLearner, DocumentLearner):
-    """`JLIS` with one label per document (section 6.4.4 of Chang 2011).
+class DocumentJLIS(JLIS):
+    """`JLIS` with one label per document (section 6.4.4 of Chang 2011): `JLIS(task=Classifying(), size=None)`.
 
     An element of y is the document's label, GOOD (it belongs to one of the classes) or BAD (to none of them). With very
     few labelled documents per class, the others can do harm: the problem is not convex, and the start matters.
@@ -29,6 +29,7 @@ class DocumentJLIS(CompanionLearner, DocumentLearner):
     As for `JLIS`.
     """
 
+    features, order, boundaries, rules, dictionary, guard = None, 1, True, None, None, False
     _lacking: ClassVar[dict[Companion, str]] = {
         GOOD: "documents of one of the classes, whichever it is",
         BAD: "documents of none of the classes",
@@ -77,13 +78,6 @@ class DocumentJLIS(CompanionLearner, DocumentLearner):
         self.verbose = verbose
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from documents X, of which y tells the label, GOOD or BAD."""
-        known = as_sequences(y, document_count(X))
-        require(self, map(kind_of, known))
-        self._check_companions(known, labels_known=bool(self.classes))
-        prepared = self._prepare(X, y)
-        runs = self._runs(X, known, prepared)
-        self._adopt(prepared)
-        self._keep_best(runs)
-        return self
+    @property
+    def _task(self) -> Task:
+        return Classifying()

@@ -20,8 +20,9 @@ from ..errors import DataError, NotSupported
 from ..features.encoded import Encoded, State
 from ..features.templates import sequence_offsets
 from ..kernels.compiling import Flags
+from ..labels import encode_labels
 from ..progress import progress
-from ..supervision import Signal, encode_targets, learns_from
+from ..supervision import Signal
 from .around import check_input, fit_on, told_labels
 from .base import Explanation, require_number
 from .guard import Guard, guarded
@@ -57,7 +58,6 @@ class _Run:
     objective: float
 
 
-@learns_from(Signal.FULL, Signal.PARTIAL, Signal.NOTHING)
 class EM(Mixture):
     """Soft EM on a generative base learner.
 
@@ -144,7 +144,7 @@ class EM(Mixture):
         classes = list(self.classes) if self.classes is not None else told_labels(self.base, y)
         if not classes:
             raise DataError("no label is known: give labelled sequences, or `classes`")
-        targets = encode_targets(y, [len(x) for x in X], classes)
+        targets = encode_labels(y, [len(x) for x in X], classes)
         pooled = np.array([kind is not Signal.FULL for kind in targets.kinds])
         known, rest = np.flatnonzero(~pooled).tolist(), np.flatnonzero(pooled).tolist()
         allowed = None
@@ -163,7 +163,7 @@ class EM(Mixture):
                 if self.spread is not None:
                     yield clone(self.base).fit_random(pool.X, classes, self.spread, rng).scores(pool.X)
                 else:
-                    yield self._unary_scores(offsets, rng.uniform(size=(int(offsets[-1]), len(classes))))
+                    yield self._task.start(offsets, rng.uniform(size=(int(offsets[-1]), len(classes))))
 
     def _run(self, first: Any, base: Any, weight: float, pool: "_Pool", classes: list[str]) -> "_Run":
         driven: Any = None
@@ -200,7 +200,7 @@ class EM(Mixture):
         self.weight_, self.trace_ = values["weight"], tuple(EMStep(*step) for step in values["trace"])
         self.run_objectives_ = tuple(values["run_objectives"])
 
-    def explain(self, x: Any, position: int, *, top: int = 10) -> Explanation:
+    def explain(self, x: Any, position: int = 0, *, top: int = 10) -> Explanation:
         """Not offered for a mixture of two models."""
         check_is_fitted(self, "classes_")
         raise NotSupported("EM has no explain; ask one of its models, base_.explain(...)")

@@ -18,16 +18,20 @@ from ..features.encoded import Encoded
 from ..inference.compiled import CompiledRules, WeighedRules, trusted_penalties
 from ..inference.constrained import Constrained, best_outputs
 from ..kernels.compiling import Floats, Ints
+from ..labels import encode_labels
 from ..rules.automata import about_the_corpus
+from ..rules.comparisons import Comparison
+from ..rules.few_labels import FewLabels
 from ..rules.files import parse_rule, saved_text
-from ..rules.language import Comparison, Each, FewLabels, Rule
+from ..rules.labels import Each
+from ..rules.language import Rule
 from ..rules.rows import require_expected
-from ..rules.writing import share
-from ..structures.chain import ChainParts
-from ..supervision import encode_targets
-from .base import SequenceLearner, require_number
+from ..rules.shares import share
+from ..structures.chain import Chain, ChainParts
+from .base import Learner, require_number
 from .ccm import warn_unproved
 from .guard import Guard
+from .tasks.task import Task
 
 # How outputs are read off: the best under the rules, by the projection onto them, or by the model alone.
 Decode = Literal["rules", "projected", "model"]
@@ -134,7 +138,7 @@ class Readings:
         return CompiledRules.compile(self.decoded, X, classes).weigh(self.penalties)
 
 
-class ExpectationLearner(SequenceLearner):
+class ExpectationLearner(Learner[ChainParts]):
     """Base of the learners that read rules as statements about expectations, and decode under them."""
 
     base: Any
@@ -151,8 +155,19 @@ class ExpectationLearner(SequenceLearner):
     guard_: Guard | None
     readings_: Readings
 
+    @property
+    def _task(self) -> Task:
+        task: Task = self.base._task
+        return task
+
     def _check_readings(self, decodings: tuple[str, ...]) -> None:
         """Check the parameters that all of them have."""
+        if not isinstance(self._structure, Chain):
+            raise NotSupported(
+                f"{type(self).__name__} works out expectations on label chains, and {type(self.base).__name__} has "
+                "others; use CRF or HMM on sequences (a document can be one of one token), or CCM or Codl with hard or "
+                "soft rules"
+            )
         if isinstance(self.penalty, str) and self.penalty != "learned":
             raise DataError(f"the penalty is a number, None or 'learned', got {self.penalty!r}")
         if self.unlabeled_weight is not None:
@@ -181,7 +196,7 @@ class ExpectationLearner(SequenceLearner):
         if self.decode != "rules" or not len(X) or not self.readings_.decoded:
             return super()._decode(X, scores, k)
         found = warn_unproved(self.readings_.best(self._structure, scores, X, self.classes_, k))
-        return found.labels, found.scores
+        return found.outputs.values, found.scores
 
 
 def _trust() -> float:
@@ -194,7 +209,7 @@ def _learned(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any], classes:
     out = [_trust()] * len(rules)
     local = [k for k, rule in enumerate(rules) if not about_the_corpus(rule)]
     if local and len(X):
-        codes = encode_targets(y, [len(x) for x in X], classes).labels
+        codes = encode_labels(y, [len(x) for x in X], classes).labels
         found = CompiledRules.compile([rules[k] for k in local], X, classes).learn(codes)
         for k, penalty in zip(local, found.tolist(), strict=True):
             out[k] = penalty

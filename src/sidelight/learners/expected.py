@@ -18,14 +18,13 @@ from ..errors import DataError, NotSupported
 from ..features.encoded import Encoded
 from ..features.templates import sequence_offsets
 from ..kernels.compiling import Floats
+from ..labels import encode_labels
 from ..solvers import lbfgs
 from ..solvers.certificate import penalty
 from ..solvers.losses import ExpectedLoss, LogLoss
 from ..structures.chain import Chain, ChainParts, indicator
-from ..supervision import encode_targets
 from .around import fit_on
 from .crf import CRF
-from .documents import DocumentLearner
 from .linear import Prepared
 
 
@@ -107,8 +106,7 @@ def begin(
         return Generative(base, X, y, pool, classes, **options)
     if isinstance(base, CRF):
         return Discriminative(base, X, y, pool, classes, **options)
-    hint = "; for documents, CRF with a sequence of one token for each" if isinstance(base, DocumentLearner) else ""
-    raise NotSupported(f"{type(base).__name__} cannot learn from expected parts; use HMM or CRF as base{hint}")
+    raise NotSupported(f"{type(base).__name__} cannot learn from expected parts; use HMM or CRF as base")
 
 
 def is_generative(base: Any) -> bool:
@@ -141,7 +139,7 @@ class Generative:
         self._base, self._X, self._pool, self._classes, self._seed = base, X, pool, classes, seed
         self.weights = weights
         self._structure = Chain(n_jobs)
-        self._labels = encode_targets(y, [len(x) for x in X], classes).labels
+        self._labels = encode_labels(y, [len(x) for x in X], classes).labels
         begun = None if initial is None else deepcopy(initial)
         self.learner: Any = fit_on(base, X, y, classes) if begun is None and len(X) and labelled_first else begun
         self._encoded: list[Encoded] = []  # of the labelled sequences, the pool, and both
@@ -218,7 +216,7 @@ class Discriminative:
         base._check_numbers()
         self.learner = clone(base).set_params(classes=list(classes))
         everything = [*X, *pool]
-        targets = encode_targets([*y, *known], [len(x) for x in everything], classes)
+        targets = encode_labels([*y, *known], [len(x) for x in everything], classes)
         self._prepared: Prepared = self.learner._lay_out(
             self.learner._choose_encoder(everything), everything, targets, list(classes)
         )
@@ -230,14 +228,14 @@ class Discriminative:
         self.learner._adopt(self._prepared)
         self.learner.weights_ = np.zeros(scorer.size)
         if len(X):
-            labels = encode_targets(y, [len(x) for x in X], classes)
+            labels = encode_labels(y, [len(x) for x in X], classes)
             self._known = LogLoss(scorer, self._structure, encoded.sequences(0, len(X)), labels)
             if labelled_first:
                 solver = self._solver(labels)
                 self._finish(self.learner._solve(solver, self._known, self.learner.weights_, lambda step: None), solver)
 
     def _solver(self, targets: Any) -> str:
-        return str(self.learner._choose_solver(self._prepared._replace(targets=targets)))
+        return str(self.learner._choose_solver(self._prepared._replace(known=targets)))
 
     def _finish(self, solution: Any, solver: str) -> None:
         self.learner.weights_, self.learner.trace_ = solution.weights, solution.steps

@@ -5,12 +5,10 @@ from typing import Any, Literal
 
 from ..inference.distances import DistanceName
 from ..rules.language import Rule
-from ..supervision import Signal, learns_from
 from .base import require_number
 from .criteria import CriterionLearner, Weights
 
 
-@learns_from(Signal.FULL, Signal.PARTIAL, Signal.NOTHING)
 class GeneralizedExpectation(CriterionLearner):
     """Generalized expectation criteria on a CRF.
 

@@ -8,17 +8,17 @@ import numpy as np
 from ..errors import DataError
 from ..features.choose import kind_of
 from ..features.columns import Column
-from ..features.encoded import Encoded, State
+from ..features.encoded import Encoded, State, require_attributes
 from ..features.symbols import SymbolEncoder
-from ..kernels.compiling import Floats
+from ..kernels.compiling import Ints
 from ..scorers.hmm import EstimateName, HMMCounts, HMMScorer
 from ..structures.chain import ChainParts, indicator
-from ..supervision import Signal, learns_from
-from .base import SequenceLearner, require_number
+from .base import Learner, require_number
+from .tasks.labelling import neighbour_reasons
+from .tasks.task import Reasons, attribute_reasons
 
 
-@learns_from(Signal.FULL)
-class HMM(SequenceLearner):
+class HMM(Learner[ChainParts]):
     """Supervised hidden Markov model: relative frequencies of starts, transitions and emissions.
 
         maximise  Σ_i log P(x_i, y_i)      with `smoothing` added to the counts of each kind
@@ -93,10 +93,10 @@ class HMM(SequenceLearner):
         self._check()
         if kind_of(X) != "columns":
             raise DataError("HMM emits words: give it tokens (strings or tuples); feature dicts and arrays suit CRF")
-        found, targets = self._read_targets([len(x) for x in X], y, classes)
+        found, known = self._read_known([len(x) for x in X], y, classes)
         encoder.extend(X)
         encoded = encoder.transform(X)
-        parts = indicator(encoded.offsets, targets.labels, len(found), 1)
+        parts = indicator(encoded.offsets, known.outputs.values, len(found), 1)
         return self._take(encoder, found, encoded, parts, before)
 
     def fit_expected(self, X: Any, parts: ChainParts, classes: Sequence[str]) -> Self:
@@ -116,7 +116,7 @@ class HMM(SequenceLearner):
 
     def update_expected(self, encoded: Encoded, parts: ChainParts) -> Self:
         """Estimate again from other expected parts of the sequences `fit_expected` saw, as this model encodes them."""
-        self._require_attributes(encoded, len(self.scorer_.emission))
+        require_attributes(encoded, len(self.scorer_.emission))
         return self._take(self.encoder_, self.classes_, encoded, parts, None)
 
     def _take(
@@ -143,13 +143,13 @@ class HMM(SequenceLearner):
         smoothing = (self.start_smoothing, self.transition_smoothing, self.emission_smoothing)
         self.scorer_ = HMMScorer.estimate(self.counts_.smoothed(self.encoder_, *smoothing), self.estimate)
 
-    def _chain_scores(self, encoded: Encoded) -> ChainParts:
-        self._require_attributes(encoded, len(self.scorer_.emission))
+    def _part_scores(self, encoded: Encoded) -> ChainParts:
+        require_attributes(encoded, len(self.scorer_.emission))
         return self.scorer_.scores(encoded)
 
-    def _attribute_row(self, attribute: int) -> Floats:
-        row: Floats = self.scorer_.emission[attribute]
-        return row
+    def _reasons(self, encoded: Encoded, scores: ChainParts, outputs: Ints, t: int) -> Reasons:
+        rows = attribute_reasons(encoded, t, self.encoder_.describe, lambda a: self.scorer_.emission[a])
+        return rows + neighbour_reasons(self.classes_, scores, outputs, t)
 
     def top_weights(self, count: int = 20, label: str | None = None) -> list[tuple[str, str, float]]:
         """Frequent words that speak for one label: (word, label, log P(word | label) - log mean over labels)."""

@@ -12,12 +12,13 @@ from ..features.templates import sequence_offsets
 from ..inference.compiled import CompiledRules, WeighedRules
 from ..inference.constrained import best_outputs
 from ..kernels.compiling import Floats
+from ..labels import encode_labels, label_set
 from ..rules.automata import labels_named
 from ..rules.language import Rule
 from ..solvers.demands import Argmax
 from ..structures.chain import ChainParts
 from ..structures.protocol import Best
-from ..supervision import BAD, GOOD, Companion, Signal, encode_targets, kind_of, label_set, learns_from
+from ..supervision import BAD, GOOD, Companion, Signal, kind_of
 from .around import check_input
 from .base import Explanation, Scored
 from .companions import CompanionLearner, Size
@@ -25,9 +26,9 @@ from .guard import Guard, guarded
 from .linear import LinearLearner
 from .margins import Loss
 from .structural_svm import StructuralSVM
+from .tasks.task import Task
 
 
-@learns_from(Signal.FULL, Signal.COMPANION)
 class JLIS(CompanionLearner, LinearLearner):
     """Joint learning with indirect supervision on label chains.
 
@@ -40,8 +41,8 @@ class JLIS(CompanionLearner, LinearLearner):
 
     Parameters
     ----------
-    features, min_count, order, boundaries, all_weights, classes, random_state, verbose, n_jobs : as for `CRF`; without
-        labelled inputs `classes` or the dictionary must name the labels.
+    features, min_count, order, boundaries, all_weights, classes, task, random_state, verbose, n_jobs : as for `CRF`;
+        without labelled inputs `classes` or the dictionary must name the labels.
     C1, C2 : what missed margins of labelled and of GOOD / BAD inputs cost; C1 is what C is of `StructuralSVM`.
     size : κ, by which the features of GOOD and BAD inputs are divided: "length", a function of x, or None for 1.
     constant : value of the constant feature of GOOD and BAD inputs; 0 leaves it out.
@@ -98,6 +99,7 @@ class JLIS(CompanionLearner, LinearLearner):
         boundaries: bool = True,
         all_weights: bool = False,
         classes: Sequence[str] | None = None,
+        task: Task | None = None,
         random_state: int | None = 0,
         verbose: bool = False,
         n_jobs: int = -1,
@@ -124,6 +126,7 @@ class JLIS(CompanionLearner, LinearLearner):
         self.boundaries = boundaries
         self.all_weights = all_weights
         self.classes = classes
+        self.task = task
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs
@@ -131,15 +134,15 @@ class JLIS(CompanionLearner, LinearLearner):
     @guarded
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from inputs X, of which y tells the labels, GOOD or BAD."""
-        check_input(self, X, y)
+        known = check_input(self, X, y)
         if not (self.dictionary is None or isinstance(self.dictionary, TagDictionary)):
             raise DataError(f"dictionary must be a TagDictionary or None, got {type(self.dictionary).__name__}")
         if isinstance(self.rules, Rule):
             raise DataError("rules is a list of rules; write [...] around one")
-        self._check_companions(y, labels_known=bool(self.classes or self.dictionary))
-        prepared = self._prepare(X, y, self._all_labels(y))
-        self._compare_labels(X, y, prepared.classes)
-        runs = self._runs(X, y, prepared)
+        self._check_companions(known, labels_known=bool(self.classes or self.dictionary))
+        prepared = self._prepare(X, y, self._all_labels(known))
+        self._compare_labels(X, known, prepared.classes)
+        runs = self._runs(X, known, prepared)
         self._adopt(prepared)
         self._keep_best(runs)
         return self
@@ -176,8 +179,9 @@ class JLIS(CompanionLearner, LinearLearner):
                 ):
                     bad.add(i)
         if labelled and self._rules_given():
-            codes = encode_targets(gold, [len(x) for x in some], classes).labels
-            violated = CompiledRules.compile(self._rules_given(), some, classes).violations(codes).sum(axis=1)
+            told = self._task.for_rules(some)
+            codes = encode_labels(gold, [len(x) for x in told], classes).labels
+            violated = CompiledRules.compile(self._rules_given(), told, classes).violations(codes).sum(axis=1)
             bad |= {labelled[n] for n in np.flatnonzero(violated)}
         if bad:
             warn(
@@ -189,7 +193,7 @@ class JLIS(CompanionLearner, LinearLearner):
         structure, allowed, compiled = self._structure, None, None
         if self.dictionary is not None:
             known, lengths = self.dictionary.apply(X), [len(x) for x in X]
-            allowed, edges = encode_targets(known, lengths, classes).choices(len(classes)), sequence_offsets(X)
+            allowed, edges = encode_labels(known, lengths, classes).choices(len(classes)), sequence_offsets(X)
         if self._rules_given():
             limits = self._limits(X, classes)
             compiled, hard = limits.compiled, np.full(len(limits.compiled.rules), np.inf)
@@ -204,7 +208,7 @@ class JLIS(CompanionLearner, LinearLearner):
             if not rest.compiled.automata:
                 return structure.argmax(folded, seed=seed)
             found = best_outputs(structure, scores, limits)
-            return Best(found.labels[0], found.scores[:, 0])
+            return found.best()
 
         return best
 
@@ -218,28 +222,28 @@ class JLIS(CompanionLearner, LinearLearner):
         scores: ChainParts = super().scores(X)
         if self.dictionary is None or not len(X):
             return scores
-        known = encode_targets(self.dictionary.apply(X), [len(x) for x in X], self.classes_)
+        known = encode_labels(self.dictionary.apply(X), [len(x) for x in X], self.classes_)
         return scores.restrict(known.choices(len(self.classes_)))
 
     def predict(self, X: Any) -> list[list[str]]:
         """The best label sequence of each input that the rules and the dictionary allow."""
         scores = self.scores(X)
-        return self._split(self._best(X, scores).labels, scores)
+        return self._split(self._best(X, scores).outputs.values, scores)
 
     def complete(self, X: Any, y: Any) -> list[list[str]]:
         """The best label sequence of each input that agrees with y and that the rules and the dictionary allow."""
         scores = self.scores(X)
-        return self._split(self._best(X, self._agreeing(scores, y)).labels, scores)
+        return self._split(self._best(X, self._agreeing(scores, y)).outputs.values, scores)
 
     def _best(self, X: Any, scores: ChainParts) -> Best:
         if not self._rules_given() or not len(scores):
             return self._structure.argmax(scores)
         found = best_outputs(self._structure, scores, self._limits(X, self.classes_))
-        return Best(found.labels[0], found.scores[:, 0])
+        return found.best()
 
     def _limits(self, X: Any, classes: Sequence[str]) -> WeighedRules:
         rules = [rule.hard() for rule in self._rules_given()]
-        return CompiledRules.compile(rules, X, classes).weigh(np.full(len(rules), np.inf))
+        return CompiledRules.compile(rules, self._task.for_rules(X), classes).weigh(np.full(len(rules), np.inf))
 
     def decision_function(self, X: Any) -> Floats:
         """max_y w·F_B(x, y) of each input, over the outputs that are possible: above zero, it looks GOOD."""
@@ -262,7 +266,7 @@ class JLIS(CompanionLearner, LinearLearner):
         self._require_free("log_partition")
         return super().log_partition(X)
 
-    def explain(self, x: Any, position: int, *, top: int = 10) -> Explanation:
+    def explain(self, x: Any, position: int = 0, *, top: int = 10) -> Explanation:
         """What speaks for a token's label; not offered under rules."""
         self._require_free("explain")
         return super().explain(x, position, top=top)

@@ -8,13 +8,12 @@ import numpy as np
 from ..kernels.compiling import Floats
 from ..solvers.alternate import Alternation, Problem
 from ..solvers.demands import Labelled
-from ..supervision import Signal, learns_from
 from .base import require_number
 from .linear import LinearLearner, Prepared
 from .margins import AlternatingLearner, Loss
+from .tasks.task import Task
 
 
-@learns_from(Signal.FULL, Signal.PARTIAL)
 class LatentStructuralSVM(AlternatingLearner, LinearLearner):
     """Structural SVM for labels that are known in part; the others are latent.
 
@@ -25,7 +24,7 @@ class LatentStructuralSVM(AlternatingLearner, LinearLearner):
 
     Parameters
     ----------
-    features, min_count, order, boundaries, all_weights, classes, random_state, verbose, n_jobs : as for `CRF`.
+    features, min_count, order, boundaries, all_weights, classes, task, random_state, verbose, n_jobs : as for `CRF`.
     C, loss, epsilon, max_iterations, check_inference : as for `StructuralSVM`.
     tolerance, change, max_rounds, restarts : as for `JLIS`.
 
@@ -53,6 +52,7 @@ class LatentStructuralSVM(AlternatingLearner, LinearLearner):
         boundaries: bool = True,
         all_weights: bool = False,
         classes: Sequence[str] | None = None,
+        task: Task | None = None,
         random_state: int | None = 0,
         verbose: bool = False,
         n_jobs: int = -1,
@@ -72,6 +72,7 @@ class LatentStructuralSVM(AlternatingLearner, LinearLearner):
         self.boundaries = boundaries
         self.all_weights = all_weights
         self.classes = classes
+        self.task = task
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs
@@ -88,13 +89,13 @@ class LatentStructuralSVM(AlternatingLearner, LinearLearner):
         return self
 
     def _run(self, prepared: Prepared, seed: int) -> Alternation:
-        batch, allowed = self._batch(prepared), prepared.targets.choices(len(prepared.classes))
+        batch, known = self._batch(prepared), prepared.known
 
         def complete(w: Floats, number: int) -> Labelled:
             """With the best outputs that agree with what is known; ties are broken at random."""
-            scores = batch.scores(w, batch.encoded).restrict(allowed)
+            scores = known.restrict(batch.scores(w))
             best = batch.argmax(scores, 0, len(batch), seed + number)
-            return Labelled(batch, best.labels, self.C, allowed)
+            return Labelled(batch, known, self.C, best.outputs)
 
         problem = Problem((), (complete,), self.loss == "squared_hinge")
         return self._alternate(problem, np.zeros(prepared.scorer.size), seed)

@@ -13,12 +13,12 @@ from ..solvers import alternate
 from ..solvers.alternate import Alternation, Round
 from ..solvers.certificate import Step, warn_unconverged
 from ..solvers.demands import Batch, by_structure
-from .base import StructuredLearner, require_number
+from .base import Learner, require_number
 
 Loss = Literal["squared_hinge", "hinge"]
 
 
-class MarginLearner(StructuredLearner[Any]):
+class MarginLearner(Learner[Any]):
     """What the large-margin learners share, beside what they share with others of their structure."""
 
     loss: Loss

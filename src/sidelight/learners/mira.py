@@ -5,12 +5,12 @@ from math import inf
 from typing import Any
 
 from ..solvers.mira import run
-from ..supervision import Signal, learns_from
+from ..solvers.perceptron import Examples, PerceptronState
 from .base import require_number
 from .online import OnlineLearner
+from .tasks.task import Task
 
 
-@learns_from(Signal.FULL)
 class Mira(OnlineLearner):
     """k-best MIRA: online like the perceptron, with steps as long as the margins ask for.
 
@@ -21,7 +21,7 @@ class Mira(OnlineLearner):
 
     Parameters
     ----------
-    features, min_count, order, boundaries, all_weights, classes, random_state, verbose, n_jobs : as for `CRF`.
+    features, min_count, order, boundaries, all_weights, classes, task, random_state, verbose, n_jobs : as for `CRF`.
     epochs : passes over the data; it stops early after a pass that met all margins.
     k : how many of the best outputs ask for a margin.
     C : how far one output may move the weights at most, along its difference to y; inf for no cap.
@@ -45,6 +45,7 @@ class Mira(OnlineLearner):
         boundaries: bool = True,
         all_weights: bool = False,
         classes: Sequence[str] | None = None,
+        task: Task | None = None,
         random_state: int | None = 0,
         verbose: bool = False,
         n_jobs: int = -1,
@@ -58,6 +59,7 @@ class Mira(OnlineLearner):
         self.boundaries = boundaries
         self.all_weights = all_weights
         self.classes = classes
+        self.task = task
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs
@@ -69,5 +71,5 @@ class Mira(OnlineLearner):
         if cap != inf:
             require_number(self, "C", 0, open_end=True)
 
-    def _passes(self, *data: Any, **options: Any) -> None:
-        run(*data, k=self.k, C=float(self.C), **options)
+    def _passes(self, examples: Examples, state: PerceptronState, **options: Any) -> None:
+        run(examples, state, k=self.k, C=float(self.C), **options)

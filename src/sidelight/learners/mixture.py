@@ -8,7 +8,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError, warn
 from ..features.templates import sequence_offsets
-from ..supervision import Signal, kind_of, majority_label
+from ..labels import majority_label
+from ..supervision import Signal, kind_of
 from .around import Around
 from .base import require_number
 
@@ -71,4 +72,4 @@ class Mixture(Around):
         """Scores to begin with where nothing was learned."""
         offsets = sequence_offsets(pool)
         rng = np.random.default_rng(self.random_state)
-        return self._unary_scores(offsets, rng.uniform(size=(int(offsets[-1]), labels)))
+        return self._task.start(offsets, rng.uniform(size=(int(offsets[-1]), labels)))

@@ -1,15 +1,11 @@
 """What the perceptron and MIRA share: passes over the data that change one state, whose average is the model."""
 
-from collections.abc import Callable
 from typing import Any, Self
 
 from ..errors import NotSupported
-from ..features.encoded import Encoded, State, sequence_lengths
-from ..kernels.compiling import Ints
+from ..features.encoded import State
 from ..progress import progress
-from ..scorers.linear import LinearScorer
-from ..solvers.perceptron import PerceptronState
-from ..supervision import Targets
+from ..solvers.perceptron import Examples, PerceptronState
 from .linear import LinearLearner
 
 
@@ -23,26 +19,16 @@ class OnlineLearner(LinearLearner):
         """Raise `DataError` for parameters that make no sense."""
         raise NotImplementedError
 
-    def _passes(
-        self,
-        scorer: LinearScorer,
-        encoded: Encoded,
-        gold: Ints,
-        state: PerceptronState,
-        *,
-        passes: int,
-        seed: int,
-        on_pass: Callable[[int, int], None],
-    ) -> None:
-        """Make passes over the sequences, changing `state`."""
+    def _passes(self, examples: Examples, state: PerceptronState, **options: Any) -> None:
+        """Make passes over the inputs, changing `state`."""
         raise NotImplementedError
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn from sequences X and their labels y."""
+        """Learn from inputs X and their outputs y."""
         self._check()
         prepared = self._prepare(X, y)
         state = PerceptronState.zero(prepared.scorer)
-        self._run(prepared.scorer, prepared.encoded, prepared.targets, state, self.epochs)
+        self._run(prepared.scorer, prepared.encoded, prepared.known, state, self.epochs)
         self._adopt(prepared)
         return self._keep(state)
 
@@ -54,9 +40,9 @@ class OnlineLearner(LinearLearner):
         """
         self._check()
         if hasattr(self, "_passes_"):
-            _, targets = self._read_targets(sequence_lengths(X), y, self.classes_)
+            _, known = self._read_known(self._task.sizes(X), y, self.classes_)
             state = self._passes_.copy()
-            self._run(self.scorer_, self.encoder_.transform(X), targets, state, 1)
+            self._run(self.scorer_, self.encoder_.transform(X), known, state, 1)
             return self._keep(state)
         if hasattr(self, "weights_"):
             raise NotSupported(
@@ -64,18 +50,15 @@ class OnlineLearner(LinearLearner):
             )
         prepared = self._prepare(X, y, classes)
         state = PerceptronState.zero(prepared.scorer)
-        self._run(prepared.scorer, prepared.encoded, prepared.targets, state, 1)
+        self._run(prepared.scorer, prepared.encoded, prepared.known, state, 1)
         self._adopt(prepared)
         return self._keep(state)
 
-    def _run(
-        self, scorer: LinearScorer, encoded: Encoded, targets: Targets, state: PerceptronState, passes: int
-    ) -> None:
+    def _run(self, scorer: Any, encoded: Any, known: Any, state: PerceptronState, passes: int) -> None:
+        examples = Examples(scorer, self._structure, encoded, known)
         with progress(type(self).__name__, passes, self.verbose) as tell:
             self._passes(
-                scorer,
-                encoded,
-                targets.labels,
+                examples,
                 state,
                 passes=passes,
                 seed=self._seed(len(state.mistakes)),

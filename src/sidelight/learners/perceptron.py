@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ..solvers.perceptron import run
-from ..supervision import Signal, learns_from
+from ..solvers.perceptron import Examples, PerceptronState, run
 from .base import require_number
 from .online import OnlineLearner
+from .tasks.task import Task
 
 
-@learns_from(Signal.FULL)
 class StructuredPerceptron(OnlineLearner):
     """Averaged structured perceptron: quick, no penalty to choose, no probabilities.
 
@@ -20,7 +19,7 @@ class StructuredPerceptron(OnlineLearner):
 
     Parameters
     ----------
-    features, min_count, order, boundaries, all_weights, classes, random_state, verbose, n_jobs : as for `CRF`.
+    features, min_count, order, boundaries, all_weights, classes, task, random_state, verbose, n_jobs : as for `CRF`.
     epochs : passes over the data; it stops early after a pass without mistakes.
     margin : by how much the score of y must be above that of an output, for each wrong token of it; 0 asks only
         that y be the best.
@@ -44,6 +43,7 @@ class StructuredPerceptron(OnlineLearner):
         boundaries: bool = True,
         all_weights: bool = False,
         classes: Sequence[str] | None = None,
+        task: Task | None = None,
         random_state: int | None = 0,
         verbose: bool = False,
         n_jobs: int = -1,
@@ -56,6 +56,7 @@ class StructuredPerceptron(OnlineLearner):
         self.boundaries = boundaries
         self.all_weights = all_weights
         self.classes = classes
+        self.task = task
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs
@@ -64,5 +65,5 @@ class StructuredPerceptron(OnlineLearner):
         require_number(self, "epochs", 1, whole=True)
         require_number(self, "margin", 0)
 
-    def _passes(self, *data: Any, **options: Any) -> None:
-        run(*data, margin=self.margin, **options)
+    def _passes(self, examples: Examples, state: PerceptronState, **options: Any) -> None:
+        run(examples, state, margin=self.margin, **options)

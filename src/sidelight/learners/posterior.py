@@ -16,7 +16,6 @@ from ..kernels.compiling import Flags, Longs
 from ..progress import progress
 from ..rules.language import Rule
 from ..structures.chain import Chain, ChainParts
-from ..supervision import Signal, learns_from
 from .alternation import Given, ProjectingLearner, ProjectionStep, Projector
 from .around import numbers_of
 from .base import require_number
@@ -24,7 +23,6 @@ from .expectations import Decode, Penalty
 from .expected import Fitting, joined
 
 
-@learns_from(Signal.FULL, Signal.PARTIAL, Signal.NOTHING)
 class PosteriorRegularization(ProjectingLearner):
     """Posterior regularization of a generative (HMM) or discriminative (CRF) model.
 

@@ -15,9 +15,10 @@ from ..inference.constrained import best_outputs
 from ..inference.norms import Slack
 from ..inference.projection import project, shifted
 from ..inference.rows import Rows
+from ..labels import encode_labels, label_set
 from ..rules.automata import about_the_corpus, labels_named
 from ..rules.language import Reading, Rule
-from ..supervision import Signal, encode_targets, kind_of, label_set
+from ..supervision import Signal, kind_of
 from .trials import Difference, Fold, Metric, Trial, compare
 
 # Seconds for one sequence that needs search under a rule: the cost need not be exact.
@@ -85,7 +86,7 @@ def how_often_broken(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any]) 
     some, known = [X[i] for i in full], [y[i] for i in full]
     labels = sorted({*label_set(known), *labels_named(local)})
     compiled = CompiledRules.compile(local, some, labels)
-    broken = compiled.broken(encode_targets(known, [len(x) for x in some], labels).labels)
+    broken = compiled.broken(encode_labels(known, [len(x) for x in some], labels).labels)
     counts = iter(zip(broken.astype(int).tolist(), compiled.places.astype(int).tolist(), strict=True))
     return [None if about_the_corpus(rule) else Broken(*next(counts)) for rule in rules]
 
@@ -151,11 +152,11 @@ def _decoded(
     rule: Rule, model: Any, held: list[Any], X: Sequence[Any], y: Sequence[Any], reading: Reading
 ) -> list[list[str]]:
     """The best outputs under a hard or soft rule."""
-    codes = encode_targets(y, [len(x) for x in X], model.classes_).labels
+    codes = encode_labels(y, [len(x) for x in X], model.classes_).labels
     penalty = penalties([rule], reading, CompiledRules.compile([rule], X, model.classes_).learn(codes))
     weighed, scores = CompiledRules.compile([rule], held, model.classes_).weigh(penalty), model.scores(held)
     found = best_outputs(model._structure, scores, weighed, time_limit=_SECONDS)
-    outputs: list[list[str]] = model._split(found.labels[0], scores)
+    outputs: list[list[str]] = model._split(found.outputs.values[0], scores)
     return outputs
 
 
@@ -165,5 +166,5 @@ def _projected(rules: list[Rule], model: Any, held: list[Any], pool: list[Any], 
     scores, rows = model.scores(some), Rows.compile(rules, some, model.classes_)
     found = project(scores, rows, slack, tolerance=1e-2, n_jobs=model.n_jobs)
     moved = shifted(scores, rows, found.prices)
-    outputs: list[list[str]] = model._split(model._structure.argmax(moved).labels, moved)
+    outputs: list[list[str]] = model._split(model._structure.argmax(moved).outputs.values, moved)
     return outputs[: len(held)]

@@ -8,13 +8,11 @@ from sklearn.utils.validation import check_is_fitted
 from ..errors import DataError
 from ..features.encoded import Encoded, State
 from ..progress import progress
-from ..supervision import Signal, learns_from
 from .around import Around, fit_on, split_known, told_labels
 from .base import Explanation, require_number
 from .guard import Guard, guarded
 
 
-@learns_from(Signal.FULL, Signal.NOTHING)
 class SelfTraining(Around):
     """Self-training on any base learner.
 
@@ -60,11 +58,11 @@ class SelfTraining(Around):
         if self.threshold > 1:
             raise DataError(f"threshold is a probability, got {self.threshold!r}")
         require_number(self, "iterations", 0, whole=True)
-        known, rest = split_known(self, X, y)
+        known, rest, read = split_known(self, X, y)
         pool = [X[i] for i in rest]
         if not known:
             raise DataError("self-training begins from labelled sequences, and there are none")
-        classes = list(self.classes) if self.classes is not None else told_labels(self.base, y)
+        classes = list(self.classes) if self.classes is not None else told_labels(self.base, read)
         labelled, labels = [X[i] for i in known], [y[i] for i in known]
         model, kept = fit_on(self.base, labelled, labels, classes), []
         with progress("self-training", self.iterations, self.verbose) as tell:
@@ -72,7 +70,7 @@ class SelfTraining(Around):
                 scores = model.scores(pool)
                 best = self._structure.argmax(scores)
                 sure = np.exp(best.scores - self._structure.marginals(scores).log_partition) >= self.threshold
-                guessed = model._split(best.labels, scores)
+                guessed = model._split(best.outputs.values, scores)
                 chosen = np.flatnonzero(sure).tolist()
                 kept.append(len(chosen))
                 tell(iteration, f"{len(chosen)} of {len(pool)} sequences kept")
@@ -102,7 +100,7 @@ class SelfTraining(Around):
     def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
         self.kept_ = tuple(values["kept"])
 
-    def explain(self, x: Any, position: int, *, top: int = 10) -> Explanation:
+    def explain(self, x: Any, position: int = 0, *, top: int = 10) -> Explanation:
         """What speaks for a label in the last model."""
         check_is_fitted(self, "base_")
         explanation: Explanation = self.base_.explain(x, position, top=top)

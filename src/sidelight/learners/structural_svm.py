@@ -12,13 +12,12 @@ from ..solvers import cutting_plane, exponentiated, subgradient
 from ..solvers.certificate import Solution, Step, warn_unconverged
 from ..solvers.demands import Labelled
 from ..solvers.working_sets import WorkingSets
-from ..supervision import Signal, learns_from
 from .base import require_number
 from .linear import LinearLearner, Prepared
 from .margins import Loss, MarginLearner
+from .tasks.task import Task
 
 
-@learns_from(Signal.FULL)
 class StructuralSVM(MarginLearner, LinearLearner):
     """Structural support vector machine on label chains.
 
@@ -28,7 +27,7 @@ class StructuralSVM(MarginLearner, LinearLearner):
 
     Parameters
     ----------
-    features, min_count, order, boundaries, all_weights, classes, random_state, verbose, n_jobs : as for `CRF`.
+    features, min_count, order, boundaries, all_weights, classes, task, random_state, verbose, n_jobs : as for `CRF`.
     C : how much a margin that is missed costs; larger fits the training data more closely.
     loss : "squared_hinge" or "hinge".
     tolerance : it stops when the duality gap is at most this share of the objective.
@@ -64,6 +63,7 @@ class StructuralSVM(MarginLearner, LinearLearner):
         boundaries: bool = True,
         all_weights: bool = False,
         classes: Sequence[str] | None = None,
+        task: Task | None = None,
         warm_start: bool = False,
         random_state: int | None = 0,
         verbose: bool = False,
@@ -82,13 +82,14 @@ class StructuralSVM(MarginLearner, LinearLearner):
         self.boundaries = boundaries
         self.all_weights = all_weights
         self.classes = classes
+        self.task = task
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn from sequences X and their labels y."""
+        """Learn from inputs X and their outputs y."""
         self._check_margins()
         require_number(self, "C", 0, open_end=True)
         self._check_solver()
@@ -118,8 +119,10 @@ class StructuralSVM(MarginLearner, LinearLearner):
         cost, size = np.full(len(prepared.encoded), float(self.C)), prepared.scorer.size
         squared, frank_wolfe = self.loss == "squared_hinge", self.solver == "bcfw"
         known: WorkingSets | None = getattr(self, "_sets_", None)
-        if self.solver == "eg" and self.order == 2:
-            raise NotSupported("solver 'eg' needs order=1; use solver='dcd' for order=2")
+        if self.solver == "eg" and not exponentiated.suits(prepared.scorer):
+            raise NotSupported("solver 'eg' needs label chains of order 1; use solver='dcd'")
+        if self.solver == "sgd" and not hasattr(prepared.scorer, "as_chain"):
+            raise NotSupported("solver 'sgd' needs label chains; use solver='dcd'")
         if self.warm_start and known is not None:
             if _fingerprint(prepared) != self._data_:
                 raise DataError("a warm start needs the data of the last fit: the same X, y and features")
@@ -133,20 +136,20 @@ class StructuralSVM(MarginLearner, LinearLearner):
             "seed": self._seed(),
             "on_step": on_step,
         }
-        data = (prepared.scorer, prepared.encoded, prepared.targets.labels)
+        data = (prepared.scorer, prepared.encoded, prepared.known)
         if self.solver == "eg":
             return exponentiated.minimize_hinge(*data, C=self.C, n_jobs=self.n_jobs, **common)
         if self.solver == "sgd":
             squared = self.loss == "squared_hinge"
             return subgradient.minimize(*data, C=self.C, squared=squared, n_jobs=self.n_jobs, **common)
-        demand = Labelled(self._batch(prepared), prepared.targets.labels, self.C)
+        demand = Labelled(self._batch(prepared), prepared.known, self.C)
         return cutting_plane.minimize([demand], sets, epsilon=self.epsilon, check=self.check_inference, **common)
 
 
 def _fingerprint(prepared: Prepared) -> str:
     """The same for two fits if they have the same sequences, labels and weights."""
     encoded, digest = prepared.encoded, blake2b(repr(prepared.classes).encode())
-    arrays = [encoded.offsets, encoded.indptr, encoded.indices, encoded.values, prepared.targets.labels]
+    arrays = [encoded.offsets, encoded.indptr, encoded.indices, encoded.values, prepared.known.outputs.values]
     for array in (*arrays, *prepared.scorer.arrays().values()):
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()

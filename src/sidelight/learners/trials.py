@@ -17,8 +17,9 @@ from sklearn.base import clone
 
 from ..errors import DataError, SidelightError
 from ..kernels.compiling import Floats
+from ..labels import label_set, majority_label
 from ..metrics import OUTSIDE, Scheme, scheme_of, span_scores
-from ..supervision import BAD, Signal, kind_of, label_set, majority_label
+from ..supervision import BAD, Signal, kind_of
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,11 @@ from ..kernels.compiling import Floats
 from ..rules.language import Rule
 from ..solvers.annealing import geometric, require_temperature
 from ..structures.chain import ChainParts
-from ..supervision import Signal, learns_from
 from .alternation import Given, ProjectingLearner, ProjectionStep, Projector
 from .expectations import Decode, Penalty, Readings
 from .expected import Fitting
 
 
-@learns_from(Signal.FULL, Signal.PARTIAL, Signal.NOTHING)
 class UnifiedEM(ProjectingLearner):
     """EM whose E step weighs the entropy of q by γ.
 
@@ -183,7 +181,7 @@ class UnifiedEM(ProjectingLearner):
 
         def step(scores: ChainParts, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
             best = best_outputs(self._structure, scores, rules)
-            parts = self._structure.indicator(scores, best.labels[0])
+            parts = self._structure.indicator(scores, best.outputs.values[0])
             value = float((log_partition - best.scores[:, 0]).sum())
             nothing = np.empty(0)
             return Projection(parts, nothing, nothing, nothing, value, value, value, 0.0, True, 0.0)

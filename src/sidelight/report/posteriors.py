@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import NotSupported
 from ..kernels.compiling import Floats
-from ..learners.base import StructuredLearner
+from ..learners.base import Learner
 from .explanations import what_rules_changed
 from .inner import chosen
 
@@ -95,7 +95,7 @@ def _penalised(learner: Any, x: Sequence[Any]) -> Posteriors:
     labels = learner.predict([x])[0]
     change = what_rules_changed(learner, x, labels)
     without = labels if change is None else change.without
-    before = Table("the model", StructuredLearner.predict_marginals(learner, [x])[0], without)
+    before = Table("the model", Learner.predict_marginals(learner, [x])[0], without)
     try:
         after = Table("under the rules", learner.predict_marginals([x])[0], labels)
     except NotSupported:  # rules about whole sequences: there is a best output, but there are no probabilities

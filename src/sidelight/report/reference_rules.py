@@ -2,7 +2,7 @@
 
 from ..features.columns import word
 from ..rules.language import Rule
-from ..rules.writing import changes_only_after, once_each, punctuation, starts_with, where
+from ..rules.usual import changes_only_after, once_each, punctuation, starts_with, where
 
 _lower = word.lower()
 

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import DataError
-from ..inference.checking import RuleCheck, check, of_corpus
+from ..inference.checking import RuleCheck, check
+from ..labels import label_set
 from ..learners.jlis import JLIS
-from ..rules.automata import Automaton, compile_rules, labels_named
-from ..rules.language import MinLength, Rule
-from ..supervision import Signal, kind_of, label_set
+from ..rules.automata import compile_rules, labels_named
+from ..rules.language import Rule
+from ..supervision import Signal, kind_of
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ def check_data(
         ]
         out.append(
             Checked(
-                rule.title, rule.body(), of_corpus(rule), _counted(left), _counted(right), found
+                rule.title, rule.body(), rule.only_about_corpus, _counted(left), _counted(right), found
             )
         )  # fmt: skip
     return out
@@ -137,27 +138,5 @@ def violated_at(rule: Rule, x: Any, y: Sequence[str]) -> list[int]:
     codes = [labels.index(label) for label in y]
     places: set[int] = set()
     for automaton in compile_rules([rule], [x], labels):
-        ends = _charged(automaton, codes, len(labels))
-        if isinstance(rule, MinLength):  # known at the first token behind the run that is too short
-            places.update(t for end in ends for t in _run_before(codes, end))
-        else:
-            places.update(t for t in ends if t < len(codes))
+        places.update(rule.shown_at(automaton.charged(codes), codes))
     return sorted(places)
-
-
-def _charged(automaton: Automaton, codes: Sequence[int], start: int) -> list[int]:
-    """The steps at which an automaton counts violations; as many as there are tokens stands for the end."""
-    state, before, found = automaton.initial, start, []
-    for t, label in enumerate(codes):
-        event = automaton.events[automaton.kind[t], before, label]
-        if automaton.degree[state, event] > 0:
-            found.append(t)
-        state, before = automaton.after[state, event], label
-    return [*found, len(codes)] if automaton.final[state, before] > 0 else found
-
-
-def _run_before(codes: Sequence[int], end: int) -> range:
-    begin = end
-    while begin > 0 and codes[begin - 1] == codes[end - 1]:
-        begin -= 1
-    return range(begin, end)

@@ -1,1 +1,25 @@
-"""The rule language: what is known about outputs, written once, read by every learner that can take rules."""
+"""The rule language: `WORDS` are the names that rules are written with, and the module here that each is in."""
+
+WORDS = {
+    "punctuation": "usual",
+    "count": "counts",
+    "runs": "counts",
+    "transitions": "counts",
+    "changes": "counts",
+    "share": "shares",
+    "each": "labels",
+    "others": "labels",
+    "starts_with": "usual",
+    "ends_with": "usual",
+    "once_each": "usual",
+    "changes_only_after": "usual",
+    "min_length": "lengths",
+    "before": "order",
+    "where": "usual",
+    "few_labels": "few_labels",
+    "first": "conditions",
+    "last": "conditions",
+    "position": "conditions",
+    "any_of": "conditions",
+    "all_of": "conditions",
+}

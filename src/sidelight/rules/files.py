@@ -13,6 +13,7 @@ penalty = 3.0                         # left out, it is learned from labelled da
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from os import PathLike
 from typing import Any
 
@@ -20,20 +21,15 @@ from ..data.source import read_lines
 from ..errors import DataError
 from ..expressions import ExpressionError, evaluate
 from ..features.columns import column, pos, word
-from . import conditions, writing
+from . import WORDS
 from .language import Rule
 
 _NAMES: dict[str, Any] = {
     "word": word,
     "pos": pos,
     "column": column,
-    "punctuation": writing.punctuation,
-    **{n: getattr(writing, n) for n in (
-        "count", "runs", "transitions", "changes", "share", "each", "others", "starts_with", "ends_with", "once_each",
-        "changes_only_after", "min_length", "before", "where", "few_labels",
-    )},
-    **{n: getattr(conditions, n) for n in ("first", "last", "position", "any_of", "all_of")},
-}  # fmt: skip
+    **{name: getattr(import_module(f".{module}", __package__), name) for name, module in WORDS.items()},
+}
 _KEYS = {"name", "rule", "reading", "penalty"}
 
 

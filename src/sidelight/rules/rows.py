@@ -4,17 +4,17 @@ A comparison of a count is linear in the parts whatever its bound, so `runs(each
 a rule about outputs it needs a counter. Logic and patterns are no sums over parts and are refused.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..errors import DataError, NotSupported
-from ..features.templates import sequence_offsets
-from ..kernels.compiling import Flags
-from .automata import CountTable, count_table, expand
-from .language import Comparison, FewLabels, Op, Rule
+from ..errors import NotSupported
+from .compilation import Compilation
+from .count_table import CountTable
+from .counts import Op
+from .language import Rule, require_rule
 
 
 @dataclass(frozen=True)
@@ -49,15 +49,14 @@ def compile_statements(
     left = None if units is None else iter(units)
     for rule in rules:
         require_expected(rule)
-        out += [_statement(rule, title, one, X, labels, left) for title, one in expand(rule, labels, rule.title)]
+        for title, single in rule.expand(labels, rule.title):
+            out.append(single.statement(Compilation(rule, title, X, labels), left))
     return out
 
 
 def require_expected(rule: Any) -> None:
     """Raise unless it is a rule that is, or may be, read as a statement about expectations."""
-    if not isinstance(rule, Rule):
-        raise DataError(f"expected a rule, got {rule!r}")
-    if rule.reading is not None and rule.reading.kind != "expected":
+    if require_rule(rule).reading is not None and rule.reading.kind != "expected":
         raise NotSupported(
             f"{rule.title!r} is read as {rule.reading.kind}, and only statements about expectations can be used "
             "here; write it with .expected(), or without a reading"
@@ -67,44 +66,6 @@ def require_expected(rule: Any) -> None:
 def penalty_of(rule: Rule) -> float:
     """How much its slack counts."""
     return 1.0 if rule.reading is None or rule.reading.penalty is None else rule.reading.penalty
-
-
-def _statement(
-    rule: Rule, title: str, single: Rule, X: Sequence[Any], labels: Sequence[str], units: Iterator[float] | None
-) -> Statement:
-    if isinstance(single, FewLabels):
-        raise NotSupported(
-            f"rule {title!r} is no bound on a count, but a charge that only PosteriorRegularization and its relatives "
-            "know, with no other kind of rule beside it"
-        )
-    if not isinstance(single, Comparison):
-        raise NotSupported(
-            f"rule {title!r} is not a sum over parts, so a chain cannot work out its expectation; read it as hard or "
-            "soft (CCM, Codl), or compare a count with a bound"
-        )
-    penalty = penalty_of(rule)
-    table = count_table(single.count, X, labels, rule)
-    if not single.corpus:
-        return Statement(rule, title, table, single.op, single.bound, False, penalty, target=single.bound)
-    if units is not None:
-        return _averaged(rule, title, single, table, penalty, next(units))
-    spoken = _spoken(table)
-    if not spoken.any() and not table.at_end.any():
-        raise DataError(f"rule {title!r} is about tokens of the corpus, and the data has none of them")
-    concerned = np.logical_or.reduceat(spoken, sequence_offsets(X)[:-1]).sum() if single.share else len(X)
-    return _averaged(rule, title, single, table, penalty, float(concerned))
-
-
-def _spoken(table: CountTable) -> Flags:
-    """The tokens that a count speaks of."""
-    spoken: Flags = (np.abs(table.amount).sum(axis=(1, 2)) > 0)[table.kind]
-    return spoken
-
-
-def _averaged(rule: Rule, title: str, single: Comparison, table: CountTable, penalty: float, unit: float) -> Statement:
-    scaled = CountTable(table.kind, table.amount / unit, table.at_end / unit)
-    target = -single.count.terms[-1].coefficient * _spoken(table).sum() / unit if single.share else single.bound
-    return Statement(rule, title, scaled, single.op, single.bound, True, penalty, unit, target)
 
 
 def forbids(statement: Statement) -> bool:

@@ -7,14 +7,16 @@ The weight vector is one flat array, laid out by a `LinearScorer` whose first la
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..features.encoded import Encoded
 from ..kernels.compiling import Floats, Ints, Longs
 from ..structures.chain import ChainParts
 from ..structures.choice import ChoiceParts
-from ..supervision import Targets
+from ..structures.known import KnownLabels
 from . import linear
 from .linear import LinearScorer, observed_attributes
 from .protocol import Rows
@@ -28,7 +30,7 @@ class ChoiceScorer:
 
     @classmethod
     def observed(
-        cls, encoded: Encoded, targets: Targets, labels: int, *, bias: bool = True, all_weights: bool = True
+        cls, encoded: Encoded, targets: KnownLabels, labels: int, *, bias: bool = True, all_weights: bool = True
     ) -> "ChoiceScorer":
         """The scorer with weights for all (attribute, label) pairs, or for those that the targets show or allow."""
         if all_weights:
@@ -49,6 +51,19 @@ class ChoiceScorer:
     def size(self) -> int:
         """Number of weights."""
         return self.linear.size
+
+    def as_chain(self) -> LinearScorer:
+        """Returns the scorer of chains of one token that gives the same scores."""
+        return self.linear
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What a model file keeps."""
+        return self.linear.arrays()
+
+    @classmethod
+    def from_arrays(cls, labels: int, arrays: dict[str, NDArray[Any]]) -> "ChoiceScorer":
+        """The scorer that gave these arrays."""
+        return cls(LinearScorer.from_arrays(labels, 1, arrays))
 
     def biases(self, w: Floats) -> Floats:
         """The labels' own weights, zero where there are none."""

@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from ..features.encoded import Encoded
 from ..kernels.compiling import Floats, Ints, Longs
 from ..structures.chain import ChainParts, count_tables
-from ..supervision import Targets
+from ..structures.known import KnownLabels
 from .protocol import Rows
 
+# What a model file keeps of a scorer.
+ARRAYS = ("pointer", "label", "pairs", "starts", "ends", "triples")
 # An attribute with at least so many labels gets a dense row of weights.
 _HEAVY = 4
 
@@ -46,7 +48,7 @@ class LinearScorer:
     def observed(
         cls,
         encoded: Encoded,
-        targets: Targets,
+        targets: KnownLabels,
         labels: int,
         *,
         order: int = 1,
@@ -163,10 +165,29 @@ class LinearScorer:
         row[self.label[at]] = w[at]
         return row
 
+    def strongest(self, w: Floats, count: int, label: int | None) -> list[tuple[int, int, float]]:
+        """Returns the attribute weights of largest size, of one label or of all: (attribute, label, weight)."""
+        flat = self.attribute_weights(w)
+        size = np.abs(flat)
+        if label is not None:
+            size = np.where(self.label == label, size, -1.0)
+        largest = np.argsort(-size, kind="stable")[:count]
+        largest = largest[size[largest] >= 0]
+        owners = np.searchsorted(self.pointer, largest, side="right") - 1
+        return [(int(a), int(self.label[k]), float(flat[k])) for a, k in zip(owners, largest, strict=True)]
+
+    def as_chain(self) -> "LinearScorer":
+        """Returns the scorer of chains that gives the same scores, which compiled passes over the data need."""
+        return self
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What a model file keeps."""
-        names = ("pointer", "label", "pairs", "starts", "ends", "triples")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in ARRAYS}
+
+    @classmethod
+    def from_arrays(cls, labels: int, order: int, arrays: dict[str, NDArray[Any]]) -> "LinearScorer":
+        """The scorer that gave these arrays."""
+        return cls(labels, order, **{name: arrays[name] for name in ARRAYS})
 
 
 @dataclass(frozen=True)
@@ -238,7 +259,7 @@ _CELLS = 1 << 24
 
 
 def _observed_tables(
-    offsets: Longs, targets: Targets, L: int, order: int
+    offsets: Longs, targets: KnownLabels, L: int, order: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
     """Which label pairs, starts, ends and triples occur, or are possible where labels are partial."""
     if targets.allowed is None:
@@ -266,7 +287,7 @@ def _observed_tables(
     return pair, allowed[heads].sum(axis=0) > 0, allowed[tails].sum(axis=0) > 0, triple
 
 
-def observed_attributes(encoded: Encoded, targets: Targets, L: int) -> tuple[Longs, Ints]:
+def observed_attributes(encoded: Encoded, targets: KnownLabels, L: int) -> tuple[Longs, Ints]:
     """For every attribute the labels it occurs with."""
     from ..kernels import linear
 

@@ -1,5 +1,6 @@
 """What every scorer answers: scores θ = F(x)·w of the parts of a batch, and expected features Fᵀμ of expected parts."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -21,6 +22,20 @@ class Rows:
     pointer: Longs
     indices: Ints
     values: Singles
+
+    @classmethod
+    def of(cls, vectors: Sequence[Floats], size: int) -> "Rows":
+        """Returns dense vectors of this size as sparse ones."""
+        places = [np.flatnonzero(vector) for vector in vectors]
+        pointer = np.concatenate(([0], np.cumsum([len(at) for at in places]))).astype(np.int64)
+        indices = np.concatenate([np.empty(0, np.int64), *places]).astype(np.int32)
+        values = np.concatenate([np.empty(0), *(v[at] for v, at in zip(vectors, places, strict=True))])
+        return cls(pointer, indices, values.astype(np.float32))
+
+    def row(self, number: int) -> tuple[Ints, Floats]:
+        """Returns where one row has entries, and these."""
+        at = slice(self.pointer[number], self.pointer[number + 1])
+        return self.indices[at], self.values[at].astype(np.float64)
 
     def scaled(self, factor: Floats) -> "Rows":
         """Every row times a factor of its own."""

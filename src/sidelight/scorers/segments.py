@@ -25,13 +25,13 @@ from ..features.encoded import Encoded
 from ..features.segments import SegmentEncoded
 from ..kernels.compiling import Floats, Ints, Longs
 from ..structures.chain import ChainParts
-from ..structures.segmentation import SegmentParts
-from ..supervision import Targets
+from ..structures.known import KnownLabels
+from ..structures.segmentation import Segmentation, SegmentParts
 from . import linear
 from .linear import LinearScorer, observed_attributes
+from .protocol import Rows
 
 _PLACES = ("token", "first", "last")
-_ARRAYS = ("pointer", "label", "pairs", "starts", "ends", "triples")
 # Each bucket of lengths ends so much later than the one before, so that lengths up to 8 have buckets of their own.
 _GROWTH = 1.25
 
@@ -61,7 +61,7 @@ class SegmentScorer:
     def observed(
         cls,
         encoded: SegmentEncoded,
-        targets: Targets,
+        targets: KnownLabels,
         labels: int,
         *,
         longest: int,
@@ -124,6 +124,18 @@ class SegmentScorer:
         token, first, last = (getattr(self, place).expectation() for place in _PLACES)
         return SegmentExpectation(self, token, first, last, np.zeros((self.labels, self.longest)))
 
+    def rows(self, encoded: Encoded, sequences: Longs, plus: Ints | None, minus: Ints | None) -> Rows:
+        """F(x, plus) - F(x, minus) of some sequences as sparse vectors; None counts as nothing."""
+        weights, found = self.prepare(np.zeros(self.size)), []
+        structure = Segmentation(1)
+        for i in sequences.tolist():
+            one, at = encoded.sequences(i, i + 1), slice(encoded.offsets[i], encoded.offsets[i + 1])
+            scores, features = weights.scores(one), self.expectation()
+            parts = [structure.indicator(scores, y[at]) for y in (plus, minus) if y is not None]
+            features.add(one, parts[0] - parts[1] if len(parts) == 2 else parts[0])
+            found.append(features.total() if plus is not None else -features.total())
+        return Rows.of(found, self.size)
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What a model file keeps."""
         out: dict[str, NDArray[Any]] = {"buckets": self.buckets}
@@ -135,7 +147,7 @@ class SegmentScorer:
     def from_arrays(cls, labels: int, arrays: dict[str, NDArray[Any]]) -> "SegmentScorer":
         """The scorer that gave these arrays."""
         token, first, last = (
-            LinearScorer(labels, 1, **{name: arrays[f"{place}_{name}"] for name in _ARRAYS}) for place in _PLACES
+            LinearScorer(labels, 1, **{name: arrays[f"{place}_{name}"] for name in linear.ARRAYS}) for place in _PLACES
         )
         return cls(token, first, last, arrays["buckets"])
 
@@ -205,7 +217,7 @@ def _most_common(known: Ints, labels: int) -> int:
     return most if (counts > 0).sum() > 2 and 2 * counts[most] > counts.sum() else -1
 
 
-def _attributes_only(encoded: Encoded, targets: Targets, labels: int, all_weights: bool) -> LinearScorer:
+def _attributes_only(encoded: Encoded, targets: KnownLabels, labels: int, all_weights: bool) -> LinearScorer:
     nothing = np.empty(0, np.int64)
     if all_weights:
         pointer = np.arange(encoded.attributes + 1, dtype=np.int64) * labels

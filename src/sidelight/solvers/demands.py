@@ -9,14 +9,16 @@ Every demand knows which output violates it most under some weights, by how much
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol, Self
 
 import numpy as np
 
 from ..features.encoded import Encoded
-from ..kernels.compiling import Flags, Floats, Ints, Longs
+from ..kernels.compiling import Floats, Longs
 from ..scorers.protocol import MarginScorer, Rows
-from ..structures.protocol import Best, Structure
+from ..structures.known import Known, Outputs
+from ..structures.protocol import Best, Loss, Structure
 
 
 class Argmax(Protocol):
@@ -37,11 +39,11 @@ class Demand(Protocol):
 
     def __len__(self) -> int: ...
 
-    def worst(self, w: Floats, first: int, last: int) -> tuple[Ints, Floats]:
-        """For inputs first to last - 1 the outputs with the largest violations, flat, and these violations."""
+    def worst(self, w: Floats, first: int, last: int) -> tuple[Outputs, Floats]:
+        """Returns the outputs of inputs first to last - 1 with the largest violations, and these violations."""
         ...
 
-    def rows(self, first: int, last: int, which: Longs, outputs: Ints) -> tuple[Rows, Floats]:
+    def rows(self, first: int, last: int, which: Longs, outputs: Outputs) -> tuple[Rows, Floats]:
         """Outputs of some of the inputs first to last - 1 as rows, and their margins."""
         ...
 
@@ -71,60 +73,60 @@ class Batch:
     def __len__(self) -> int:
         return len(self.encoded)
 
-    def part(self, first: int, last: int) -> tuple[Encoded, slice]:
-        """Inputs first to last - 1, and where their tokens are."""
-        offsets = self.encoded.offsets
-        return self.encoded.sequences(first, last), slice(int(offsets[first]), int(offsets[last]))
-
-    def scores(self, w: Floats, encoded: Encoded) -> Any:
-        """Scores of the parts; weights beyond the scorer's are not its own."""
-        return self.scorer.prepare(w[: self.scorer.size]).scores(encoded, self.structure.n_jobs)
+    def scores(self, w: Floats, first: int = 0, last: int | None = None) -> Any:
+        """Returns the scores of inputs first to last - 1; weights beyond the scorer's are not its own."""
+        some = self.encoded if last is None else self.encoded.sequences(first, last)
+        return self.scorer.prepare(w[: self.scorer.size]).scores(some, self.structure.n_jobs)
 
     def best(self, w: Floats, seed: int | None = None) -> Best:
         """The best outputs of all inputs; with a seed, ties are broken at random."""
-        return self.argmax(self.scores(w, self.encoded), 0, len(self), seed)
-
-    def changed(self, outputs: Ints, before: Ints) -> Longs:
-        """The inputs whose outputs differ."""
-        return np.flatnonzero(np.logical_or.reduceat(outputs != before, self.encoded.offsets[:-1]))
+        return self.argmax(self.scores(w), 0, len(self), seed)
 
 
 @dataclass(frozen=True)
 class Labelled:
     """A given output is to win.
 
-    target: (tokens,) outputs as the structure writes them; allowed: (tokens, labels) where labels are known in part;
-    those in it cost nothing. The loss Δ counts wrong tokens.
+    known: what is known about the outputs; the structure's loss Δ beside that is the margin. chosen: the outputs that
+    are to win, where what is known leaves a choice.
     """
 
     batch: Batch
-    target: Ints
+    known: Known[Any]
     cost: float
-    allowed: Flags | None = None
+    chosen: Outputs | None = None
 
     def __len__(self) -> int:
         return len(self.batch)
 
-    def worst(self, w: Floats, first: int, last: int) -> tuple[Ints, Floats]:
-        """Loss-augmented inference."""
-        encoded, at = self.batch.part(first, last)
-        target, scores = self.target[at], self.batch.scores(w, encoded)
-        lossy = scores.add_loss(target) if self.allowed is None else scores.add_cost(~self.allowed[at])
-        best = self.batch.argmax(lossy, first, last)
-        return best.labels, best.scores - self.batch.structure.score(scores, target)
+    @property
+    def target(self) -> Outputs:
+        """The outputs that are to win."""
+        return self.known.outputs if self.chosen is None else self.chosen
 
-    def rows(self, first: int, last: int, which: Longs, outputs: Ints) -> tuple[Rows, Floats]:
+    @cached_property
+    def _loss(self) -> Loss[Any]:
+        """Δ of all inputs: the weights do not matter."""
+        return self.batch.structure.loss(self.batch.scores(np.zeros(self.batch.scorer.size)), self.known)
+
+    def worst(self, w: Floats, first: int, last: int) -> tuple[Outputs, Floats]:
+        """Loss-augmented inference."""
+        scores, target = self.batch.scores(w, first, last), self.target.inputs(first, last)
+        best = self.batch.argmax(scores + self._loss.cost.sequences(first, last), first, last)
+        own = self.batch.structure.score(scores, target.values)
+        return best.outputs, best.scores + self._loss.constant[first:last] - own
+
+    def rows(self, first: int, last: int, which: Longs, outputs: Outputs) -> tuple[Rows, Floats]:
         """F(x, y_i) - F(x, y) and Δ(y)."""
-        encoded, at = self.batch.part(first, last)
-        target = self.target[at]
-        wrong = outputs != target if self.allowed is None else ~self.allowed[at][np.arange(len(outputs)), outputs]
-        loss = np.add.reduceat(wrong.astype(float), encoded.offsets[:-1])
-        return self.batch.scorer.rows(encoded, which, target, outputs), loss[which]
+        encoded, target = self.batch.encoded.sequences(first, last), self.target.inputs(first, last)
+        cost = self._loss.cost.sequences(first, last)
+        margin = self.batch.structure.score(cost, outputs.values) + self._loss.constant[first:last]
+        return self.batch.scorer.rows(encoded, which, target.values, outputs.values), margin[which]
 
     def shift(self, before: "Labelled") -> tuple[Longs, Rows]:
-        """F(x, y_i) - F(x, y_i before); the loss is the same, since what is allowed is."""
-        which = self.batch.changed(self.target, before.target)
-        return which, self.batch.scorer.rows(self.batch.encoded, which, self.target, before.target)
+        """F(x, y_i) - F(x, y_i before); the loss is the same, since what is known is."""
+        which, encoded = self.target.differing(before.target), self.batch.encoded
+        return which, self.batch.scorer.rows(encoded, which, self.target.values, before.target.values)
 
 
 @dataclass(frozen=True)
@@ -142,10 +144,10 @@ class _Companions:
     def __len__(self) -> int:
         return len(self.batch)
 
-    def _signed_rows(self, sign: float, first: int, last: int, which: Longs, outputs: Ints) -> tuple[Rows, Floats]:
+    def _signed_rows(self, sign: float, first: int, last: int, which: Longs, outputs: Outputs) -> tuple[Rows, Floats]:
         """sign * (F(x, y) / κ, b) and 1."""
-        encoded, _ = self.batch.part(first, last)
-        rows = self.batch.scorer.rows(encoded, which, outputs, None).scaled(sign / self.size[first + which])
+        encoded = self.batch.encoded.sequences(first, last)
+        rows = self.batch.scorer.rows(encoded, which, outputs.values, None).scaled(sign / self.size[first + which])
         if self.constant:
             rows = rows.extended(self.batch.scorer.size, np.full(len(which), sign * self.constant))
         return rows, np.ones(len(which))
@@ -155,35 +157,34 @@ class _Companions:
 class Rejected(_Companions):
     """Inputs without a good output."""
 
-    def worst(self, w: Floats, first: int, last: int) -> tuple[Ints, Floats]:
+    def worst(self, w: Floats, first: int, last: int) -> tuple[Outputs, Floats]:
         """The best output."""
-        encoded, _ = self.batch.part(first, last)
-        best = self.batch.argmax(self.batch.scores(w, encoded), first, last)
-        return best.labels, 1.0 + best.scores / self.size[first:last] + self.constant * w[-1]
+        best = self.batch.argmax(self.batch.scores(w, first, last), first, last)
+        return best.outputs, 1.0 + best.scores / self.size[first:last] + self.constant * w[-1]
 
-    def rows(self, first: int, last: int, which: Longs, outputs: Ints) -> tuple[Rows, Floats]:
+    def rows(self, first: int, last: int, which: Longs, outputs: Outputs) -> tuple[Rows, Floats]:
         """-(F(x, y) / κ, b) and 1."""
         return self._signed_rows(-1.0, first, last, which, outputs)
 
 
 @dataclass(frozen=True)
 class Accepted(_Companions):
-    """Inputs of which a chosen output is good; outputs: (tokens,)."""
+    """Inputs of which a chosen output is good."""
 
-    outputs: Ints
+    outputs: Outputs
 
-    def worst(self, w: Floats, first: int, last: int) -> tuple[Ints, Floats]:
+    def worst(self, w: Floats, first: int, last: int) -> tuple[Outputs, Floats]:
         """The chosen output, whatever the weights."""
-        encoded, at = self.batch.part(first, last)
-        value = self.batch.structure.score(self.batch.scores(w, encoded), self.outputs[at])
-        return self.outputs[at], 1.0 - value / self.size[first:last] - self.constant * w[-1]
+        chosen = self.outputs.inputs(first, last)
+        value = self.batch.structure.score(self.batch.scores(w, first, last), chosen.values)
+        return chosen, 1.0 - value / self.size[first:last] - self.constant * w[-1]
 
-    def rows(self, first: int, last: int, which: Longs, outputs: Ints) -> tuple[Rows, Floats]:
+    def rows(self, first: int, last: int, which: Longs, outputs: Outputs) -> tuple[Rows, Floats]:
         """(F(x, h) / κ, b) and 1."""
         return self._signed_rows(1.0, first, last, which, outputs)
 
     def shift(self, before: "Accepted") -> tuple[Longs, Rows]:
         """(F(x, h) - F(x, h before)) / κ."""
-        which = self.batch.changed(self.outputs, before.outputs)
-        rows = self.batch.scorer.rows(self.batch.encoded, which, self.outputs, before.outputs)
+        which = self.outputs.differing(before.outputs)
+        rows = self.batch.scorer.rows(self.batch.encoded, which, self.outputs.values, before.outputs.values)
         return which, rows.scaled(1.0 / self.size[which])

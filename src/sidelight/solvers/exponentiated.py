@@ -20,6 +20,7 @@ For SVMs α ends on few outputs and θ grows without end, which takes more passe
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,8 @@ from ..errors import NotSupported
 from ..features.encoded import Encoded
 from ..kernels.compiling import Floats, Ints, Longs, Singles
 from ..scorers.linear import LinearScorer
-from ..structures.chain import Chain
+from ..structures.chain import Chain, ChainParts
+from ..structures.known import Known
 from .certificate import Solution, Step, penalty, reached, residual
 from .losses import HingeLoss, LogLoss
 
@@ -38,6 +40,11 @@ _GOLD_SCORE_HINGE = 10.0
 # η of the first pass.
 _FIRST_RATE = 0.5
 _FIRST_RATE_HINGE = 2.0
+
+
+def suits(scorer: Any) -> bool:
+    """Whether there are compiled passes for a scorer: it is one of label chains of order 1."""
+    return hasattr(scorer, "as_chain") and scorer.as_chain() is scorer and scorer.order == 1
 
 
 def minimize(
@@ -55,7 +62,7 @@ def minimize(
     A non-zero `start` sets every θ_i to its scores there. The primal is worked out only when a pass gained little; the
     steps before have a dual only.
     """
-    scorer, encoded, gold = loss.scorer, loss.encoded, loss.targets.labels
+    scorer, encoded, gold = loss.scorer, loss.encoded, loss.known.outputs.values
     dual = _Dual.at_gold(scorer, encoded, gold, scale=1.0, l2=l2, hinge=False)
     if start.any():
         dual.take_scores(start)
@@ -70,7 +77,7 @@ def minimize(
 def minimize_hinge(
     scorer: LinearScorer,
     encoded: Encoded,
-    gold: Ints,
+    known: Known[ChainParts],
     *,
     C: float,
     tolerance: float,
@@ -82,8 +89,8 @@ def minimize_hinge(
     """A structural SVM with hinge loss and chains of order one: passes as for `minimize`, and the same certificate."""
     if scorer.order != 1:
         raise NotSupported("exponentiated gradient needs chains of order 1; use cutting planes for order 2")
-    loss = HingeLoss(scorer, Chain(n_jobs), encoded, gold)
-    dual = _Dual.at_gold(scorer, encoded, gold, scale=C, l2=0.5, hinge=True)
+    loss = HingeLoss(scorer, Chain(n_jobs), encoded, known)
+    dual = _Dual.at_gold(scorer, encoded, known.outputs.values, scale=C, l2=0.5, hinge=True)
 
     def primal(weights: Floats) -> tuple[float, float]:
         return C * loss(weights) + penalty(weights, 0.0, 0.5), float("nan")

@@ -7,12 +7,12 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from ..features.encoded import Encoded
-from ..kernels.compiling import Flags, Floats, Ints, Longs
+from ..kernels.compiling import Flags, Floats, Longs
 from ..kernels.parallel import map_shards
 from ..scorers.protocol import Scorer, Weights
 from ..structures.chain import Chain
+from ..structures.known import Known
 from ..structures.protocol import Structure
-from ..supervision import Targets
 
 S = TypeVar("S", bound=Scorer[Any])
 
@@ -26,13 +26,13 @@ class LogLoss(Generic[S]):
 
     Z(x, y) sums over the outputs that agree with what is known, so for a full label it is the score of that output
     (Eq. 2.8 of Chang 2011 with its sign mended, and C = 1 / (2 l2)) and for a partial one the likelihood of all
-    completions. Any structure with marginals will do; `targets.labels` holds the outputs as it writes them.
+    completions. Any structure with marginals will do.
     """
 
     scorer: S
     structure: Structure[Any]
     encoded: Encoded
-    targets: Targets
+    known: Known[Any]
 
     def __call__(self, w: Floats) -> tuple[float, Floats]:
         """Loss and gradient at w."""
@@ -57,12 +57,12 @@ class LogLoss(Generic[S]):
 
     def _target(self, single: Structure[Any], scores: Any, lo: int, hi: int) -> tuple[Any, float]:
         """Expected parts given what is known, and their log-partition."""
-        at = slice(self.encoded.offsets[lo], self.encoded.offsets[hi])
-        if self.targets.allowed is None:
-            labels = self.targets.labels[at]
-            return single.indicator(scores, labels), float(single.score(scores, labels).sum())
-        known = single.marginals(scores.restrict(self.targets.allowed[at]))
-        return known.parts, float(known.log_partition.sum())
+        known = self.known.inputs(lo, hi)
+        if known.full:
+            outputs = known.outputs.values
+            return single.indicator(scores, outputs), float(single.score(scores, outputs).sum())
+        target = single.marginals(known.restrict(scores))
+        return target.parts, float(target.log_partition.sum())
 
 
 @dataclass(frozen=True)
@@ -115,14 +115,14 @@ class ExpectedLoss(Generic[S]):
 class HingeLoss(Generic[S]):
     """Structured hinge loss Σ_i ℓ(max_y [Δ(y_i, y) - w·(F(x_i, y_i) - F(x_i, y))]) with ℓ(a) = a or a².
 
-    That is the loss in Eq. 2.12 of Chang 2011. Δ is the Hamming loss, and the max is never below zero, since y_i is one
-    of the outputs. It is not smooth: a number only. `gold` holds the outputs as the structure writes them.
+    That is the loss in Eq. 2.12 of Chang 2011. Δ is the structure's, and the max is never below zero, since y_i is one
+    of the outputs. It is not smooth: a number only.
     """
 
     scorer: S
     structure: Structure[Any]
     encoded: Encoded
-    gold: Ints
+    known: Known[Any]
     squared: bool = False
 
     def __call__(self, w: Floats) -> float:
@@ -135,9 +135,10 @@ class HingeLoss(Generic[S]):
         loss = 0.0
         for lo, hi in _blocks(self.encoded.offsets, first, last):
             scores = weights.scores(self.encoded.sequences(lo, hi))
-            gold = self.gold[self.encoded.offsets[lo] : self.encoded.offsets[hi]]
-            worst = single.argmax(scores.add_loss(gold)).scores
-            missed = np.maximum(worst - single.score(scores, gold), 0.0)
+            known = self.known.inputs(lo, hi)
+            delta = single.loss(scores, known)
+            worst = single.argmax(scores + delta.cost).scores + delta.constant
+            missed = np.maximum(worst - single.score(scores, known.outputs.values), 0.0)
             loss += float((missed**2 if self.squared else missed).sum())
         return loss
 

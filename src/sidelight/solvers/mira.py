@@ -4,23 +4,24 @@ For every sequence the weights move as little as they must for the margins over 
 
     min  ‖w - w₀‖² / 2 + C Σ_{y' ∈ H} ξ_{y'}      with  w·(F(x, y) - F(x, y')) >= Δ(y, y') - ξ_{y'},  ξ >= 0
 
-Δ is the Hamming loss. The dual has one variable in [0, C] for each of the k outputs, and Hildreth's procedure finds
-them one after the other; C = inf is Algorithm 3 as printed. The average of w over all visits is what is kept.
+Δ is the loss of the structure. The dual has one variable in [0, C] for each of the k outputs, and Hildreth's procedure
+finds them one after the other; C = inf is Algorithm 3 as printed. The average of w over all visits is what is kept.
 """
 
 from collections.abc import Callable
-from typing import Any
+from functools import partial
 
-from ..features.encoded import Encoded
-from ..kernels.compiling import Ints, Longs
-from ..scorers.linear import LinearScorer
-from .perceptron import PerceptronState, make_passes
+import numpy as np
+
+from ..kernels.compiling import Floats, Ints, Longs
+from .perceptron import Examples, PerceptronState, Visits, compiled_weights, make_passes
+
+# A margin missed by less than this is met.
+_MET = 1e-4
 
 
 def run(
-    scorer: LinearScorer,
-    encoded: Encoded,
-    gold: Ints,
+    examples: Examples,
     state: PerceptronState,
     *,
     k: int,
@@ -29,11 +30,54 @@ def run(
     seed: int,
     on_pass: Callable[[int, int], None] = lambda number, mistakes: None,
 ) -> None:
-    """Make passes over the sequences in random order, changing `state`; stops after a pass that met all margins."""
+    """Make passes over the inputs in random order, changing `state`; stops after a pass that met all margins."""
     from ..kernels import mira
 
-    def visit(order: Longs, data: Any, weights: Any) -> tuple[int, int]:
-        wrong, moves = mira.mira_pass(*(order, *data, k, C, *weights))
-        return wrong, moves
+    offer = examples.compiled()
+    visit: Visits = partial(_visit, examples, state, k, C)
+    if offer is not None:
+        chain, data = offer
+        weights = compiled_weights(chain, examples.encoded, state)
 
-    make_passes(scorer, encoded, gold, state, visit, passes=passes, seed=seed, on_pass=on_pass)
+        def compiled(order: Longs) -> tuple[int, int]:
+            wrong, moves = mira.mira_pass(*(order, *data, k, C, *weights, state.clock))
+            return wrong, moves
+
+        visit = compiled
+
+    make_passes(len(examples), state, visit, passes=passes, seed=seed, on_pass=on_pass)
+
+
+def _visit(examples: Examples, state: PerceptronState, k: int, C: float, order: Longs) -> tuple[int, int]:
+    """One pass on any structure: the loop that compiled passes do for chains."""
+    from ..kernels.mira import hildreth
+
+    total, moves = 0.0, 0
+    for number, index in enumerate(order.tolist()):
+        one = examples.one(index, state.weights)
+        ranked = examples.structure.kbest(one.scores, k)
+        outputs = [y for y, score in zip(ranked.outputs.values, ranked.scores[0], strict=True) if score > -np.inf]
+        total += one.wrong(outputs[0])
+        wrong = [(y, loss) for y in outputs if (loss := one.wrong(y)) > 0]
+        steps, losses = [one.step(y) for y, _ in wrong], [loss for _, loss in wrong]
+        rows = _dense(steps)
+        gram = rows @ rows.T
+        violation = np.array(losses) - np.array([step @ state.weights[at] for at, step in steps])
+        if not (violation[np.diagonal(gram) > 0] > _MET).any():
+            continue
+        alpha = np.zeros(len(steps))
+        hildreth(gram, violation, C, alpha)
+        for size, (at, step) in zip(alpha, steps, strict=True):
+            state.weights[at] += size * step
+            state.late[at] += (state.clock + number) * size * step
+        moves += 1
+    return round(total), moves
+
+
+def _dense(steps: list[tuple[Ints, Floats]]) -> Floats:
+    """Returns sparse rows as a matrix over the places that any of them has."""
+    places = np.unique(np.concatenate([np.empty(0, np.int64), *(at for at, _ in steps)]))
+    rows = np.zeros((len(steps), len(places)))
+    for row, (at, step) in zip(rows, steps, strict=True):
+        row[np.searchsorted(places, at)] = step
+    return rows

@@ -2,12 +2,14 @@
 
     w ← w + F(x, y) - F(x, argmax θ)      and the average of w over all visits is what is kept.
 
-With a margin the argmax is taken over θ + margin * Δ, Δ the Hamming loss: the large-margin structured perceptron of
-Fernandes and Brefeld 2011.
+With a margin the argmax is taken over θ + margin * Δ, Δ the loss of the structure: the large-margin structured
+perceptron of Fernandes and Brefeld 2011. Passes over chains are compiled; other structures go through the same steps in
+Python, input by input.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,8 @@ import numpy as np
 from ..features.encoded import Encoded
 from ..kernels.compiling import Floats, Ints, Longs
 from ..scorers.linear import LinearScorer
+from ..structures.known import Known, Outputs
+from ..structures.protocol import Loss, Structure
 
 
 @dataclass
@@ -27,7 +31,7 @@ class PerceptronState:
     mistakes: list[int] = field(default_factory=list)
 
     @classmethod
-    def zero(cls, scorer: LinearScorer) -> "PerceptronState":
+    def zero(cls, scorer: Any) -> "PerceptronState":
         """Before the first visit."""
         return cls(np.zeros(scorer.size), np.zeros(scorer.size))
 
@@ -40,14 +44,64 @@ class PerceptronState:
         return self.weights - self.late / self.clock
 
 
-# Visits sequences in an order, given data and weights: wrong tokens, and a number that is 0 if no weight moved.
-Visits = Callable[[Longs, Any, Any], tuple[int, int]]
+# Visits inputs in an order: by how much they were wrong, and a number that is 0 if no weight moved.
+Visits = Callable[[Longs], tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Inputs with known outputs, and how their parts get scores."""
+
+    scorer: Any
+    structure: Structure[Any]
+    encoded: Encoded
+    known: Known[Any]
+
+    def __len__(self) -> int:
+        return len(self.encoded)
+
+    def compiled(self) -> tuple[LinearScorer, Any] | None:
+        """Returns the scorer of chains and the arrays that compiled passes take; None where scores are no chain's."""
+        if not hasattr(self.scorer, "as_chain"):
+            return None
+        chain, encoded = self.scorer.as_chain(), self.encoded
+        data = (
+            encoded.offsets, encoded.indptr, encoded.indices, encoded.values, chain.pointer, chain.label, chain.places,
+            self.known.outputs.values,
+        )  # fmt: skip
+        return chain, data
+
+    def one(self, index: int, w: Floats) -> "Example":
+        """Returns one input with its scores under these weights."""
+        encoded = self.encoded.sequences(index, index + 1)
+        scores, known = self.scorer.prepare(w).scores(encoded), self.known.inputs(index, index + 1)
+        return Example(self, encoded, scores, known.outputs, self.structure.loss(scores, known))
+
+
+@dataclass(frozen=True)
+class Example:
+    """One input: its scores, the output that it should have, and how wrong others are."""
+
+    examples: Examples
+    encoded: Encoded
+    scores: Any
+    gold: Outputs
+    loss: Loss[Any]
+
+    def wrong(self, output: Ints) -> float:
+        """Returns the loss of an output."""
+        cost = self.examples.structure.score(self.loss.cost, output)[0]
+        return float(cost + self.loss.constant[0])
+
+    def step(self, output: Ints) -> tuple[Ints, Floats]:
+        """Returns F(x, y) - F(x, output): where it has entries, and these."""
+        rows = self.examples.scorer.rows(self.encoded, np.zeros(1, np.int64), self.gold.values, output)
+        found: tuple[Ints, Floats] = rows.row(0)
+        return found
 
 
 def make_passes(
-    scorer: LinearScorer,
-    encoded: Encoded,
-    gold: Ints,
+    count: int,
     state: PerceptronState,
     visit: Visits,
     *,
@@ -55,27 +109,25 @@ def make_passes(
     seed: int,
     on_pass: Callable[[int, int], None],
 ) -> None:
-    """Passes over the sequences in random order, changing `state`; stops after one in which no weight moved."""
-    parts = scorer.scores(encoded.sequences(0, 0), state.weights)
-    data = (
-        encoded.offsets, encoded.indptr, encoded.indices, encoded.values, scorer.pointer, scorer.label, scorer.places,
-        gold,
-    )  # fmt: skip
-    weights = (state.weights, state.late, parts.arcs(), parts.start, parts.end)
+    """Passes over so many inputs in random order, changing `state`; stops after one in which no weight moved."""
     rng = np.random.default_rng(seed)
     for number in range(1, passes + 1):
-        wrong, moves = visit(rng.permutation(len(encoded)), data, (*weights, state.clock))
-        state.clock += len(encoded)
+        wrong, moves = visit(rng.permutation(count))
+        state.clock += count
         state.mistakes.append(wrong)
         on_pass(number, wrong)
         if moves == 0:
             break
 
 
+def compiled_weights(chain: LinearScorer, encoded: Encoded, state: PerceptronState) -> tuple[Any, ...]:
+    """Returns the arrays of weights that a compiled pass changes."""
+    parts = chain.scores(encoded.sequences(0, 0), state.weights)
+    return state.weights, state.late, parts.arcs(), parts.start, parts.end
+
+
 def run(
-    scorer: LinearScorer,
-    encoded: Encoded,
-    gold: Ints,
+    examples: Examples,
     state: PerceptronState,
     *,
     passes: int,
@@ -86,17 +138,39 @@ def run(
     seed: int,
     on_pass: Callable[[int, int], None] = lambda number, mistakes: None,
 ) -> None:
-    """Make passes over the sequences in random order, changing `state`; stops after a pass without mistakes.
+    """Make passes over the inputs in random order, changing `state`; stops after a pass without mistakes.
 
     The margin grows by `growth` with every visit, `squared` chooses the steps of the squared hinge loss, and `sums`
-    adds up the steps of each sequence: for `solvers.subgradient`.
+    adds up the steps of each input: for `solvers.subgradient`, on chains.
     """
     from ..kernels import perceptron
 
-    added = np.empty((0, 2)) if sums is None else sums
+    offer = examples.compiled()
+    if offer is None:
+        make_passes(len(examples), state, partial(_visit, examples, state, margin), passes=passes, seed=seed,
+                    on_pass=on_pass)  # fmt: skip
+        return
+    chain, data = offer
+    weights, added = compiled_weights(chain, examples.encoded, state), np.empty((0, 2)) if sums is None else sums
 
-    def visit(order: Longs, data: Any, weights: Any) -> tuple[int, int]:
-        wrong = perceptron.perceptron_pass(*(order, *data, margin, growth, squared, *weights, added))
+    def visit(order: Longs) -> tuple[int, int]:
+        wrong = perceptron.perceptron_pass(*(order, *data, margin, growth, squared, *weights, state.clock, added))
         return wrong, wrong
 
-    make_passes(scorer, encoded, gold, state, visit, passes=passes, seed=seed, on_pass=on_pass)
+    make_passes(len(examples), state, visit, passes=passes, seed=seed, on_pass=on_pass)
+
+
+def _visit(examples: Examples, state: PerceptronState, margin: float, order: Longs) -> tuple[int, int]:
+    """One pass on any structure: the loop that compiled passes do for chains."""
+    total, moves = 0.0, 0
+    for number, index in enumerate(order.tolist()):
+        one = examples.one(index, state.weights)
+        scores = one.scores + one.loss.cost.times(margin) if margin else one.scores
+        best = examples.structure.argmax(scores).outputs.values
+        if np.array_equal(best, one.gold.values):
+            continue
+        at, step = one.step(best)
+        state.weights[at] += step
+        state.late[at] += (state.clock + number) * step
+        total, moves = total + one.wrong(best), moves + 1
+    return round(total), moves

@@ -24,18 +24,19 @@ from collections.abc import Callable
 import numpy as np
 
 from ..features.encoded import Encoded
-from ..kernels.compiling import Floats, Ints
+from ..kernels.compiling import Floats
 from ..scorers.linear import LinearScorer
-from ..structures.chain import Chain
+from ..structures.chain import Chain, ChainParts
+from ..structures.known import Known
 from .certificate import Solution, Step, penalty, reached
 from .losses import HingeLoss
-from .perceptron import PerceptronState, run
+from .perceptron import Examples, PerceptronState, run
 
 
 def minimize(
     scorer: LinearScorer,
     encoded: Encoded,
-    gold: Ints,
+    known: Known[ChainParts],
     *,
     C: float,
     squared: bool,
@@ -49,16 +50,14 @@ def minimize(
 
     It stops when the gap between them is at most tolerance * objective, and returns the mean of that objective.
     """
-    loss = HingeLoss(scorer, Chain(n_jobs), encoded, gold, squared)
+    examples = Examples(scorer, Chain(n_jobs), encoded, known)
+    loss = HingeLoss(scorer, Chain(n_jobs), encoded, known, squared)
     scale = C * len(encoded)
     state, sums = PerceptronState.zero(scorer), np.zeros((len(encoded), 2))
     best, lowest, dual = state.weights, np.inf, -np.inf
     steps: list[Step] = []
     for iteration in range(1, max_iterations + 1):
-        run(
-            scorer, encoded, gold, state, passes=1, margin=0.0, growth=1 / scale, squared=squared, sums=sums,
-            seed=seed + iteration,
-        )  # fmt: skip
+        run(examples, state, passes=1, margin=0.0, growth=1 / scale, squared=squared, sums=sums, seed=seed + iteration)
         weights = state.average() * (2 * scale / (state.clock - 1))
         objective = penalty(weights, 0.0, 0.5) + C * loss(weights)
         if objective < lowest:

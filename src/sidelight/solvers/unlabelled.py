@@ -52,7 +52,7 @@ class UnlabelledLoss(Generic[S]):
             value, slope = self.strength * value, self.strength * slope
             told, direction = float((slope * expected).sum()), self.rows.direction(free, -slope, -self.entropy)
         else:
-            direction = _times(free, -self.entropy)
+            direction = free.times(-self.entropy)
         moved = self.structure.tangents(scores, direction)
         if self.entropy:  # E[δ·y] = v·Aμ - entropy * θ·μ
             value += self.entropy * float(moved.log_partition.sum()) + float(moved.slope.sum()) - told
@@ -75,10 +75,6 @@ class UnlabelledLoss(Generic[S]):
         for more in others:
             total += more
         return total
-
-
-def _times(parts: ChainParts, factor: float) -> ChainParts:
-    return _times_tables(replace(parts, unary=factor * parts.unary), factor)
 
 
 def _times_tables(parts: ChainParts, factor: float) -> ChainParts:

@@ -9,15 +9,16 @@ The triple scores make the chain one of order two.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, Infeasible, NotSupported
 from ..kernels.compiling import Floats, Ints, Longs
+from .known import KnownLabels, Outputs
 from .lattice import Lattice
-from .protocol import Best, Charge, Marginals, Ranked, Tangents
+from .protocol import Best, Charge, Loss, Marginals, Ranked, Tangents
 
 if TYPE_CHECKING:
     from ..kernels.tangents import Direction
@@ -149,6 +150,17 @@ class ChainParts:
             triple=triple,
         )
 
+    def times(self, factor: float) -> "ChainParts":
+        """Returns every number times a factor."""
+        return replace(
+            self,
+            unary=factor * self.unary,
+            pair=factor * self.pair,
+            start=factor * self.start,
+            end=factor * self.end,
+            triple=None if self.triple is None else factor * self.triple,
+        )
+
     def divide(self, temperature: float) -> "ChainParts":
         """θ / T: the scores of p^(1/T)."""
         if not temperature > 0:
@@ -166,15 +178,10 @@ class ChainParts:
         """-inf on every (token, label) that is not allowed; allowed: (tokens, labels)."""
         return replace(self, unary=np.where(allowed, self.unary, -np.inf))
 
-    def add_loss(self, labels: Ints, weight: float = 1.0) -> "ChainParts":
-        """θ + Δ for the Hamming loss: `weight` on every label that differs from the given one."""
-        unary = self.unary + weight
-        unary[np.arange(len(labels)), labels] -= weight
-        return replace(self, unary=unary)
-
-    def add_cost(self, cost: NDArray[Any]) -> "ChainParts":
-        """θ + cost on every (token, label)."""
-        return replace(self, unary=self.unary + cost)
+    def of_labels(self, unary: Floats) -> "ChainParts":
+        """Returns parts of the same batch in which only single labels count; unary: (tokens, labels)."""
+        pair, start = np.zeros_like(self.pair), np.zeros(self.labels)
+        return replace(self, unary=unary, pair=pair, start=start, end=start, triple=None)
 
     def dot(self, other: "ChainParts") -> float:
         """θ·μ over the whole batch; a forbidden part with no mass counts zero."""
@@ -311,11 +318,11 @@ class Chain:
         parallel.map_shards(run, scores.offsets, self.n_jobs)
         require_feasible(best)
         if not np.abs(best).max(initial=0.0) > LARGE:
-            return Best(labels, best)
+            return Best(Outputs(labels, scores.offsets), best)
         settled, drop = scores.settled()
         tables = _kernel_arguments(settled)
         parallel.map_shards(run, scores.offsets, self.n_jobs)
-        return Best(labels, best + drop)
+        return Best(Outputs(labels, scores.offsets), best + drop)
 
     def kbest(self, scores: ChainParts, k: int) -> Ranked:
         """k-best Viterbi."""
@@ -333,11 +340,11 @@ class Chain:
         parallel.map_shards(run, scores.offsets, self.n_jobs)
         require_feasible(best[:, 0])
         if not np.abs(best[:, 0]).max(initial=0.0) > LARGE:
-            return Ranked(labels, best)
+            return Ranked(Outputs(labels, scores.offsets), best)
         settled, drop = scores.settled()
         tables = _kernel_arguments(settled)
         parallel.map_shards(run, scores.offsets, self.n_jobs)
-        return Ranked(labels, best + drop[:, None])
+        return Ranked(Outputs(labels, scores.offsets), best + drop[:, None])
 
     def marginals(self, scores: ChainParts) -> Marginals[ChainParts]:
         """Forward-backward; the pair and triple marginals are summed over the positions of each type."""
@@ -526,6 +533,10 @@ class Chain:
         pair = np.zeros_like(scores.pair)
         np.add.at(pair, (scores.pair_type[at], labels[at - 1], labels[at]), 1.0)
         return replace(gold, pair=pair, pair_type=scores.pair_type)
+
+    def loss(self, scores: ChainParts, known: KnownLabels) -> Loss[ChainParts]:
+        """Returns the Hamming loss: one for every label that contradicts what is known."""
+        return Loss(scores.of_labels(known.wrong(scores.labels).astype(float)), np.zeros(len(scores)))
 
     def support(self, scores: ChainParts, index: int) -> Iterator[tuple[int, ...]]:
         """Every output of sequence `index` with a finite score."""

@@ -3,9 +3,8 @@
 s(x, y) = unary[x, y]
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,9 @@ from numpy.typing import NDArray
 from ..errors import DataError
 from ..kernels.compiling import Floats, Ints, Longs
 from .chain import mixed, product_of, require_feasible
-from .protocol import Best, Marginals, Ranked
+from .known import KnownLabels, Outputs
+from .lattice import Lattice
+from .protocol import Best, Charge, Loss, Marginals, Ranked
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,10 @@ class ChoiceParts:
         """μ - μ'."""
         return ChoiceParts(self.unary - other.unary)
 
+    def times(self, factor: float) -> "ChoiceParts":
+        """Returns every number times a factor."""
+        return ChoiceParts(factor * self.unary)
+
     def divide(self, temperature: float) -> "ChoiceParts":
         """θ / T: the scores of p^(1/T)."""
         if not temperature > 0:
@@ -65,15 +70,23 @@ class ChoiceParts:
         """-inf on every label that is not allowed; allowed: (inputs, labels)."""
         return replace(self, unary=np.where(allowed, self.unary, -np.inf))
 
-    def add_loss(self, labels: Ints, weight: float = 1.0) -> "ChoiceParts":
-        """θ + Δ for the zero-one loss: `weight` on every label but the given one."""
-        unary = self.unary + weight
-        unary[np.arange(len(labels)), labels] -= weight
+    def takes(self, charge: Charge) -> bool:
+        """Whatever is charged for a single label is a part."""
+        return True
+
+    def charge(self, charges: Sequence[Charge]) -> "ChoiceParts":
+        """Scores less charges: every input is a sequence of one token, the first and the last one."""
+        unary = self.unary.copy()
+        for one in charges:
+            unary -= one.step[one.kind, -1] + one.last
         return ChoiceParts(unary)
 
-    def add_cost(self, cost: NDArray[Any]) -> "ChoiceParts":
-        """θ + cost on every label of every input."""
-        return ChoiceParts(self.unary + cost)
+    def lattice(self) -> Lattice:
+        """The scores as one segment of one token for each input."""
+        nothing, L = np.zeros_like(self.unary), self.labels
+        types = np.zeros(len(self.unary), np.int32)
+        pair, length = np.zeros((1, L, L)), np.zeros((1, L))
+        return Lattice(self.offsets, self.unary, nothing, nothing, pair, types, length, marked=False)
 
     def mix(self, other: "ChoiceParts", weight: float) -> "ChoiceParts":
         """weight * these + (1 - weight) * the others."""
@@ -98,7 +111,7 @@ class Choice:
         require_feasible(best)
         tied = scores.unary == best[:, None]
         order = tied if seed is None else tied * (1.0 - np.random.default_rng(seed).random(tied.shape))
-        return Best(order.argmax(axis=1).astype(np.int32), best)
+        return Best(Outputs(order.argmax(axis=1).astype(np.int32), scores.offsets), best)
 
     def kbest(self, scores: ChoiceParts, k: int) -> Ranked:
         """The labels in the order of their scores."""
@@ -111,7 +124,7 @@ class Choice:
         ranked = np.full((len(scores), k), -np.inf)
         ranked[:, : order.shape[1]] = values
         labels[: order.shape[1]] = np.where(values > -np.inf, order, -1).T
-        return Ranked(labels, ranked)
+        return Ranked(Outputs(labels, scores.offsets), ranked)
 
     def marginals(self, scores: ChoiceParts) -> Marginals[ChoiceParts]:
         """Softmax."""
@@ -155,6 +168,10 @@ class Choice:
         unary = np.zeros_like(scores.unary)
         unary[np.arange(len(labels)), labels] = 1.0
         return ChoiceParts(unary)
+
+    def loss(self, scores: ChoiceParts, known: KnownLabels) -> Loss[ChoiceParts]:
+        """Returns the zero-one loss: one for a label that contradicts what is known."""
+        return Loss(ChoiceParts(known.wrong(scores.labels).astype(float)), np.zeros(len(scores)))
 
     def support(self, scores: ChoiceParts, index: int) -> Iterator[tuple[int, ...]]:
         """Every label of input `index` with a finite score."""

@@ -6,31 +6,12 @@
 A segmentation is that already; a chain of order one has segments of one token each.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..kernels.compiling import Floats, Ints, Longs
-
-
-@dataclass(frozen=True)
-class Polytope:
-    """The outputs of one input as the 0/1 points of some rows over variables.
-
-    scores: (variables,); choices: so many variables, the first ones, must be whole and tell outputs apart; rows: each
-    (value, plus, minus) says Σ plus - Σ minus = value, over numbers of variables; steps: (entries, 4) int64, a variable
-    counts towards "(token, label before, label)", with `labels` as the label before the first token; last: (entries, 2)
-    int64, a variable counts towards "the last label is c"; read: the output from the numbers of the variables chosen.
-    """
-
-    scores: Floats
-    choices: int
-    rows: list[tuple[float, Longs, Longs]]
-    steps: Longs
-    last: Longs
-    read: Callable[[Longs], Ints]
+from ..kernels.compiling import Flags, Floats, Ints, Longs
+from .polytope import LinearRows, Polytope
 
 
 @dataclass(frozen=True)
@@ -81,64 +62,83 @@ class Lattice:
         total += self.length[last - first, c].sum() + self.pair[self.pair_type[first[1:]], c[:-1], c[1:]].sum()
         return float(total)
 
-    def polytope(self) -> Polytope:
-        """One variable for every segment, every meeting of two, and every (token, label) inside of a segment.
+    def polytope(self) -> Polytope[Ints]:
+        """Returns one variable for every segment, every meeting of two, and every (token, label) inside of a segment.
 
-        Rows: one segment begins the sequence; segments that open agree with the meetings there, and so do those that
-        close; a token is inside of a segment if the one before is and the segment goes on.
+        The variables come in this order; the segments, as in `segments`, are the choices. Rows: one segment begins each
+        sequence; segments that open agree with the meetings there, and so do those that close; a token is inside of a
+        segment if the one before is and the segment goes on. Tokens are numbered through the batch.
         """
-        n, L = self.unary.shape
-        segments, gain = self._segments()
+        L = self.unary.shape[1]
+        heads, inner, place = self._places()
+        segments, gain = self.segments()
         first, size, label = segments.T
-        meets = np.argwhere(self.pair[self.pair_type[1:]] > -np.inf) + np.array([1, 0, 0])
-        at, before, after = meets.T
-        count = len(segments)
-        meeting = count + np.arange(len(meets))
-        inside = count + len(meets) + np.arange((n - 1) * L if len(self.length) > 1 else 0).reshape(-1, L)
-        opened, closed = _group(first * L + label, (n + 1) * L), _group((first + size) * L + label, (n + 1) * L)
-        entered, left = _group(at * L + after, n * L, meeting), _group(at * L + before, n * L, meeting)
-        nothing = np.empty(0, np.int64)
-        rows = [(1.0, np.concatenate(opened[:L]), nothing)]
-        for cell in range(L, n * L):
-            rows += [(0.0, opened[cell], entered[cell]), (0.0, closed[cell], left[cell])]
-        for cell, variable in enumerate(inside.ravel(), start=L):
-            go_on = nothing if cell < 2 * L else np.array([variable - L])
-            rows.append((0.0, np.append(closed[cell], variable), np.concatenate((opened[cell - L], go_on))))
-        start = np.concatenate(opened[:L])
-        within = np.stack(np.meshgrid(np.arange(1, len(inside) + 1), np.arange(L), indexing="ij"), -1).reshape(-1, 2)
+        after, segment = first + size, np.arange(len(segments))
+        where, left, entered = np.nonzero(self.pair[self.pair_type[inner]] > -np.inf)
+        at, meeting = inner[where], len(segments) + np.arange(len(where))
+        inside = len(segments) + len(at) + np.arange(len(inner) * L if len(self.length) > 1 else 0).reshape(-1, L)
+        begins, opens, closes = place[first] < 0, place[first] >= 0, place[after] >= 0
+        # Rows of first tokens, then for each (token, label) that of what opens and that of what closes.
+        agree = len(heads) + np.arange(len(inner) * L * 2).reshape(-1, L, 2)
+        closing = place[after[closes]], label[closes]
+        sums = [
+            (1.0, np.searchsorted(heads, first[begins]), segment[begins]),
+            (1.0, agree[place[first[opens]], label[opens], 0], segment[opens]),
+            (-1.0, agree[where, entered, 0], meeting),
+            (1.0, agree[*closing, 1], segment[closes]), (-1.0, agree[where, left, 1], meeting),
+        ]  # fmt: skip
+        if inside.size:
+            row = len(heads) + agree.size + np.arange(inside.size).reshape(-1, L)
+            goes_on, further = place[first + 1] >= 0, place[inner - 1] >= 0
+            sums += [
+                (1.0, row[closing], segment[closes]), (1.0, row, inside),
+                (-1.0, row[place[first[goes_on] + 1], label[goes_on]], segment[goes_on]),
+                (-1.0, row[further], inside[:-1][further[1:]]),
+            ]  # fmt: skip
+        total = np.repeat([1.0, 0.0], [len(heads), agree.size + inside.size])
+        within, own = np.divmod(np.arange(inside.size), L)
         steps = np.concatenate((
-            np.stack((first[start], np.full(len(start), L), label[start], start), axis=1),
-            np.column_stack((meets, meeting)),
-            np.column_stack((within[:, 0], within[:, 1], within[:, 1], inside.ravel())),
+            np.column_stack((first[begins], np.full(begins.sum(), L), label[begins], segment[begins])),
+            np.column_stack((at, left, entered, meeting)),
+            np.column_stack((inner[within], own, own, inside.ravel())),
         ))  # fmt: skip
-        final = np.concatenate(closed[n * L :])
-        scores = np.concatenate((gain, self.pair[self.pair_type[at], before, after], np.zeros(inside.size)))
+        scores = np.concatenate((gain, self.pair[self.pair_type[at], left, entered], np.zeros(inside.size)))
 
-        def read(chosen: Longs) -> Ints:
-            codes = np.empty(n, np.int32)
-            for b, m, c in segments[chosen]:
-                codes[b : b + m] = 2 * c
-                codes[b] += 1
+        def read(chosen: Flags) -> Ints:
+            b, m, c = segments[chosen].T
+            order = np.argsort(b)
+            codes = np.repeat(2 * c[order], m[order]).astype(np.int32)
+            codes[b] += 1
             return self.outputs(codes)
 
-        return Polytope(scores, count, rows, steps, np.stack((label[final], final), axis=1), read)
+        return Polytope(
+            scores, segment, LinearRows.equal(total, *sums), read, nested=False, steps=steps,
+            last=np.column_stack((label[~closes], segment[~closes])),
+        )  # fmt: skip
 
-    def _segments(self) -> tuple[Longs, Floats]:
-        """Every segment that may be, as (first token, tokens, label), and its score."""
-        n = len(self.unary)
+    def _places(self) -> tuple[Longs, Longs, Longs]:
+        """Returns first tokens, the tokens after another, and each token's place among the latter, or -1.
+
+        There is one place more than tokens, for what would follow the last one.
+        """
+        heads = self.offsets[:-1]
+        place = np.ones(len(self.unary) + 1, np.int64)
+        place[self.offsets] = 0
+        inner = np.flatnonzero(place)
+        place[self.offsets], place[inner] = -1, np.arange(len(inner))
+        return heads, inner, place
+
+    def segments(self) -> tuple[Longs, Floats]:
+        """Returns every segment that may be, as (first token, tokens, label), and its score."""
+        sizes = np.diff(self.offsets)
+        room = np.repeat(self.offsets[1:], sizes) - np.arange(len(self.unary))
         found, scores = [], []
         total = np.zeros_like(self.unary)
-        for m in range(1, min(len(self.length), n) + 1):
-            total = total[: n - m + 1] + self.unary[m - 1 :]
-            score = self.opens[: n - m + 1] + total + self.closes[m - 1 :] + self.length[m - 1]
-            first, label = np.nonzero(score > -np.inf)
+        for m in range(1, min(len(self.length), int(sizes.max(initial=0))) + 1):
+            last = len(self.unary) - m + 1
+            total = total[:last] + self.unary[m - 1 :]
+            score = self.opens[:last] + total + self.closes[m - 1 :] + self.length[m - 1]
+            first, label = np.nonzero((score > -np.inf) & (room[:last, None] >= m))
             found.append(np.stack((first, np.full(len(first), m), label), axis=1))
             scores.append(score[first, label])
         return np.concatenate(found), np.concatenate(scores)
-
-
-def _group(key: NDArray[np.integer], keys: int, values: Longs | None = None) -> list[Longs]:
-    """The values (or places) that have each key."""
-    order = np.argsort(key, kind="stable")
-    edges = np.searchsorted(key[order], np.arange(1, keys))
-    return np.split(order if values is None else values[order], edges)

@@ -7,11 +7,12 @@ take a whole batch.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .known import Outputs
 from .lattice import Lattice
 
 
@@ -44,12 +45,12 @@ class Parts(Protocol):
         """Difference of expected parts."""
         ...
 
-    def divide(self, temperature: float) -> Self:
-        """Scores of the tempered distribution p^(1/T)."""
+    def times(self, factor: float) -> Self:
+        """Every number times a factor."""
         ...
 
-    def restrict(self, allowed: NDArray[np.bool_]) -> Self:
-        """-inf on what is not allowed; allowed: (tokens, labels)."""
+    def divide(self, temperature: float) -> Self:
+        """Scores of the tempered distribution p^(1/T)."""
         ...
 
     def dot(self, other: Self) -> float:
@@ -92,11 +93,10 @@ P = TypeVar("P", bound=Parts)
 class Best:
     """The best output of every input.
 
-    labels: (tokens,) int32, the outputs as the structure writes them, flat; scores: (sequences,) float64; exact:
-    whether no output can score higher.
+    outputs: as the structure writes them; scores: (inputs,) float64; exact: whether no output can score higher.
     """
 
-    labels: NDArray[np.int32]
+    outputs: Outputs
     scores: NDArray[np.float64]
     exact: bool = True
 
@@ -105,10 +105,10 @@ class Best:
 class Ranked:
     """The k best outputs of every input, best first.
 
-    labels: (k, tokens) int32, -1 where an input has fewer than k outputs; scores: (sequences, k), -inf there.
+    outputs: with values (k, slots), -1 where an input has fewer than k outputs; scores: (inputs, k), -inf there.
     """
 
-    labels: NDArray[np.int32]
+    outputs: Outputs
     scores: NDArray[np.float64]
 
 
@@ -130,6 +130,17 @@ class Tangents(Generic[P]):
     log_partition: NDArray[np.float64]
     slope: NDArray[np.float64]
     parts: P
+
+
+@dataclass(frozen=True)
+class Loss(Generic[P]):
+    """How wrong outputs are beside what is known: Δ(y) = cost·y + constant.
+
+    cost: a number for every part; constant: (inputs,).
+    """
+
+    cost: P
+    constant: NDArray[np.float64]
 
 
 class Structure(Protocol[P]):
@@ -170,6 +181,10 @@ class Structure(Protocol[P]):
 
     def indicator(self, scores: P, labels: NDArray[np.int32]) -> P:
         """The given outputs as 0/1 parts of the batch that `scores` are for."""
+        ...
+
+    def loss(self, scores: P, known: Any) -> Loss[P]:
+        """Returns the loss Δ of outputs of the batch that `scores` are for; known: what is known about them."""
         ...
 
     def support(self, scores: P, index: int) -> Iterator[tuple[int, ...]]:

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from ..errors import DataError
 from ..kernels.compiling import Floats, Ints, Longs
 from .chain import EXACT, LARGE, mixed, product_of, require_exact, require_feasible
+from .known import KnownLabels, Outputs
 from .lattice import Lattice
-from .protocol import Best, Charge, Marginals, Ranked
+from .protocol import Best, Charge, Loss, Marginals, Ranked
 
 _TABLES = ("unary", "opens", "closes", "pair", "length", "start", "end")
 
@@ -186,6 +187,10 @@ class SegmentParts:
         """μ - μ', with both on the same batch and finite."""
         return replace(self, **{name: getattr(self, name) - getattr(other, name) for name in _TABLES})
 
+    def times(self, factor: float) -> "SegmentParts":
+        """Returns every number times a factor."""
+        return replace(self, **{name: factor * getattr(self, name) for name in _TABLES})
+
     def divide(self, temperature: float) -> "SegmentParts":
         """θ / T: the scores of p^(1/T)."""
         if not temperature > 0:
@@ -196,11 +201,10 @@ class SegmentParts:
         """-inf on every (token, label) that is not allowed; allowed: (tokens, labels)."""
         return replace(self, unary=np.where(allowed, self.unary, -np.inf))
 
-    def add_loss(self, outputs: Ints, weight: float = 1.0) -> "SegmentParts":
-        """θ + Δ for the Hamming loss over tokens: `weight` on every label that differs from the output's."""
-        unary = self.unary + weight
-        unary[np.arange(len(outputs)), labels_of(outputs)] -= weight
-        return replace(self, unary=unary)
+    def of_labels(self, unary: Floats) -> "SegmentParts":
+        """Returns parts of the same batch in which only the labels of tokens count; unary: (tokens, labels)."""
+        nothing = {name: np.zeros_like(getattr(self, name)) for name in _TABLES if name != "unary"}
+        return replace(self, unary=unary, **nothing)
 
     def dot(self, other: "SegmentParts") -> float:
         """θ·μ over the whole batch; a forbidden part with no mass counts zero."""
@@ -308,11 +312,11 @@ class Segmentation:
         parallel.map_shards(run, scores.offsets, self.n_jobs)
         require_feasible(best)
         if not np.abs(best).max(initial=0.0) > LARGE:
-            return Best(outputs, best)
+            return Best(Outputs(outputs, scores.offsets), best)
         settled, drop = scores.settled()
         tables = _kernel_arguments(settled)
         parallel.map_shards(run, scores.offsets, self.n_jobs)
-        return Best(outputs, best + drop)
+        return Best(Outputs(outputs, scores.offsets), best + drop)
 
     def kbest(self, scores: SegmentParts, k: int) -> Ranked:
         """The k best segmentations."""
@@ -330,11 +334,11 @@ class Segmentation:
         parallel.map_shards(run, scores.offsets, self.n_jobs)
         require_feasible(best[:, 0])
         if not np.abs(best[:, 0]).max(initial=0.0) > LARGE:
-            return Ranked(outputs, best)
+            return Ranked(Outputs(outputs, scores.offsets), best)
         settled, drop = scores.settled()
         tables = _kernel_arguments(settled)
         parallel.map_shards(run, scores.offsets, self.n_jobs)
-        return Ranked(outputs, best + drop[:, None])
+        return Ranked(Outputs(outputs, scores.offsets), best + drop[:, None])
 
     def marginals(self, scores: SegmentParts) -> Marginals[SegmentParts]:
         """Semi-Markov forward-backward; `parts.unary` holds the probability of every label at every token.
@@ -433,6 +437,10 @@ class Segmentation:
         start = np.bincount(cut.labels[cut.heads], minlength=L).astype(float)
         end = np.bincount(cut.labels[cut.tails], minlength=L).astype(float)
         return SegmentParts(scores.offsets, unary, opens, closes, pair, length, start, end)
+
+    def loss(self, scores: SegmentParts, known: KnownLabels) -> Loss[SegmentParts]:
+        """Returns the Hamming loss over tokens: one for every label that contradicts what is known."""
+        return Loss(scores.of_labels(known.wrong(scores.labels).astype(float)), np.zeros(len(scores)))
 
     def support(self, scores: SegmentParts, index: int) -> Iterator[tuple[int, ...]]:
         """Every output of sequence `index` with a finite score."""

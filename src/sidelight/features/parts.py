@@ -1,0 +1,64 @@
+"""Parts with feature dicts: inputs whose every part has a row of attributes of its own."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..kernels.compiling import Longs
+from .dicts import DictEncoder
+from .encoded import Encoded
+
+# The feature dicts of the parts of one input, in the structure's order, and the input's shape.
+Describe = Callable[[Any], tuple[tuple[int, ...], list[dict[str, Any]]]]
+
+
+@dataclass(frozen=True)
+class PartsEncoded(Encoded):
+    """A batch with a sparse row for every part; shapes: (inputs, numbers) int64."""
+
+    shapes: Longs
+
+    def sequences(self, first: int, last: int) -> "PartsEncoded":
+        """Inputs first to last - 1."""
+        return _with(super().sequences(first, last), self.shapes[first:last])
+
+    def take(self, which: Longs) -> "PartsEncoded":
+        """Some inputs, in this order, with rows of their own."""
+        return _with(super().take(which), self.shapes[which])
+
+
+@dataclass
+class PartsEncoder:
+    """Turns inputs into rows of attributes, one for each part, by a function that describes the parts."""
+
+    describe_parts: Describe
+    dicts: DictEncoder = field(default_factory=DictEncoder)
+
+    def fit_transform(self, X: Sequence[Any]) -> PartsEncoded:
+        """Learn the attributes of X and encode it."""
+        shapes, parts = self._parts(X)
+        return _with(self.dicts.fit_transform(parts), shapes)
+
+    def transform(self, X: Sequence[Any]) -> PartsEncoded:
+        """Encode X; attributes never seen in fit are left out."""
+        shapes, parts = self._parts(X)
+        return _with(self.dicts.transform(parts), shapes)
+
+    def _parts(self, X: Sequence[Any]) -> tuple[Longs, list[list[dict[str, Any]]]]:
+        found = [self.describe_parts(x) for x in X]
+        shapes = np.array([shape for shape, _ in found], np.int64).reshape(len(found), -1)
+        return shapes, [parts for _, parts in found]
+
+    def describe(self, attribute: int) -> str:
+        """An attribute in words."""
+        return self.dicts.describe(attribute)
+
+    def state(self) -> Any:
+        """That of the attributes; how parts are described is the task's."""
+        return self.dicts.state()
+
+
+def _with(encoded: Encoded, shapes: Longs) -> PartsEncoded:
+    return PartsEncoded(encoded.offsets, encoded.indptr, encoded.indices, encoded.values, encoded.attributes, shapes)

@@ -1,0 +1,109 @@
+"""Linear and integer programs.
+
+    max over x   gain·x      s.t.  low <= A x <= high,  0 <= x <= upper,  some of the variables whole
+
+This is the only module that talks to HiGHS.
+"""
+
+from dataclasses import dataclass, field
+from threading import Event
+from typing import Any
+
+import numpy as np
+
+from ..errors import DataError, Infeasible, SidelightError
+from ..kernels.compiling import Floats, Longs
+from ..structures.polytope import LinearRows
+
+
+@dataclass(frozen=True)
+class Program:
+    """Variables and rows.
+
+    gain: (variables,), -inf fixes a variable at zero; upper: (variables,), inf where there is no bound; whole: the
+    numbers of the variables that must be whole, none in a linear program.
+    """
+
+    gain: Floats
+    upper: Floats
+    rows: LinearRows
+    whole: Longs = field(default_factory=lambda: np.empty(0, np.int64))
+
+    @property
+    def kind(self) -> str:
+        """What errors call it."""
+        return "integer program" if len(self.whole) else "linear program"
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The best point found.
+
+    values: (variables,), None where time ran out before any point was found; objective: gain·x, -inf there; bound: no
+    point has more; prices: (rows,) what the objective gains when a row's bound grows by one, empty unless a linear
+    program was solved to the end; optimal: whether it was solved to the end.
+    """
+
+    values: Floats | None
+    objective: float
+    bound: float
+    prices: Floats
+    optimal: bool
+
+
+def solve(
+    program: Program, *, time_limit: float = np.inf, stop: Event | None = None, start: Floats | None = None
+) -> Solution:
+    """Returns the best point; raises `Infeasible` where no point satisfies the rows.
+
+    time_limit: seconds; `stop` ends it early when it is set, as if out of time. start: (variables,) values to begin
+    with, nan where they are not known; an integer program completes them if there is time.
+    """
+    import highspy
+
+    solver = _loaded(program)
+    solver.setOptionValue("time_limit", time_limit)
+    if stop is not None:
+        linear = (solver.cbSimplexInterrupt, solver.cbIpmInterrupt)
+        for asks in (solver.cbMipInterrupt,) if len(program.whole) else linear:
+            asks.subscribe(lambda event: event.interrupt() if stop.is_set() else None)
+    if start is not None:
+        known = np.flatnonzero(~np.isnan(start)).astype(np.int32)
+        solver.setSolution(len(known), known, start[known])
+    solver.run()
+    status, ended = solver.getModelStatus(), highspy.HighsModelStatus
+    empty = status == ended.kModelEmpty  # without variables, rows are not looked at
+    if status == ended.kInfeasible or (empty and ((program.rows.low > 0) | (program.rows.high < 0)).any()):
+        raise Infeasible(f"the {program.kind} has no solution")
+    optimal = empty or status == ended.kOptimal
+    if not optimal and status not in (ended.kTimeLimit, ended.kInterrupt):
+        raise SidelightError(f"the {program.kind} ended with {solver.modelStatusToString(status)}")
+    info, found = solver.getInfo(), solver.getSolution()
+    objective = float(info.objective_function_value)
+    bound = objective if optimal else float(info.mip_dual_bound) if len(program.whole) else np.inf
+    if not optimal and info.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
+        return Solution(None, -np.inf, bound, np.empty(0), False)
+    prices = np.array(found.row_dual if optimal and not len(program.whole) else [])
+    return Solution(np.array(found.col_value), objective, bound, prices, optimal)
+
+
+def _loaded(program: Program) -> Any:
+    """Returns a solver with the options of the package and the program in it."""
+    import highspy
+
+    allowed, rows = ~np.isneginf(program.gain), program.rows
+    if not ((program.gain < np.inf).all() and np.isfinite(rows.value).all()):  # HiGHS would go on with nan
+        raise DataError(f"the scores of the {program.kind} must be below infinity, and the entries of its rows finite")
+    solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    for name, value in (("output_flag", False), ("threads", 1), ("mip_rel_gap", 0.0), ("mip_abs_gap", 1e-9)):
+        solver.setOptionValue(name, value)
+    kinds = np.zeros(len(allowed), np.int32)  # continuous
+    kinds[program.whole] = int(highspy.HighsVarType.kInteger)
+    status = solver.passModel(
+        len(allowed), len(rows), len(rows.value), int(highspy.MatrixFormat.kRowwise),
+        int(highspy.ObjSense.kMaximize), 0.0, np.where(allowed, program.gain, 0.0), np.zeros(len(allowed)),
+        np.where(allowed, program.upper, 0.0), rows.low, rows.high, rows.start[:-1], rows.index, rows.value, kinds,
+    )  # fmt: skip
+    if status == highspy.HighsStatus.kError:
+        raise DataError(f"the rows of the {program.kind} do not fit its {len(allowed)} variables")
+    return solver

@@ -1,0 +1,66 @@
+"""Every learner of the library, once: where it lives, what it learns from, and what the command line calls it.
+
+The package's names, the advice in messages, the command line and the docs are derived from this table; it loads no
+learner. A new learner is a module and a row here.
+"""
+
+from dataclasses import dataclass
+
+from ..supervision import Signal
+
+FULL, PARTIAL, NOTHING, COMPANION = Signal.FULL, Signal.PARTIAL, Signal.NOTHING, Signal.COMPANION
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One learner.
+
+    module: its module in this folder; signals: the kinds of y that it can use; command: its name on the command line,
+    None if it has none; inside: for a learner around others, the command-line name of what it goes around by default;
+    base: whether others may go around it on the command line; expecting: whether it reads rules as statements about
+    expectations; documents: "also" if it takes documents as well as sequences, "only" if it takes nothing else.
+    """
+
+    module: str
+    signals: frozenset[Signal]
+    command: str | None = None
+    inside: str | None = None
+    base: bool = False
+    expecting: bool = False
+    documents: str = ""
+
+
+def _row(module: str, *signals: Signal, **more: object) -> Entry:
+    return Entry(module, frozenset(signals), **more)  # type: ignore[arg-type]
+
+
+REGISTRY: dict[str, Entry] = {
+    "Auto": _row("auto", FULL, PARTIAL, NOTHING, COMPANION, command="auto"),
+    "CRF": _row("crf", FULL, PARTIAL, command="crf", base=True, documents="also"),
+    "HMM": _row("hmm", FULL, command="hmm", base=True),
+    "SemiCRF": _row("semicrf", FULL, PARTIAL, command="semicrf", base=True),
+    "StructuredPerceptron": _row("perceptron", FULL, command="perceptron", base=True, documents="also"),
+    "Mira": _row("mira", FULL, command="mira", base=True, documents="also"),
+    "StructuralSVM": _row("structural_svm", FULL, command="svm", base=True, documents="also"),
+    "LatentStructuralSVM": _row("latent_svm", FULL, PARTIAL, command="latent-svm", base=True, documents="also"),
+    "JLIS": _row("jlis", FULL, COMPANION, command="jlis", documents="also"),
+    "ContrastiveEstimation": _row("contrastive", FULL, PARTIAL, NOTHING, command="contrastive"),
+    "CCM": _row("ccm", FULL, PARTIAL, command="ccm", inside="hmm", documents="also"),
+    "Codl": _row("codl", FULL, NOTHING, command="codl", inside="hmm", documents="also"),
+    "EM": _row("em", FULL, PARTIAL, NOTHING, command="em", inside="hmm"),
+    "SelfTraining": _row("self_training", FULL, NOTHING, command="self-training", inside="hmm", documents="also"),
+    "PosteriorRegularization": _row("posterior", FULL, PARTIAL, NOTHING, command="pr", inside="hmm", expecting=True),
+    "UnifiedEM": _row("unified", FULL, PARTIAL, NOTHING, command="uem", inside="hmm", expecting=True),
+    # All unlabelled sequences weigh as much as the labelled ones here, so an HMM would not make the most of few labels.
+    "DeterministicAnnealing": _row("annealing", FULL, PARTIAL, NOTHING, command="daso", inside="crf", expecting=True),
+    "GeneralizedExpectation": _row("generalized", FULL, PARTIAL, NOTHING, command="ge", inside="crf", expecting=True),
+    "EntropyRegularization": _row("entropy", FULL, PARTIAL, NOTHING, command="er", inside="crf", expecting=True),
+    "MaxEnt": _row("maxent", FULL, PARTIAL, documents="only"),
+    "DocumentJLIS": _row("document_jlis", FULL, COMPANION, documents="only"),
+}
+
+
+def users(signal: Signal, noun: str = "sequence") -> list[str]:
+    """Returns the learners that can use a signal of sequences, or of documents."""
+    fits = ("also", "only") if noun == "document" else ("", "also")
+    return [name for name, one in REGISTRY.items() if signal in one.signals and one.documents in fits]

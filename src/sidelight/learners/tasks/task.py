@@ -1,0 +1,170 @@
+"""A task: what is predicted, and from what.
+
+It joins the inputs and outputs that people write with a structure: it chooses the encoder of the inputs, reads what is
+known about the outputs, lays out the weights, and writes predictions the way y is written. Every learner takes one, as
+`task=`; without it, the learner labels sequences.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from ...features.encoded import Encoded, Encoder
+from ...kernels.compiling import Floats, Ints, Longs
+from ...labels import label_set
+from ...structures.known import Known
+from ...structures.protocol import Structure
+from ...supervision import Signal, kind_of
+
+# What speaks for each label at one place: a text, and a row over the labels.
+Reasons = list[tuple[str, Floats]]
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """A linear model as tasks explain it: the labels, the encoder, the scorer, and the weights."""
+
+    classes: Sequence[str]
+    encoder: Any
+    scorer: Any
+    weights: Floats
+
+
+class Task(Protocol):
+    """What is predicted, and from what; `noun` is what one input is called in messages."""
+
+    noun: ClassVar[str]
+
+    def check(self) -> None:
+        """Raises `DataError` if a parameter of the task makes no sense."""
+        ...
+
+    def structure(self, n_jobs: int) -> Structure[Any]:
+        """Returns the structure of the outputs."""
+        ...
+
+    def sizes(self, X: Any) -> list[Any]:
+        """Returns how many decisions each input asks for, or its shape; raises `DataError` for what is no input."""
+        ...
+
+    def sizes_of(self, scores: Any) -> list[Any]:
+        """Returns the same for the inputs that have these scores."""
+        ...
+
+    def choose_encoder(self, X: Any, features: Any, min_count: int, n_jobs: int) -> Encoder:
+        """Returns the encoder for inputs of this kind."""
+        ...
+
+    def read(self, y: Any, sizes: Sequence[int]) -> list[Any]:
+        """Returns y with a list of decisions for every input of which some are known; raises `DataError` otherwise."""
+        ...
+
+    def known(self, read: Sequence[Any], sizes: Sequence[int], classes: Sequence[str]) -> Known[Any]:
+        """Returns what `read` gave as arrays over these labels."""
+        ...
+
+    def kinds(self, read: Sequence[Any]) -> list[Signal]:
+        """Returns the kind of knowledge about each output."""
+        ...
+
+    def labels(self, read: Sequence[Any]) -> list[str]:
+        """Returns all labels that occur, sorted; none where outputs have none."""
+        ...
+
+    def decode(self, values: Ints, scores: Any, classes: Sequence[str]) -> list[Any]:
+        """Returns flat outputs of the inputs that have these scores, the way y is written."""
+        ...
+
+    def decisions(self, values: Ints, scores: Any, classes: Sequence[str]) -> list[Any]:
+        """Returns the same with a list of decisions for every input."""
+        ...
+
+    def write(self, decisions: list[Any]) -> list[Any]:
+        """Returns lists of decisions the way y is written."""
+        ...
+
+    def chances(self, parts: Any) -> list[Floats]:
+        """Returns the probabilities of each input's decisions, given expected parts."""
+        ...
+
+    def for_rules(self, X: Any) -> Any:
+        """Returns the inputs as rules read them: sequences with a token for every decision."""
+        ...
+
+    def score(self, y: Sequence[Any], predicted: Sequence[Any]) -> float:
+        """Returns the share of right decisions."""
+        ...
+
+    def lay_out(self, encoded: Any, known: Any, labels: int, *, all_weights: bool) -> Any:
+        """Returns the scorer with a weight for whatever is observed or allowed, or for everything."""
+        ...
+
+    def restore(self, labels: int, arrays: dict[str, Any]) -> Any:
+        """Returns the scorer whose `arrays()` these are."""
+        ...
+
+    def require_encoded(self, scorer: Any, encoded: Any) -> None:
+        """Raises `DataError` where input was encoded by another model: kernels trust attribute numbers."""
+        ...
+
+    def start(self, offsets: Longs, unary: Floats) -> Any:
+        """Returns scores of single labels alone, as before anything is learned; unary: (decisions, labels)."""
+        ...
+
+    def reasons(self, model: Weighted, encoded: Any, scores: Any, outputs: Ints, t: int) -> Reasons:
+        """Returns every contribution to the score of decision t, the other decisions being as they are."""
+        ...
+
+    def strongest(self, model: Weighted, count: int, label: int | None) -> list[tuple[str, int, float]]:
+        """Returns the weights of largest size, of one label or of all: (feature, label, weight)."""
+        ...
+
+
+class LabelTask:
+    """What the tasks share whose decisions are labels; a mixin."""
+
+    def kinds(self, read: Sequence[Any]) -> list[Signal]:
+        """Returns the kind of knowledge about each output."""
+        return [kind_of(one) for one in read]
+
+    def labels(self, read: Sequence[Any]) -> list[str]:
+        """Returns all labels that occur, sorted."""
+        return label_set(read)
+
+    def decisions(self, values: Ints, scores: Any, classes: Sequence[str]) -> list[list[str]]:
+        """Returns flat outputs as lists of labels."""
+        task: Any = self
+        names = np.array(classes, object)[task.structure(1).token_labels(values)].tolist()
+        return [names[a:b] for a, b in pairwise(scores.offsets.tolist())]
+
+    def decode(self, values: Ints, scores: Any, classes: Sequence[str]) -> list[Any]:
+        """Returns flat outputs the way y is written."""
+        task: Any = self
+        written: list[Any] = task.write(self.decisions(values, scores, classes))
+        return written
+
+    def for_rules(self, X: Any) -> Any:
+        """Rules read the tokens themselves."""
+        return X
+
+    def sizes_of(self, scores: Any) -> list[int]:
+        """Returns how many decisions the inputs ask for that have these scores."""
+        sizes: list[int] = np.diff(scores.offsets).tolist()
+        return sizes
+
+    def chances(self, parts: Any) -> list[Floats]:
+        """Returns the probability of every label of each decision."""
+        return [parts.unary[a:b] for a, b in pairwise(parts.offsets)]
+
+
+def attribute_reasons(encoded: Encoded, t: int, describe: Any, row: Any) -> Reasons:
+    """Returns what each attribute of one token adds; describe, row: its text and its weights by number."""
+    out = []
+    for n in range(encoded.indptr[t], encoded.indptr[t + 1]):
+        value = float(encoded.values[n]) if len(encoded.values) else 1.0
+        attribute = int(encoded.indices[n])
+        out.append((describe(attribute), value * row(attribute)))
+    return out

@@ -1,0 +1,65 @@
+"""What a rule is compiled for: a batch of inputs, and the labels that outputs can have."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import DataError
+from ..features.templates import sequence_offsets
+from ..kernels.compiling import Floats, Longs
+from .conditions import Mask, Where, mask_of
+from .labels import Each, Labels
+
+if TYPE_CHECKING:
+    from .language import Rule
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """One rule on a batch of inputs.
+
+    rule: as it was given, which errors name; title: what tables call this share of it, such as "once [author]".
+    """
+
+    rule: "Rule"
+    title: str
+    X: Sequence[Any]
+    labels: Sequence[str]
+
+    @cached_property
+    def offsets(self) -> Longs:
+        """Where sequences begin and end among the tokens of the batch."""
+        return sequence_offsets(self.X)
+
+    @property
+    def tokens(self) -> int:
+        """The number of tokens in the batch."""
+        return int(self.offsets[-1])
+
+    @property
+    def longest(self) -> int:
+        """The number of tokens of the longest sequence, so that no counter takes more steps."""
+        return max(len(x) for x in self.X)
+
+    def members(self, these: Labels) -> Floats:
+        """0/1 over labels: whether each is one of these. A label that does not exist is an error."""
+        assert not isinstance(these.names, Each)
+        unknown = [name for name in these.names if name not in self.labels]
+        if unknown:
+            raise DataError(
+                f"rule {self.rule.title!r} names the label {unknown[0]!r}; known are {', '.join(self.labels)}"
+            )
+        inside = np.array([label in these.names for label in self.labels], float)
+        return 1 - inside if these.all_but else inside
+
+    def holds(self, condition: Where | None) -> Mask:
+        """Where a condition holds: (tokens,) bool; None holds everywhere."""
+        if condition is None:
+            return np.ones(self.tokens, bool)
+        try:
+            return mask_of(condition, self.X)
+        except DataError as error:
+            raise DataError(f"rule {self.rule.title!r}: {error}") from error.__cause__

@@ -1,0 +1,114 @@
+"""Counters: automata that compare a count with a bound, and products of them for formulas."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import product
+from math import ceil, floor, prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import NotSupported
+from ..kernels.compiling import Floats, Ints
+from .automata import Automaton
+from .compilation import Compilation
+from .count_table import CountTable, count_table, distinct_rows
+from .counts import Op
+
+if TYPE_CHECKING:
+    from .comparisons import Comparison
+
+# The most states of the product of the counters of a formula.
+_LARGEST = 4096
+
+
+def missed(value: Any, op: Op, bound: float) -> Any:
+    """By how much a count misses its bound."""
+    over, under = np.maximum(value - bound, 0.0), np.maximum(bound - value, 0.0)
+    return over if op == "<=" else under if op == ">=" else over + under
+
+
+def counter(table: CountTable, op: Op, bound: float, unit: float, at: Compilation) -> Automaton:
+    """A count in whole numbers compared with a bound; each of its units is a violation of `unit`."""
+    amount, at_end = _whole(table.amount), _whole(table.at_end)
+    values, events = np.unique(amount, return_inverse=True)
+    if values.min() < 0 or at_end.min(initial=0) < 0:
+        states, start = _unbounded(values, at.longest)
+    else:
+        cap = min(int(np.ceil(bound)), int(values.max()) * at.longest)
+        states, start = np.arange(max(cap, 0) + 1), 0
+    moved = states[:, None] + values[None, :]
+    after = np.clip(moved, states[0], states[-1]) - states[0]
+    over = np.zeros(moved.shape)
+    if op != ">=" and start == 0:  # charged at once, so that search sees it; the counter then stands still
+        over = np.maximum(moved - bound, 0.0) - np.maximum(states[:, None] - bound, 0.0)
+    final = missed(states[:, None] + at_end[None, :], op, bound)
+    charged = np.zeros(len(states))
+    if start == 0 and op != ">=":
+        charged = np.maximum(states - bound, 0.0) - max(-bound, 0.0)
+        final = final - charged[:, None]
+    seen = events.reshape(amount.shape).astype(np.int32)
+    automaton = Automaton(
+        at.rule, at.title, table.kind, seen, after.astype(np.int32), over * unit, final.astype(float) * unit, start
+    )
+    if at_end.any():
+        return automaton
+    sign = -1.0 if op == ">=" else 1.0
+    return replace(
+        automaton,
+        amount=sign * unit * values.astype(float),
+        slack=unit * (sign * (bound - states) + charged),
+        two_sided=op == "==",
+    )
+
+
+def _whole(values: Floats) -> Ints:
+    """Amounts of a comparison in whole numbers."""
+    return np.round(values).astype(np.int32)
+
+
+def _unbounded(values: Any, longest: int) -> tuple[Any, int]:
+    """States of a counter that may go down: every value it can reach."""
+    low, high = min(int(values.min()), 0) * longest, max(int(values.max()), 0) * longest
+    return np.arange(low, high + 1), -low
+
+
+def product_of_counters(
+    written: "Sequence[Comparison]", holds: Callable[[dict[int, bool]], bool], at: Compilation
+) -> Automaton:
+    """The counters of several comparisons side by side.
+
+    There is one violation at the end if the formula of them does not hold; `holds` is given which comparisons do, by
+    their id.
+    """
+    atoms = [atom.in_wholes()[0] for atom in written]
+    tables = [count_table(atom.count, at) for atom in atoms]
+    reach = [round(float(t.amount.max()) * at.longest + float(t.at_end.max())) for t in tables]
+    tell = [ceil(a.bound) if a.op == ">=" else floor(a.bound) + 1 for a in atoms]  # from here on truth is the same
+    caps = [max(min(enough, most), 0) for enough, most in zip(tell, reach, strict=True)]
+    sizes = [cap + 1 for cap in caps]
+    if prod(sizes) > _LARGEST:
+        raise NotSupported(
+            f"rule {at.title!r} needs {prod(sizes)} states, and {_LARGEST} are the most; use smaller bounds, "
+            "or fewer counts or labels in one formula"
+        )
+    kinds, kind = distinct_rows(np.stack([t.kind for t in tables], axis=1))
+    amounts = np.stack([_whole(t.amount[kinds[:, k]]) for k, t in enumerate(tables)], axis=-1)
+    if amounts.min() < 0:
+        raise NotSupported(f"rule {at.title!r}: differences of counts cannot stand inside logic")
+    values, events = np.unique(amounts.reshape(-1, len(atoms)), axis=0, return_inverse=True)
+    states = np.array(list(product(*(range(size) for size in sizes))))
+    radix = np.array([int(np.prod(sizes[k + 1 :])) for k in range(len(sizes))])
+    after = np.minimum(states[:, None, :] + values[None, :, :], caps) @ radix
+    at_end = np.stack([_whole(t.at_end) for t in tables], axis=-1)
+    final = np.zeros((len(states), len(at.labels)))
+    for s, state in enumerate(states):
+        for c in range(len(at.labels)):
+            reached = np.minimum(state + at_end[c], caps)
+            truth = {id(w): not missed(v, a.op, a.bound) > 0 for w, a, v in zip(written, atoms, reached, strict=True)}
+            final[s, c] = 0.0 if holds(truth) else 1.0
+    shape = amounts.shape[:-1]
+    return Automaton(
+        at.rule, at.title, kind.astype(np.int32), events.reshape(shape).astype(np.int32), after.astype(np.int32),
+        np.zeros(after.shape), final,
+    )  # fmt: skip

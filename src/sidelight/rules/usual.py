@@ -1,0 +1,69 @@
+"""The usual comparisons of counts by name: where labels start, end, change and stand."""
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from ..errors import DataError
+from ..features.columns import Column, word
+from .comparisons import Comparison
+from .conditions import Where, check_condition
+from .counts import Count, Term, runs
+from .labels import Any_, call_text, each, others, some_labels
+
+punctuation = word.ispunct()
+
+
+def _never(text: str, *terms: Term) -> Comparison:
+    """A rule that some parts do not occur; each one that does is a violation."""
+    return Comparison(count=Count(terms, text=text), op="<=", bound=0.0, text=text)
+
+
+def starts_with(*labels: Any) -> Comparison:
+    """The first label is one of these."""
+    return _never(call_text("starts_with", *labels), Term("start", others(*labels)))
+
+
+def ends_with(*labels: Any) -> Comparison:
+    """The last label is one of these."""
+    return _never(call_text("ends_with", *labels), Term("end", others(*labels)))
+
+
+def once_each(*labels: str) -> Comparison:
+    """Every label (or each of these) is one run at most; every further run is a violation."""
+    rule = runs(each(*labels) if labels else each) <= 1
+    return replace(rule, text=call_text("once_each", *labels))
+
+
+def changes_only_after(condition: Where) -> Comparison:
+    """Labels change only where the token before satisfies the condition."""
+    if not isinstance(condition, Column):
+        raise DataError(f"changes_only_after takes one column expression, such as word.ispunct(), got {condition!r}")
+    place = ~condition[-1]
+    return _never(f"changes_only_after({condition!r})", Term("pair", Any_, different=True, where=place))
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a condition holds; see `where`."""
+
+    condition: Where
+
+    readable: ClassVar[frozenset[str]] = frozenset({"label", "never"})
+
+    def label(self, *labels: Any) -> Comparison:
+        """The label there is one of these."""
+        text = f"where({self.condition!r}).{call_text('label', *labels)}"
+        return _never(text, Term("token", others(*labels), where=self.condition))
+
+    def never(self, *labels: Any) -> Comparison:
+        """The label there is none of these."""
+        if not labels:
+            raise DataError("at least one label is needed here")
+        text = f"where({self.condition!r}).{call_text('never', *labels)}"
+        return _never(text, Term("token", some_labels(labels), where=self.condition))
+
+
+def where(condition: Where) -> Place:
+    """`where(word.isin("pp", "pages")).label("pages")`: the label of tokens that satisfy a condition."""
+    check_condition(condition)
+    return Place(condition)

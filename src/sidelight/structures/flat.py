@@ -1,0 +1,220 @@
+"""Structures whose parts are one flat array: what they share, so that a new one is little more than its two calls.
+
+The parts of a batch are one array with offsets, and every input has a shape: a few whole numbers, such as how many
+words it has, from which the structure knows what its parts stand for. A structure answers for one input at a time; the
+calls for batches, the loss among them, are here.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..errors import DataError
+from ..kernels.compiling import Flags, Floats, Ints, Longs
+from ..kernels.parallel import map_each
+from ..supervision import Signal
+from .chain import mixed, product_of, require_feasible
+from .known import Outputs
+from .protocol import Best, Loss, Marginals, Ranked
+
+Shape = tuple[int, ...]
+# Of so many best outputs one is drawn where they tie.
+_TIES = 8
+
+
+@dataclass(frozen=True)
+class FlatParts:
+    """One number for every part of a batch: scores θ, or expected parts μ.
+
+    values: (parts,) float64; offsets: (inputs + 1,) int64, where the parts of each input begin; shapes: (inputs,
+    numbers) int64.
+    """
+
+    values: Floats
+    offsets: Longs
+    shapes: Longs
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def sequences(self, first: int, last: int) -> "FlatParts":
+        """Returns the parts of inputs first to last - 1."""
+        offsets = self.offsets[first : last + 1]
+        return FlatParts(self.values[offsets[0] : offsets[-1]], offsets - offsets[0], self.shapes[first:last])
+
+    def of(self, index: int) -> tuple[Floats, Shape]:
+        """Returns the numbers and the shape of one input."""
+        shape = tuple(self.shapes[index].tolist())
+        return self.values[self.offsets[index] : self.offsets[index + 1]], shape
+
+    def __add__(self, shift: "FlatParts") -> "FlatParts":
+        """θ + δ."""
+        return replace(self, values=self.values + shift.values)
+
+    def __sub__(self, other: "FlatParts") -> "FlatParts":
+        """μ - μ'."""
+        return replace(self, values=self.values - other.values)
+
+    def times(self, factor: float) -> "FlatParts":
+        """Returns every number times a factor."""
+        return replace(self, values=factor * self.values)
+
+    def divide(self, temperature: float) -> "FlatParts":
+        """θ / T: the scores of p^(1/T)."""
+        if not temperature > 0:
+            raise DataError(f"a temperature must be positive, got {temperature}; use argmax for the limit at zero")
+        return replace(self, values=self.values / temperature)
+
+    def restrict(self, allowed: Flags) -> "FlatParts":
+        """-inf on every part that is not allowed; allowed: (parts,)."""
+        return replace(self, values=np.where(allowed, self.values, -np.inf))
+
+    def mix(self, other: "FlatParts", weight: float) -> "FlatParts":
+        """weight * these + (1 - weight) * the others."""
+        return replace(self, values=mixed(self.values, other.values, weight))
+
+    def dot(self, other: "FlatParts") -> float:
+        """θ·μ over the whole batch; a forbidden part with no mass counts zero."""
+        return float(product_of(self.values, other.values).sum())
+
+    def sums(self) -> Floats:
+        """Returns the sum over the parts of each input: (inputs,)."""
+        total = np.concatenate(([0.0], np.cumsum(self.values)))
+        return total[self.offsets[1:]] - total[self.offsets[:-1]]
+
+
+@dataclass(frozen=True)
+class KnownOutputs:
+    """Outputs that are known as a whole, or not at all.
+
+    kinds: one per input; outputs: as the structure writes them, -1 where an output is not known.
+    """
+
+    kinds: tuple[Signal, ...]
+    outputs: Outputs
+
+    @property
+    def full(self) -> bool:
+        """Whether every output is known."""
+        return all(kind is Signal.FULL for kind in self.kinds)
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def inputs(self, first: int, last: int) -> "KnownOutputs":
+        """Returns what is known about inputs first to last - 1."""
+        return KnownOutputs(self.kinds[first:last], self.outputs.inputs(first, last))
+
+    def take(self, which: Longs) -> "KnownOutputs":
+        """Returns what is known about some inputs, in this order."""
+        return KnownOutputs(tuple(self.kinds[i] for i in which), self.outputs.take(which))
+
+
+@dataclass(frozen=True)
+class FlatStructure(ABC):
+    """Base of structures over flat parts; a new one gives the abstract methods, each for one input.
+
+    The loss counts the parts that an output has and the known one lacks, and the reverse.
+    """
+
+    n_jobs: int = -1
+
+    @abstractmethod
+    def slots(self, shape: Shape) -> int:
+        """Returns how many whole numbers an output is written with."""
+
+    @abstractmethod
+    def parts_of(self, shape: Shape, output: Ints) -> Longs:
+        """Returns the numbers of the parts that an output has."""
+
+    @abstractmethod
+    def best(self, scores: Floats, shape: Shape, k: int) -> list[Ints]:
+        """Returns the k best outputs of finite score, best first, or as many as there are."""
+
+    @abstractmethod
+    def expected(self, scores: Floats, shape: Shape) -> tuple[float, Floats]:
+        """Returns the log-partition and the expected parts."""
+
+    @abstractmethod
+    def all_outputs(self, shape: Shape) -> Iterator[Ints]:
+        """Returns every output of a tiny input: the oracle of the tests."""
+
+    # For batches -----------------------------------------------------------------------------------------------------
+
+    def _offsets(self, scores: FlatParts) -> Longs:
+        """Where the output of each input begins."""
+        sizes = [self.slots(tuple(shape)) for shape in scores.shapes.tolist()]
+        return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+
+    def kbest(self, scores: FlatParts, k: int) -> Ranked:
+        """The k best outputs of each input."""
+        if not isinstance(k, int | np.integer) or k < 1:
+            raise DataError(f"k-best needs a whole number k >= 1, got {k!r}")
+        offsets = self._offsets(scores)
+        values, ranked = np.full((k, offsets[-1]), -1, np.int32), np.full((len(scores), k), -np.inf)
+
+        def run(i: int) -> None:
+            theta, shape = scores.of(i)
+            for rank, output in enumerate(self.best(theta, shape, int(k))):
+                values[rank, offsets[i] : offsets[i + 1]] = output
+                ranked[i, rank] = theta[self.parts_of(shape, output)].sum()
+
+        map_each(run, list(range(len(scores))), self.n_jobs)
+        require_feasible(ranked[:, 0])
+        return Ranked(Outputs(values, offsets), ranked)
+
+    def argmax(self, scores: FlatParts, *, seed: int | None = None) -> Best:
+        """The best output of each input; with a seed, ties among the first few are broken at random."""
+        ranked = self.kbest(scores, 1 if seed is None else _TIES)
+        values, offsets = ranked.outputs.values[0].copy(), ranked.outputs.offsets
+        if seed is not None:
+            rng, tied = np.random.default_rng(seed), ranked.scores >= ranked.scores[:, :1]
+            for i, rank in enumerate(map(rng.choice, map(np.flatnonzero, tied))):
+                values[offsets[i] : offsets[i + 1]] = ranked.outputs.values[rank, offsets[i] : offsets[i + 1]]
+        return Best(Outputs(values, offsets), ranked.scores[:, 0])
+
+    def marginals(self, scores: FlatParts) -> Marginals[FlatParts]:
+        """Log-partition and expected parts."""
+        log_partition, mass = np.empty(len(scores)), np.empty_like(scores.values)
+
+        def run(i: int) -> None:
+            at = slice(scores.offsets[i], scores.offsets[i + 1])
+            log_partition[i], mass[at] = self.expected(*scores.of(i))
+
+        map_each(run, list(range(len(scores))), self.n_jobs)
+        require_feasible(log_partition)
+        return Marginals(log_partition, replace(scores, values=mass))
+
+    def entropy(self, scores: FlatParts) -> Floats:
+        """H = log Z - θ·μ of each input."""
+        marginals = self.marginals(scores)
+        mass = replace(scores, values=product_of(scores.values, marginals.parts.values))
+        entropy: Floats = np.maximum(marginals.log_partition - mass.sums(), 0.0)
+        return entropy
+
+    def indicator(self, scores: FlatParts, values: Ints) -> FlatParts:
+        """The given outputs as 0/1 parts."""
+        offsets, on = self._offsets(scores), np.zeros_like(scores.values)
+        for i in range(len(scores)):
+            _, shape = scores.of(i)
+            on[scores.offsets[i] + self.parts_of(shape, values[offsets[i] : offsets[i + 1]])] = 1.0
+        return replace(scores, values=on)
+
+    def score(self, scores: FlatParts, values: Ints) -> Floats:
+        """θ·y of the given outputs."""
+        on = self.indicator(scores, values)
+        return replace(on, values=product_of(scores.values, on.values)).sums()
+
+    def loss(self, scores: FlatParts, known: KnownOutputs) -> Loss[FlatParts]:
+        """Returns the loss Δ(y) = Σ_p |y_p - g_p| beside the known outputs g."""
+        gold = self.indicator(scores, known.outputs.values)
+        return Loss(replace(gold, values=1.0 - 2.0 * gold.values), gold.sums())
+
+    def support(self, scores: FlatParts, index: int) -> Iterator[tuple[int, ...]]:
+        """Every output of one (tiny) input that has a finite score."""
+        theta, shape = scores.of(index)
+        for output in self.all_outputs(shape):
+            if theta[self.parts_of(shape, output)].sum() > -np.inf:
+                yield tuple(int(v) for v in output)

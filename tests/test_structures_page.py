@@ -1,0 +1,86 @@
+"""The page about new structures: its code runs as it stands, in few lines, and the structure passes the kit."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sidelight.errors import DataError
+from sidelight.structures.flat import FlatParts, KnownOutputs
+from sidelight.structures.known import Outputs
+from sidelight.supervision import Signal
+from tests.structure_kit import check_argmax, check_entropy, check_kbest, enumerate_outputs
+
+PAGE = Path(__file__).parents[1] / "docs" / "structures.md"
+BLOCKS = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.S)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """What the page defines."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("page"))
+        names: dict = {"__name__": "page"}
+        for block in BLOCKS:
+            exec(compile(block, str(PAGE), "exec"), names)
+        return names
+
+
+def test_four_learners_find_most_of_it(page):
+    assert page["scores"].keys() == {"CRF", "StructuralSVM", "StructuredPerceptron", "Mira"}
+    assert min(page["scores"].values()) > 0.9
+
+
+def test_the_structure_is_short():
+    lines = [line for line in BLOCKS[0].splitlines() if line.strip()]
+    assert len(lines) < 50
+
+
+def test_what_the_page_says_of_errors(page):
+    with pytest.raises(DataError, match=r"sentence 1: a stretch of \d+ words begins before it ends, got \(3, 99\)"):
+        page["crf"].fit(page["X"][:2], [(0, 1), (3, 99)])
+    with pytest.raises(DataError, match="X has 3 sentences but y has 2"):
+        page["crf"].fit(page["X"][:3], page["y"][:2])
+
+
+def scores_of(rng, sizes, forbid=0.0):
+    offsets = np.concatenate(([0], np.cumsum([n * (n + 1) // 2 for n in sizes]))).astype(np.int64)
+    values = np.where(rng.random(offsets[-1]) < forbid, -np.inf, rng.normal(size=offsets[-1]))
+    values[offsets[:-1]] = 0.0
+    return FlatParts(values, offsets, np.array(sizes)[:, None])
+
+
+@pytest.mark.parametrize("forbid", [0.0, 0.4])
+def test_the_kit(page, forbid):
+    rng = np.random.default_rng(0)
+    structure, scores = page["OneSpan"](1), scores_of(rng, [1, 3, 4, 2], forbid)
+    listed = [enumerate_outputs(structure, scores, i) for i in range(len(scores))]
+    check_argmax(structure, scores, listed)
+    check_kbest(structure, scores, listed, 4)
+    check_entropy(structure, scores, listed)
+    marginals = structure.marginals(scores)
+    for i, (outputs, values) in enumerate(listed):
+        expected = np.zeros(len(scores.of(i)[0]))
+        for output, p in zip(outputs, np.exp(values - marginals.log_partition[i]), strict=True):
+            expected[structure.parts_of(scores.of(i)[1], np.array(output))] += p
+        np.testing.assert_allclose(marginals.parts.of(i)[0], expected, atol=1e-9)
+        np.testing.assert_allclose(expected.sum(), 1.0)
+
+
+def test_the_loss_has_a_constant(page):
+    """Δ(y) = cost·y + constant counts the parts in which two outputs differ."""
+    structure, scores = page["OneSpan"](1), scores_of(np.random.default_rng(1), [3, 2])
+    known = KnownOutputs((Signal.FULL,) * 2, Outputs(np.array([0, 2, 1, 2], np.int32), np.array([0, 2, 4])))
+    delta = structure.loss(scores, known)
+    for i in range(2):
+        for output in structure.support(scores, i):
+            cost = structure.score(delta.cost.sequences(i, i + 1), np.array(output, np.int32))[0] + delta.constant[i]
+            assert cost == (0.0 if list(output) == known.outputs.inputs(i, i + 1).values.tolist() else 2.0)
+
+
+def test_ties_are_broken_at_random(page):
+    structure = page["OneSpan"](1)
+    scores = scores_of(np.random.default_rng(0), [2]).times(0.0)
+    seen = {tuple(structure.argmax(scores, seed=seed).outputs.values) for seed in range(60)}
+    assert seen == {(0, 1), (0, 2), (1, 2)}
