@@ -44,7 +44,6 @@ REGISTRY: dict[str, Entry] = {
     "StructuralSVM": _row("structural_svm", FULL, command="svm", base=True, documents="also"),
     "LatentStructuralSVM": _row("latent_svm", FULL, PARTIAL, command="latent-svm", base=True, documents="also"),
     "JLIS": _row("jlis", FULL, COMPANION, command="jlis", documents="also"),
-    "ContrastiveEstimation": _row("contrastive", FULL, PARTIAL, NOTHING, command="contrastive"),
     "CCM": _row("ccm", FULL, PARTIAL, command="ccm", inside="hmm", documents="also"),
     "Codl": _row("codl", FULL, NOTHING, command="codl", inside="hmm", documents="also"),
     "EM": _row("em", FULL, PARTIAL, NOTHING, command="em", inside="hmm"),
@@ -55,6 +54,7 @@ REGISTRY: dict[str, Entry] = {
     "DeterministicAnnealing": _row("annealing", FULL, PARTIAL, NOTHING, command="daso", inside="crf", expecting=True),
     "GeneralizedExpectation": _row("generalized", FULL, PARTIAL, NOTHING, command="ge", inside="crf", expecting=True),
     "EntropyRegularization": _row("entropy", FULL, PARTIAL, NOTHING, command="er", inside="crf", expecting=True),
+    "ContrastiveEstimation": _row("contrastive", FULL, PARTIAL, NOTHING, command="contrastive"),
     "MaxEnt": _row("maxent", FULL, PARTIAL, documents="only"),
     "DocumentJLIS": _row("document_jlis", FULL, COMPANION, documents="only"),
 }
