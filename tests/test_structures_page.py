@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sidelight.errors import DataError
+from sidelight import CRF, JLIS, LatentStructuralSVM, SelfTraining, StructuralSVM
+from sidelight.errors import DataError, NotSupported
 from sidelight.structures.flat import FlatParts, KnownOutputs
 from sidelight.structures.known import Outputs
 from sidelight.supervision import Signal
@@ -38,10 +39,32 @@ def test_the_structure_is_short():
 
 
 def test_what_the_page_says_of_errors(page):
-    with pytest.raises(DataError, match=r"sentence 1: a stretch of \d+ words begins before it ends, got \(3, 99\)"):
+    with pytest.raises(DataError, match=r"sentence 1: \(3, 99\) is no output: a stretch of \d+ words begins before it"):
         page["crf"].fit(page["X"][:2], [(0, 1), (3, 99)])
     with pytest.raises(DataError, match="X has 3 sentences but y has 2"):
         page["crf"].fit(page["X"][:3], page["y"][:2])
+    with pytest.raises(DataError, match="sentence 0: 3 is no output"):
+        page["crf"].fit(page["X"][:2], [3, (0, 1)])
+    with pytest.raises(DataError, match="X must be a list of"):
+        page["crf"].predict("abc")
+    for learner in (JLIS(task=page["FindSpan"]()), SelfTraining(CRF(task=page["FindSpan"]()))):
+        with pytest.raises(
+            NotSupported, match="works with labels of tokens or documents, and FindSpan has none; use CRF"
+        ):
+            learner.fit(page["X"], page["y"])
+    with pytest.raises(NotSupported, match=r"CRF cannot learn from unlabelled sentences \(None\) .*; leave them out"):
+        page["crf"].fit(page["X"][:2], [None, (0, 1)])
+    with pytest.raises(NotSupported, match="FindSpan has no labels to explain; see top_weights"):
+        page["crf"].explain(page["X"][0])
+
+
+def test_known_outputs_are_kept(page):
+    """`complete` keeps to what is known, and a latent SVM of outputs that are all known is an SVM."""
+    X, y, task = page["X"], page["y"], page["FindSpan"]()
+    assert page["crf"].complete(X[:3], [None, (0, 1), None])[1] == (0, 1)
+    assert page["crf"].predict([]) == []
+    latent, plain = (learner(task=task, C=1.0).fit(X[:40], y[:40]) for learner in (LatentStructuralSVM, StructuralSVM))
+    assert abs(latent.score(X[80:], y[80:]) - plain.score(X[80:], y[80:])) < 0.1
 
 
 def scores_of(rng, sizes, forbid=0.0):
@@ -71,7 +94,8 @@ def test_the_kit(page, forbid):
 def test_the_loss_has_a_constant(page):
     """Δ(y) = cost·y + constant counts the parts in which two outputs differ."""
     structure, scores = page["OneSpan"](1), scores_of(np.random.default_rng(1), [3, 2])
-    known = KnownOutputs((Signal.FULL,) * 2, Outputs(np.array([0, 2, 1, 2], np.int32), np.array([0, 2, 4])))
+    outputs = Outputs(np.array([0, 2, 1, 2], np.int32), np.array([0, 2, 4]))
+    known = KnownOutputs((Signal.FULL,) * 2, outputs, structure)
     delta = structure.loss(scores, known)
     for i in range(2):
         for output in structure.support(scores, i):

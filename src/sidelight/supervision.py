@@ -44,9 +44,8 @@ def require(learner: Any, kinds: Iterable[Signal], noun: str = "sequence") -> No
     for index, kind in enumerate(kinds):
         if kind not in learner.signals:
             others = users(kind, noun)
-            raise NotSupported(
-                f"{name} cannot learn from {kind.value.format(noun)} ({noun} {index}); use {' or '.join(others)}"
-            )
+            advice = f"use {' or '.join(others)}" if others else "leave them out"
+            raise NotSupported(f"{name} cannot learn from {kind.value.format(noun)} ({noun} {index}); {advice}")
 
 
 def kind_of(known: Any) -> Signal:

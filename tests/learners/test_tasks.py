@@ -16,7 +16,10 @@ from sidelight import (
     Codl,
     ContrastiveEstimation,
     DataError,
+    DeterministicAnnealing,
     DocumentJLIS,
+    EntropyRegularization,
+    GeneralizedExpectation,
     Labelling,
     LatentStructuralSVM,
     MaxEnt,
@@ -28,7 +31,10 @@ from sidelight import (
     SemiCRF,
     StructuralSVM,
     StructuredPerceptron,
+    UnifiedEM,
     load,
+    once_each,
+    share,
     where,
     word,
 )
@@ -128,10 +134,33 @@ def test_rules_about_documents():
     assert [a for a, x in zip(predicted, D, strict=True) if "sits" not in x] == [
         a for a, x in zip(free, D, strict=True) if "sits" not in x
     ]
-    np.testing.assert_allclose(np.concatenate(model.predict_marginals(D)).sum(axis=1), 1)
+    proba = model.predict_proba(D)
+    np.testing.assert_array_equal(proba, np.concatenate(model.predict_marginals(D)))
+    assert [model.classes_[k] for k in proba.argmax(axis=1)] == predicted
+    guarded = CCM(CRF(task=Classifying()), [rule]).fit(
+        D, [f"topic {label}" if label != "Y" else "Y" for label in TOPICS]
+    )
+    assert guarded.guard_ is None  # documents are not compared yet
     soft = where(word.matches(r"\b(1999|2001|7)\b")).label("Y")
     driven = Codl(CRF(task=Classifying()), [soft], guard=False).fit(D, [*TOPICS[:20], *[None] * 20])
     assert driven.score(D, TOPICS) > 0.6
+
+
+EXPECTING = [PosteriorRegularization, UnifiedEM, DeterministicAnnealing, GeneralizedExpectation, EntropyRegularization]
+
+
+@pytest.mark.parametrize("learner", EXPECTING)
+def test_expectations_of_documents(learner, tmp_path):
+    """Shares of labels, and what documents with a word are, with few labelled documents."""
+    rules = [share("Y") >= 0.2, where(word.matches(r"\b(1999|2001|7)\b")).label("Y")]
+    known = [*TOPICS[:8], *[None] * (len(D) - 8)]
+    model = learner(CRF(task=Classifying()), rules, n_jobs=1).fit(D, known)
+    assert model.score(D, TOPICS) >= CRF(task=Classifying()).fit(D[:8], TOPICS[:8]).score(D, TOPICS)
+    assert len(model.rules_used_) > 2
+    model.save(tmp_path / "m")
+    again = load(tmp_path / "m")
+    assert again.predict(D) == model.predict(D)
+    np.testing.assert_array_equal(again.predict_proba(D), model.predict_proba(D))
 
 
 @dataclass(frozen=True)
@@ -142,6 +171,12 @@ class Strange(Labelling):
 def test_what_is_refused(tmp_path):
     with pytest.raises(DataError, match=r"task is a task such as Segmenting\(\) or Classifying\(\), or None, got 3"):
         CRF(task=3).fit(X, Y)
+    with pytest.raises(DataError, match="task is a task such as"):
+        CRF(task=Segmenting).fit(X, Y)
+    with pytest.raises(NotSupported, match="solver 'sgd' needs label chains; use solver='dcd'"):
+        StructuralSVM(task=Classifying(), solver="sgd").fit(D, TOPICS)
+    with pytest.raises(NotSupported, match="is about whole outputs, which chains of order 2 cannot keep to"):
+        CCM(CRF(task=Labelling(order=2)), [once_each()]).fit(X, Y)
     with pytest.raises(DataError, match="order and boundaries belong to the task where one is given"):
         CRF(task=Segmenting(), order=2).fit(X, Y)
     with pytest.raises(DataError, match="order must be 1 or 2, got 3"):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import DataError
 from ..kernels.compiling import Longs
 from .dicts import DictEncoder
 from .encoded import Encoded
@@ -47,7 +48,11 @@ class PartsEncoder:
         return _with(self.dicts.transform(parts), shapes)
 
     def _parts(self, X: Sequence[Any]) -> tuple[Longs, list[list[dict[str, Any]]]]:
+        if isinstance(X, str):
+            raise DataError("X must be a list of inputs, got a string")
         found = [self.describe_parts(x) for x in X]
+        if not found:
+            return np.empty((0, 1), np.int64), []
         shapes = np.array([shape for shape, _ in found], np.int64).reshape(len(found), -1)
         return shapes, [parts for _, parts in found]
 

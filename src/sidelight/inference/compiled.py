@@ -106,6 +106,10 @@ class CompiledRules:
         """Degree of violation of each sequence and automaton."""
         from ..kernels import search
 
+        if len(labels) != self.offsets[-1]:
+            raise DataError(
+                f"the rules were compiled for {self.offsets[-1]} tokens, and there are {len(labels)} labels"
+            )
         stacked = stack(self.automata, self.labels)
         out = np.zeros((len(self.offsets) - 1, len(self.automata)))
         search.count_violations(self.offsets, labels, *stacked.at(slice(None)), out)

@@ -186,42 +186,45 @@ class ProjectingLearner(ExpectationLearner):
         None: the base fitted to the labelled sequences, or chance where there are none.
         """
         self._check()
-        check_input(self, X, y)
-        known = [i for i, one in enumerate(y) if kind_of(one) is Signal.FULL]
-        partial = [i for i, one in enumerate(y) if kind_of(one) is Signal.PARTIAL]
-        rest = [*partial, *(i for i, one in enumerate(y) if kind_of(one) is Signal.NOTHING)]
+        read = check_input(self, X, y)
+        known = [i for i, one in enumerate(read) if kind_of(one) is Signal.FULL]
+        partial = [i for i, one in enumerate(read) if kind_of(one) is Signal.PARTIAL]
+        rest = [*partial, *(i for i, one in enumerate(read) if kind_of(one) is Signal.NOTHING)]
         if initial is not None and not rest:
             raise DataError("an initial model is for unlabelled sequences to begin with; here all are labelled")
         if initial is not None and not self._labelled_first():
             raise DataError("begin='nothing' and an initial model contradict each other; leave one of them out")
-        classes = all_labels(self, y) if initial is None else _labels_of(initial, named_labels(self, y))
+        classes = all_labels(self, read) if initial is None else _labels_of(initial, named_labels(self, read))
         if not known and not self.iterations and initial is None:
             raise DataError("without labelled sequences there is nothing to learn in 0 iterations")
-        pool, labelled, labels = [X[i] for i in rest], [X[i] for i in known], [y[i] for i in known]
-        readings = self._read(labelled, labels, classes)
-        rows, projector = self._projector(readings.used, pool or X, classes)
+        pool, labelled, labels = [X[i] for i in rest], [X[i] for i in known], [read[i] for i in known]
+        told = self._task.for_rules(X)
+        readings = self._read([told[i] for i in known], labels, classes)
+        rows, projector = self._projector(readings.used, [told[i] for i in rest] or told, classes)
         self._require_prices(rows)
         weight, balance = self._weights(len(known) + len(partial), len(rest), partial=bool(partial))
         fitting = begin(
             self.base, labelled, labels, pool, classes,
-            known=[y[i] for i in rest], weights=Weights.of(len(partial), weight, self._strength()),
+            known=[read[i] for i in rest], weights=Weights.of(len(partial), weight, self._strength()),
             initial=initial, labelled_first=self._labelled_first() or not pool, seed=self.random_state,
             n_jobs=self.n_jobs,
         )  # fmt: skip
         temperatures = self._temperatures()
         found, trace = None, list[ProjectionStep]()
         if pool:
-            targets = encode_labels([y[i] for i in rest], [len(x) for x in pool], classes)
+            targets = encode_labels([read[i] for i in rest], [len(told[i]) for i in rest], classes)
             allowed = targets.allowed if partial else None
             rounds = temperatures if self.iterations else []
             with numbers_of(rest):
                 found, trace = self._rounds(fitting, rows, projector, allowed, rounds, temperatures[-1])
         elif rows.joint:  # the prices of rules about the corpus are those on the labelled sequences
             everything = _Pool(self._structure, projector, None, np.zeros(len(rows)))
-            found = everything.project(fitting.learner.scores(X), temperatures[-1], fitting)
+            found = everything.project(fitting.learner.scores(X).as_chain(), temperatures[-1], fitting)
         if found is not None:
             _warn_unfinished(found)
-        self.start_ = fit_on(self.base, labelled, labels, classes) if balance and known and pool else None
+        self.start_ = (
+            fit_on(self.base, labelled, [y[i] for i in known], classes) if balance and known and pool else None
+        )
         self.base_, self.classes_, self.trace_ = fitting.learner, classes, tuple(trace)
         self.balance_ = balance
         self._adopt_readings(readings)
@@ -387,11 +390,11 @@ class ProjectingLearner(ExpectationLearner):
 
     def _model_scores(self, X: Any) -> ChainParts:
         """Scores by the model, mixed with those of the supervised one."""
-        scores: ChainParts = self.base_.scores(X)
-        return scores if self.start_ is None else self.start_.scores(X).mix(scores, self.balance_)
+        scores: ChainParts = self.base_.scores(X).as_chain()
+        return scores if self.start_ is None else self.start_.scores(X).as_chain().mix(scores, self.balance_)
 
     def _few_labels_scores(self, X: Any, scores: ChainParts) -> ChainParts:
-        words, log_z = self._words(X), self._structure.marginals(scores).log_partition
+        words, log_z = self._words(self._for_rules(X)), self._structure.marginals(scores).log_partition
         found = self._word_projector(words)(scores, self.temperature_, np.empty(0), log_z)
         _warn_unfinished(found)
         return words.shift(scores, found.prices).divide(self.temperature_)
@@ -414,7 +417,7 @@ class ProjectingLearner(ExpectationLearner):
             raise NotSupported("rules read tokens, not encoded input; give the sequences, or set decode='model'")
 
     def _project(self, X: Any, scores: ChainParts) -> tuple[Rows, Projection]:
-        rows = Rows.compile(self.rules_used_, X, self.classes_, self.units_)
+        rows = Rows.compile(self.rules_used_, self._for_rules(X), self.classes_, self.units_)
         start = np.zeros(len(rows))
         start[: rows.joint] = self.prices_
         found = project(

@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from ..errors import DataError, Infeasible
+from ..errors import DataError, Infeasible, NotSupported
 from ..labels import label_set
 from ..rules.automata import labels_named
 from ..rules.language import Rule
@@ -29,6 +29,11 @@ def check_input(learner: Any, X: Any, y: Any) -> list[Any]:
     Returns y with a list of decisions for every input of which some are known.
     """
     task = learner._task
+    if not task.of_labels:
+        raise NotSupported(
+            f"{type(learner).__name__} works with labels of tokens or documents, and {type(task).__name__} has none; "
+            "use CRF, StructuralSVM, StructuredPerceptron or Mira"
+        )
     sizes = task.sizes(X)
     if 0 in sizes:
         raise DataError(f"{task.noun} {sizes.index(0)} is empty; leave empty {task.noun}s out")

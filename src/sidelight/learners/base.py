@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..errors import DataError
+from ..errors import DataError, NotSupported
 from ..features.encoded import Encoded, Encoder, State
 from ..kernels.compiling import Floats, Ints
 from ..structures.known import Known
@@ -191,7 +191,8 @@ class Learner(BaseEstimator, Generic[P]):  # type: ignore[misc]
     @available_if(lambda self: self._task.noun == "document")  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
         """The probability of every label for every document: (documents, labels), columns as `classes_`."""
-        return self._structure.marginals(self.scores(X)).parts.unary
+        chances = self.predict_marginals(X)
+        return np.concatenate(chances) if chances else np.empty((0, len(self.classes_)))
 
     def predict_kbest(self, X: Any, k: int = 5) -> list[list[Scored]]:
         """For each input its k best label sequences with their scores, best first; fewer where fewer exist."""
@@ -200,7 +201,8 @@ class Learner(BaseEstimator, Generic[P]):  # type: ignore[misc]
 
     def _ranked(self, labels: Ints, by_rank: Floats, scores: P) -> list[list[Scored]]:
         """Outputs (ranks, tokens) and their scores (sequences, ranks) as lists for each input."""
-        outputs = [self._task.decisions(np.maximum(row, 0), scores, self.classes_) for row in labels]
+        rows = np.where(labels < 0, labels[:1], labels)  # where there are fewer, the best one again
+        outputs = [self._task.decisions(row, scores, self.classes_) for row in rows]
         return [
             [Scored(outputs[r][i], float(s)) for r, s in enumerate(row) if s > -np.inf] for i, row in enumerate(by_rank)
         ]
@@ -220,6 +222,8 @@ class Learner(BaseEstimator, Generic[P]):  # type: ignore[misc]
 
     def explain(self, x: Any, position: int = 0, *, top: int = 10) -> Explanation:
         """What speaks for a token's label in the best sequence, against the most probable other label."""
+        if not self._task.of_labels:
+            raise NotSupported(f"{type(self._task).__name__} has no labels to explain; see top_weights")
         encoded = self.encode([x])
         if not -encoded.tokens <= position < encoded.tokens:
             raise DataError(f"position {position} is outside the sequence of {encoded.tokens} tokens")

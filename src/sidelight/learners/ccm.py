@@ -58,7 +58,7 @@ class RuleLearner(Around):
                     f"the rule {rule.title!r} is about the corpus, and {name} decodes one sequence at a time; leave it "
                     "out here and test it with check, or use PosteriorRegularization"
                 )
-            if getattr(self.base, "order", 1) == 2 and about_whole_outputs(rule):
+            if getattr(self._task, "order", 1) == 2 and about_whole_outputs(rule):
                 raise NotSupported(
                     f"the rule {rule.title!r} is about whole outputs, which chains of order 2 cannot keep to; use "
                     "order=1, or rules about labels and neighbours such as where(...) and starts_with(...)"

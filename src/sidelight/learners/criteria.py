@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError, NotSupported
-from ..features.encoded import Encoded, State, sequence_lengths
+from ..features.encoded import Encoded, State
 from ..inference.distances import DistanceName, check_distance, require_distance
 from ..inference.rows import Rows
 from ..kernels.compiling import Floats
@@ -87,11 +87,11 @@ class CriterionLearner(ExpectationLearner):
         if self.penalty is None:
             raise DataError("here no rule holds without slack: the penalty is a number or 'learned', got None")
         self._check_base()
-        check_input(self, X, y)
-        classes = all_labels(self, y)
-        known = [i for i, one in enumerate(y) if kind_of(one) is Signal.FULL]
-        readings = self._read([X[i] for i in known], [y[i] for i in known], classes)
-        model, problem = self._lay_out(X, y, classes, weights, readings.used)
+        read, told = check_input(self, X, y), self._task.for_rules(X)
+        classes = all_labels(self, read)
+        known = [i for i, one in enumerate(read) if kind_of(one) is Signal.FULL]
+        readings = self._read([told[i] for i in known], [read[i] for i in known], classes)
+        model, problem = self._lay_out(X, read, classes, weights, readings.used)
         solution = self._solve(model, problem)
         model.weights_ = problem.merged.expand(solution.weights)
         model.trace_, model.converged_ = solution.steps, solution.converged
@@ -108,8 +108,8 @@ class CriterionLearner(ExpectationLearner):
                 f"{type(self).__name__} needs the gradient of a CRF, and {type(self.base).__name__} has none; "
                 "use CRF as base, or PosteriorRegularization"
             )
-        if self.rules and self.base.order != 1:
-            raise NotSupported(f"rules about expectations need a CRF of order 1, got order {self.base.order}")
+        if self.rules and getattr(self._task, "order", 1) != 1:
+            raise NotSupported("rules about expectations need a CRF of order 1, got order 2")
         self.base._check_numbers()
 
     def _lay_out(
@@ -123,10 +123,11 @@ class CriterionLearner(ExpectationLearner):
         if not known and not (self.rules and weights.distance):
             raise DataError("neither labels nor rules say anything; give some labelled sequences, or rules")
         model: CRF = clone(self.base).set_params(classes=list(classes), n_jobs=self.n_jobs)
-        lengths = sequence_lengths(some)
+        lengths = self._task.sizes(some)
         targets = encode_labels(told, lengths, classes)
         prepared = model._lay_out(model._choose_encoder(some), some, targets, list(classes))
         model._adopt(prepared)
+        prepared = prepared._replace(scorer=prepared.scorer.as_chain())
         # With an l1 penalty, whose value merging does not keep, every attribute stays alone.
         merged = (Merged.alone if model.l1 else Merged.of)(prepared.scorer, prepared.encoded)
         prepared = prepared._replace(encoded=merged.encoded, scorer=merged.scorer)
@@ -155,7 +156,7 @@ class CriterionLearner(ExpectationLearner):
         """The rules on the unlabelled sequences; without rules these need not be tokens."""
         if not rules:
             return Rows.of((), encoded.offsets, len(classes))
-        rows = Rows.compile(rules, X, classes)
+        rows = Rows.compile(rules, self._task.for_rules(X), classes)
         check_distance(self.distance, rows)
         return rows
 
@@ -182,7 +183,7 @@ class CriterionLearner(ExpectationLearner):
     def scores(self, X: Any) -> ChainParts:
         """The model's scores."""
         check_is_fitted(self, "classes_")
-        scores: ChainParts = self.base_.scores(X)
+        scores: ChainParts = self.base_.scores(X).as_chain()
         return scores
 
     def encode(self, X: Any) -> Encoded:

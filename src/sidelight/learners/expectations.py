@@ -160,13 +160,21 @@ class ExpectationLearner(Learner[ChainParts]):
         task: Task = self.base._task
         return task
 
+    @property
+    def _structure(self) -> Chain:
+        """Label chains; documents are sequences of one token."""
+        return Chain(self.n_jobs)
+
+    def _for_rules(self, X: Any) -> Any:
+        """X as rules read it; what is encoded already stays so, and is refused where rules are needed."""
+        return X if isinstance(X, Encoded) else self._task.for_rules(X)
+
     def _check_readings(self, decodings: tuple[str, ...]) -> None:
         """Check the parameters that all of them have."""
-        if not isinstance(self._structure, Chain):
+        if not self._task.chained:
             raise NotSupported(
                 f"{type(self).__name__} works out expectations on label chains, and {type(self.base).__name__} has "
-                "others; use CRF or HMM on sequences (a document can be one of one token), or CCM or Codl with hard or "
-                "soft rules"
+                "others; use CRF or HMM for labels, or CCM or Codl with hard or soft rules"
             )
         if isinstance(self.penalty, str) and self.penalty != "learned":
             raise DataError(f"the penalty is a number, None or 'learned', got {self.penalty!r}")
@@ -195,7 +203,7 @@ class ExpectationLearner(Learner[ChainParts]):
         """Under the rules, if `decode` says so; their penalties are part of the scores then."""
         if self.decode != "rules" or not len(X) or not self.readings_.decoded:
             return super()._decode(X, scores, k)
-        found = warn_unproved(self.readings_.best(self._structure, scores, X, self.classes_, k))
+        found = warn_unproved(self.readings_.best(self._structure, scores, self._for_rules(X), self.classes_, k))
         return found.outputs.values, found.scores
 
 

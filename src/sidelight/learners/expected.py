@@ -209,26 +209,26 @@ class Discriminative:
     ) -> None:
         if initial is not None:
             raise NotSupported(f"{type(base).__name__} begins with the labelled sequences; begin with a model in HMM")
-        if base.order != 1:
-            raise NotSupported(
-                f"{type(base).__name__} of order {base.order} cannot learn from expected parts; use order 1"
-            )
+        if getattr(base._task, "order", 1) != 1:
+            raise NotSupported(f"{type(base).__name__} of order 2 cannot learn from expected parts; use order 1")
         base._check_numbers()
         self.learner = clone(base).set_params(classes=list(classes))
         everything = [*X, *pool]
-        targets = encode_labels([*y, *known], [len(x) for x in everything], classes)
+        sizes = self.learner._task.sizes(everything)
+        targets = encode_labels([*y, *known], sizes, classes)
         self._prepared: Prepared = self.learner._lay_out(
             self.learner._choose_encoder(everything), everything, targets, list(classes)
         )
         # An unlabelled sequence has no likelihood p(y|x) of its own, only its divergence.
         self._structure, self.weights = Chain(n_jobs), replace(weights, unlabelled=weights.rules)
+        self.learner._adopt(self._prepared)
+        self._prepared = self._prepared._replace(scorer=self._prepared.scorer.as_chain())
         encoded, scorer = self._prepared.encoded, self._prepared.scorer
         self._pool = encoded.sequences(len(X), len(everything))
         self._known: LogLoss[Any] | None = None
-        self.learner._adopt(self._prepared)
         self.learner.weights_ = np.zeros(scorer.size)
         if len(X):
-            labels = encode_labels(y, [len(x) for x in X], classes)
+            labels = encode_labels(y, sizes[: len(X)], classes)
             self._known = LogLoss(scorer, self._structure, encoded.sequences(0, len(X)), labels)
             if labelled_first:
                 solver = self._solver(labels)
@@ -244,7 +244,7 @@ class Discriminative:
     def scores(self, first: int = 0, last: int | None = None) -> ChainParts:
         """Scores of the pool."""
         some = self._pool if last is None else self._pool.sequences(first, last)
-        found: ChainParts = self.learner.scores(some)
+        found: ChainParts = self.learner.scores(some).as_chain()
         return found
 
     def update(self, parts: ChainParts) -> None:

@@ -127,6 +127,8 @@ def _look(learner: Any, X: Any, y: Any, *, tried: bool) -> Guard | None:
     begin, start = time.perf_counter(), supervised(learner)
     metric, rules = Metric.choose(y), list(getattr(learner, "rules", None) or ())
     kinds = [kind_of(one) for one in y]
+    if learner._task.noun != "sequence":  # trials are of sequences
+        return None
     labelled, others = kinds.count(Signal.FULL), len(kinds) - kinds.count(Signal.FULL)
     if not labelled or not (rules or others or getattr(learner, "dictionary", None) is not None):
         return None

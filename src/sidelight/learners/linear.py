@@ -59,7 +59,7 @@ class LinearLearner(Learner[Any]):
     def _check_layout(self) -> None:
         """Check the parameters that all linear learners have."""
         given = getattr(self, "task", None)  # presets have a task of their own
-        if given is not None and not hasattr(given, "lay_out"):
+        if given is not None and (isinstance(given, type) or not hasattr(given, "lay_out")):
             raise DataError(f"task is a task such as Segmenting() or Classifying(), or None, got {given!r}")
         if given is not None and (self.order != 1 or not self.boundaries):
             raise DataError("order and boundaries belong to the task where one is given: Labelling(order=2)")

@@ -60,7 +60,13 @@ REGISTRY: dict[str, Entry] = {
 }
 
 
+# Learners that need nothing but a structure's two calls.
+_ANY = ("CRF", "StructuredPerceptron", "Mira", "StructuralSVM")
+
+
 def users(signal: Signal, noun: str = "sequence") -> list[str]:
-    """Returns the learners that can use a signal of sequences, or of documents."""
+    """Returns the learners that can use a signal of sequences, of documents, or of inputs with other names."""
+    if noun not in ("sequence", "document"):
+        return [name for name in _ANY if signal in REGISTRY[name].signals]
     fits = ("also", "only") if noun == "document" else ("", "also")
     return [name for name, one in REGISTRY.items() if signal in one.signals and one.documents in fits]

@@ -121,7 +121,7 @@ class StructuralSVM(MarginLearner, LinearLearner):
         known: WorkingSets | None = getattr(self, "_sets_", None)
         if self.solver == "eg" and not exponentiated.suits(prepared.scorer):
             raise NotSupported("solver 'eg' needs label chains of order 1; use solver='dcd'")
-        if self.solver == "sgd" and not hasattr(prepared.scorer, "as_chain"):
+        if self.solver == "sgd" and getattr(prepared.scorer, "as_chain", lambda: None)() is not prepared.scorer:
             raise NotSupported("solver 'sgd' needs label chains; use solver='dcd'")
         if self.warm_start and known is not None:
             if _fingerprint(prepared) != self._data_:

@@ -211,7 +211,7 @@ class SegmentExpectation:
 
 
 def _most_common(known: Ints, labels: int) -> int:
-    """Returns the label that more than half of the tokens have, where there are others than one beside it; else -1."""
+    """Returns the label that more than half of the tokens have, where there are at least two others; else -1."""
     counts = np.bincount(known[known >= 0], minlength=labels)
     most = int(counts.argmax())
     return most if (counts > 0).sum() > 2 and 2 * counts[most] > counts.sum() else -1

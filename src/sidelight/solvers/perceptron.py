@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import NotSupported
 from ..features.encoded import Encoded
 from ..kernels.compiling import Floats, Ints, Longs
 from ..scorers.linear import LinearScorer
@@ -146,6 +147,8 @@ def run(
     from ..kernels import perceptron
 
     offer = examples.compiled()
+    if offer is None and (growth or squared or sums is not None):
+        raise NotSupported("subgradient steps have compiled passes only; use another solver for this structure")
     if offer is None:
         make_passes(len(examples), state, partial(_visit, examples, state, margin), passes=passes, seed=seed,
                     on_pass=on_pass)  # fmt: skip

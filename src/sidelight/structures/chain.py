@@ -178,6 +178,10 @@ class ChainParts:
         """-inf on every (token, label) that is not allowed; allowed: (tokens, labels)."""
         return replace(self, unary=np.where(allowed, self.unary, -np.inf))
 
+    def as_chain(self) -> "ChainParts":
+        """Returns these scores: they are those of chains."""
+        return self
+
     def of_labels(self, unary: Floats) -> "ChainParts":
         """Returns parts of the same batch in which only single labels count; unary: (tokens, labels)."""
         pair, start = np.zeros_like(self.pair), np.zeros(self.labels)

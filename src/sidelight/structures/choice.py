@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError
 from ..kernels.compiling import Floats, Ints, Longs
-from .chain import mixed, product_of, require_feasible
+from .chain import ChainParts, mixed, product_of, require_feasible
 from .known import KnownLabels, Outputs
 from .lattice import Lattice
 from .protocol import Best, Charge, Loss, Marginals, Ranked
@@ -69,6 +69,11 @@ class ChoiceParts:
     def restrict(self, allowed: NDArray[np.bool_]) -> "ChoiceParts":
         """-inf on every label that is not allowed; allowed: (inputs, labels)."""
         return replace(self, unary=np.where(allowed, self.unary, -np.inf))
+
+    def as_chain(self) -> ChainParts:
+        """Returns the same scores as those of chains of one token."""
+        L, types = self.labels, np.zeros(len(self.unary), np.int32)
+        return ChainParts(self.offsets, self.unary, np.zeros((1, L, L)), types, np.zeros(L), np.zeros(L))
 
     def takes(self, charge: Charge) -> bool:
         """Whatever is charged for a single label is a part."""

@@ -81,19 +81,21 @@ class FlatParts:
 
     def sums(self) -> Floats:
         """Returns the sum over the parts of each input: (inputs,)."""
-        total = np.concatenate(([0.0], np.cumsum(self.values)))
-        return total[self.offsets[1:]] - total[self.offsets[:-1]]
+        owner = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        return np.bincount(owner, weights=self.values, minlength=len(self)).astype(float)
 
 
 @dataclass(frozen=True)
 class KnownOutputs:
     """Outputs that are known as a whole, or not at all.
 
-    kinds: one per input; outputs: as the structure writes them, -1 where an output is not known.
+    kinds: one per input; outputs: as the structure writes them, -1 where an output is not known; structure: which parts
+    they have.
     """
 
     kinds: tuple[Signal, ...]
     outputs: Outputs
+    structure: "FlatStructure"
 
     @property
     def full(self) -> bool:
@@ -105,11 +107,24 @@ class KnownOutputs:
 
     def inputs(self, first: int, last: int) -> "KnownOutputs":
         """Returns what is known about inputs first to last - 1."""
-        return KnownOutputs(self.kinds[first:last], self.outputs.inputs(first, last))
+        return KnownOutputs(self.kinds[first:last], self.outputs.inputs(first, last), self.structure)
 
     def take(self, which: Longs) -> "KnownOutputs":
         """Returns what is known about some inputs, in this order."""
-        return KnownOutputs(tuple(self.kinds[i] for i in which), self.outputs.take(which))
+        return KnownOutputs(tuple(self.kinds[i] for i in which), self.outputs.take(which), self.structure)
+
+    def restrict(self, scores: FlatParts) -> FlatParts:
+        """Returns the scores with -inf on every part that a known output lacks.
+
+        Where an output may be contained in another one, smaller outputs than the known one stay possible.
+        """
+        allowed = np.ones(len(scores.values), bool)
+        for i, kind in enumerate(self.kinds):
+            if kind is Signal.FULL:
+                one = scores.sequences(i, i + 1)
+                on = self.structure.indicator(one, self.outputs.inputs(i, i + 1).values).values
+                allowed[scores.offsets[i] : scores.offsets[i + 1]] = on > 0
+        return scores.restrict(allowed)
 
 
 @dataclass(frozen=True)

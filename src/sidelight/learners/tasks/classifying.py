@@ -33,6 +33,7 @@ class Classifying(LabelTask):
 
     bias: bool = True
     noun: ClassVar[str] = "document"
+    chained: ClassVar[bool] = True
 
     def check(self) -> None:
         """There is nothing to check."""

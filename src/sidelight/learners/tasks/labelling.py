@@ -34,6 +34,7 @@ class Labelling(LabelTask):
     order: int = 1
     boundaries: bool = True
     noun: ClassVar[str] = "sequence"
+    chained: ClassVar[bool] = True
 
     def check(self) -> None:
         """Raises `DataError` unless the order is 1 or 2."""

@@ -24,6 +24,8 @@ class PartsTask(ABC):
     """Base of tasks on a structure over flat parts; a new one gives the abstract methods, each for one input."""
 
     noun: ClassVar[str] = "input"
+    chained: ClassVar[bool] = False
+    of_labels: ClassVar[bool] = False
 
     @abstractmethod
     def structure(self, n_jobs: int = -1) -> FlatStructure:
@@ -63,6 +65,7 @@ class PartsTask(ABC):
         """Returns the encoder of the parts' feature dicts."""
         if features is not None:
             raise DataError("this task has features of its own; leave `features` out")
+        self.sizes(X)
         return PartsEncoder(self.describe, DictEncoder(min_count))
 
     def restore_encoder(self, values: dict[str, Any], arrays: dict[str, Any]) -> PartsEncoder:
@@ -82,8 +85,8 @@ class PartsTask(ABC):
                 continue
             try:
                 output = list(self.to_output(shape, known))
-            except DataError as error:
-                raise DataError(f"{self.noun} {i}: {error}") from None
+            except (DataError, TypeError, ValueError) as error:
+                raise DataError(f"{self.noun} {i}: {known!r} is no output: {error}") from None
             if len(output) != self.structure(1).slots(shape):
                 raise DataError(f"{self.noun} {i}: {known!r} is no output of an input of the shape {shape}")
             out.append(output)
@@ -106,7 +109,7 @@ class PartsTask(ABC):
         flat = [one if isinstance(one, list) else [-1] * n for one, n in zip(read, slots, strict=True)]
         offsets = np.concatenate(([0], np.cumsum(slots))).astype(np.int64)
         values = np.array([v for one in flat for v in one], np.int32)
-        return KnownOutputs(tuple(self.kinds(read)), Outputs(values, offsets))
+        return KnownOutputs(tuple(self.kinds(read)), Outputs(values, offsets), self.structure(1))
 
     def decode(self, values: Ints, scores: FlatParts, classes: Sequence[str]) -> list[Any]:
         """Returns outputs the way y is written."""

@@ -54,6 +54,7 @@ class Segmenting(LabelTask):
     max_length: int | None = None
     boundaries: bool = True
     noun: ClassVar[str] = "sequence"
+    chained: ClassVar[bool] = False
 
     def check(self) -> None:
         """Raises `DataError` unless the largest length is a whole number of at least 1."""

@@ -1,8 +1,8 @@
 """A task: what is predicted, and from what.
 
 It joins the inputs and outputs that people write with a structure: it chooses the encoder of the inputs, reads what is
-known about the outputs, lays out the weights, and writes predictions the way y is written. Every learner takes one, as
-`task=`; without it, the learner labels sequences.
+known about the outputs, lays out the weights, and writes predictions the way y is written. Learners with a weight
+vector take one as `task=`, and label sequences without it; learners around others have that of their base.
 """
 
 from collections.abc import Sequence
@@ -37,6 +37,9 @@ class Task(Protocol):
     """What is predicted, and from what; `noun` is what one input is called in messages."""
 
     noun: ClassVar[str]
+    # Whether its scores are those of label chains, or can be seen as such; and whether its decisions are labels.
+    chained: ClassVar[bool]
+    of_labels: ClassVar[bool]
 
     def check(self) -> None:
         """Raises `DataError` if a parameter of the task makes no sense."""
@@ -125,6 +128,8 @@ class Task(Protocol):
 
 class LabelTask:
     """What the tasks share whose decisions are labels; a mixin."""
+
+    of_labels: ClassVar[bool] = True
 
     def kinds(self, read: Sequence[Any]) -> list[Signal]:
         """Returns the kind of knowledge about each output."""
