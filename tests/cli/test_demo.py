@@ -43,6 +43,7 @@ def test_page_is_compact_and_readable_without_colours(run: Run) -> None:
         "≠",
     ):
         assert part in said.out
+    assert "begins with" not in said.out  # the strongest weights are those of the CRF, not of segments
 
 
 def test_the_same_seed_gives_the_same_numbers(run: Run) -> None:

@@ -134,7 +134,7 @@ def _compare_learners(data: _References, labeled: Sequence[int]) -> tuple[list[R
             seconds = time.perf_counter() - begin
             scores = span_scores(data.test[1], model.predict(data.test[0]), scheme="runs")
             results.append(Result(type(model).__name__, count, scores.accuracy, scores.overall.f1, seconds))
-            if isinstance(model, CRF):
+            if type(model) is CRF:  # SemiCRF is one too
                 crfs[count] = model
     return results, crfs
 
