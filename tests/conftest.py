@@ -1,6 +1,6 @@
 import pytest
 
-from sidelight.learners import guard
+from sidelight.learners.choosing import guard
 
 
 @pytest.fixture(autouse=True)

@@ -118,7 +118,7 @@ def _rebuild(name: str, header: dict[str, Any], arrays: dict[str, Any], folder: 
         setattr(learner, part, None if inner is None else _rebuild(name, inner, arrays, f"{folder}{part}/"))
     learner._restore(header["values"], inside("learner"))
     if "guard" in header:
-        from .learners.guard import Guard
+        from .learners.choosing.guard import Guard
 
         learner.guard_ = None if header["guard"] is None else Guard.from_dict(header["guard"])
     return learner

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from sidelight import generate_references, write_columns, write_jsonlines
 from sidelight.cli.main import app
-from sidelight.learners.candidates import Known
+from sidelight.learners.choosing.candidates import Known
 
 
 @dataclass(frozen=True)

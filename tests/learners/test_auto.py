@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-import sidelight.learners.race as race_module
+import sidelight.learners.choosing.race as race_module
 from sidelight import (
     BAD,
     CCM,
@@ -34,9 +34,9 @@ from sidelight import (
     where,
     word,
 )
-from sidelight.learners.candidates import Candidate, Known, fallback, too_slow
-from sidelight.learners.race import Race, Tried
-from sidelight.learners.trials import Fold
+from sidelight.learners.choosing.candidates import Candidate, Known, fallback, too_slow
+from sidelight.learners.choosing.race import Race, Tried
+from sidelight.learners.choosing.trials import Fold
 from sidelight.report.reference_rules import REFERENCE_RULES
 from tests.learner_kit import check_learner
 from tests.learners.samples import FORMS, labelled

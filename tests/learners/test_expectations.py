@@ -32,7 +32,7 @@ from sidelight.inference.compiled import CompiledRules
 from sidelight.inference.constrained import best_outputs
 from sidelight.inference.rows import Rows
 from sidelight.labels import encode_labels
-from sidelight.learners.expectations import Readings
+from sidelight.learners.wrappers.expectations import Readings
 from sidelight.rules.files import saved_text
 
 X, Y = generate_references(40, seed=5)

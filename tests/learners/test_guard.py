@@ -37,10 +37,10 @@ from sidelight import (
     where,
     word,
 )
-from sidelight.learners import guard
-from sidelight.learners.guard import Guard, supervised
-from sidelight.learners.rule_costs import Broken, RuleCost, how_often_broken, rule_costs
-from sidelight.learners.trials import Metric, each_fold, folds
+from sidelight.learners.choosing import guard
+from sidelight.learners.choosing.guard import Guard, supervised
+from sidelight.learners.choosing.rule_costs import Broken, RuleCost, how_often_broken, rule_costs
+from sidelight.learners.choosing.trials import Metric, each_fold, folds
 from tests.learners.samples import labelled
 
 pytestmark = pytest.mark.guarded

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from sidelight import BAD, CCM, CRF, GOOD, HMM, JLIS, Codl, DataError, generate_references, share, starts_with
-from sidelight.learners.base import Learner
-from sidelight.learners.trials import (
+from sidelight.learners.choosing.trials import (
     Difference,
     Metric,
     Trial,
@@ -17,6 +16,7 @@ from sidelight.learners.trials import (
     sample,
     usable,
 )
+from sidelight.learners.learner import Learner
 from sidelight.metrics import span_scores, token_accuracy
 from sidelight.supervision import Signal
 from tests.learners.samples import labelled

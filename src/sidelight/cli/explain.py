@@ -90,7 +90,7 @@ def command(
 
 def _least_certain(learner: Any, tokens: Any, labels: list[str]) -> int:
     """The token whose label is least probable, were there no rules."""
-    from sidelight.learners.base import Learner
+    from sidelight.learners.learner import Learner
 
     table = Learner.predict_marginals(learner, [tokens])[0]
     number = {label: k for k, label in enumerate(learner.classes_)}

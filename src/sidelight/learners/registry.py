@@ -34,29 +34,42 @@ def _row(module: str, *signals: Signal, **more: object) -> Entry:
     return Entry(module, frozenset(signals), **more)  # type: ignore[arg-type]
 
 
+# Learners that read rules as statements about expectations.
+_EXPECTING = {"expecting": True, "documents": "also"}
+
 REGISTRY: dict[str, Entry] = {
-    "Auto": _row("auto", FULL, PARTIAL, NOTHING, COMPANION, command="auto"),
-    "CRF": _row("crf", FULL, PARTIAL, command="crf", base=True, documents="also"),
-    "HMM": _row("hmm", FULL, command="hmm", base=True),
-    "SemiCRF": _row("semicrf", FULL, PARTIAL, command="semicrf", base=True),
-    "StructuredPerceptron": _row("perceptron", FULL, command="perceptron", base=True, documents="also"),
-    "Mira": _row("mira", FULL, command="mira", base=True, documents="also"),
-    "StructuralSVM": _row("structural_svm", FULL, command="svm", base=True, documents="also"),
-    "LatentStructuralSVM": _row("latent_svm", FULL, PARTIAL, command="latent-svm", base=True, documents="also"),
-    "JLIS": _row("jlis", FULL, COMPANION, command="jlis", documents="also"),
-    "CCM": _row("ccm", FULL, PARTIAL, command="ccm", inside="hmm", documents="also"),
-    "Codl": _row("codl", FULL, NOTHING, command="codl", inside="hmm", documents="also"),
-    "EM": _row("em", FULL, PARTIAL, NOTHING, command="em", inside="hmm"),
-    "SelfTraining": _row("self_training", FULL, NOTHING, command="self-training", inside="hmm", documents="also"),
-    "PosteriorRegularization": _row("posterior", FULL, PARTIAL, NOTHING, command="pr", inside="hmm", expecting=True),
-    "UnifiedEM": _row("unified", FULL, PARTIAL, NOTHING, command="uem", inside="hmm", expecting=True),
+    "Auto": _row("choosing.auto", FULL, PARTIAL, NOTHING, COMPANION, command="auto"),
+    "CRF": _row("labelled.crf", FULL, PARTIAL, command="crf", base=True, documents="also"),
+    "HMM": _row("labelled.hmm", FULL, command="hmm", base=True),
+    "SemiCRF": _row("labelled.semicrf", FULL, PARTIAL, command="semicrf", base=True),
+    "StructuredPerceptron": _row("labelled.perceptron", FULL, command="perceptron", base=True, documents="also"),
+    "Mira": _row("labelled.mira", FULL, command="mira", base=True, documents="also"),
+    "StructuralSVM": _row("margins.structural_svm", FULL, command="svm", base=True, documents="also"),
+    "LatentStructuralSVM": _row("margins.latent_svm", FULL, PARTIAL, command="latent-svm", base=True, documents="also"),
+    "JLIS": _row("margins.jlis", FULL, COMPANION, command="jlis", documents="also"),
+    "CCM": _row("wrappers.ccm", FULL, PARTIAL, command="ccm", inside="hmm", documents="also"),
+    "Codl": _row("wrappers.codl", FULL, NOTHING, command="codl", inside="hmm", documents="also"),
+    "EM": _row("wrappers.em", FULL, PARTIAL, NOTHING, command="em", inside="hmm"),
+    "SelfTraining": _row(
+        "wrappers.self_training", FULL, NOTHING, command="self-training", inside="hmm", documents="also"
+    ),
+    "PosteriorRegularization": _row(
+        "wrappers.posterior", FULL, PARTIAL, NOTHING, command="pr", inside="hmm", expecting=True
+    ),
+    "UnifiedEM": _row("wrappers.unified", FULL, PARTIAL, NOTHING, command="uem", inside="hmm", **_EXPECTING),
     # All unlabelled sequences weigh as much as the labelled ones here, so an HMM would not make the most of few labels.
-    "DeterministicAnnealing": _row("annealing", FULL, PARTIAL, NOTHING, command="daso", inside="crf", expecting=True),
-    "GeneralizedExpectation": _row("generalized", FULL, PARTIAL, NOTHING, command="ge", inside="crf", expecting=True),
-    "EntropyRegularization": _row("entropy", FULL, PARTIAL, NOTHING, command="er", inside="crf", expecting=True),
-    "ContrastiveEstimation": _row("contrastive", FULL, PARTIAL, NOTHING, command="contrastive"),
-    "MaxEnt": _row("maxent", FULL, PARTIAL, documents="only"),
-    "DocumentJLIS": _row("document_jlis", FULL, COMPANION, documents="only"),
+    "DeterministicAnnealing": _row(
+        "wrappers.annealing", FULL, PARTIAL, NOTHING, command="daso", inside="crf", expecting=True
+    ),
+    "GeneralizedExpectation": _row(
+        "wrappers.generalized", FULL, PARTIAL, NOTHING, command="ge", inside="crf", expecting=True
+    ),
+    "EntropyRegularization": _row(
+        "wrappers.entropy", FULL, PARTIAL, NOTHING, command="er", inside="crf", expecting=True
+    ),
+    "ContrastiveEstimation": _row("labelled.contrastive", FULL, PARTIAL, NOTHING, command="contrastive"),
+    "MaxEnt": _row("labelled.maxent", FULL, PARTIAL, documents="only"),
+    "DocumentJLIS": _row("margins.document_jlis", FULL, COMPANION, documents="only"),
 }
 
 

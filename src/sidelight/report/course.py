@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import NotSupported
-from ..learners.alternation import ProjectionStep
-from ..learners.hmm import HMM
+from ..learners.labelled.hmm import HMM
+from ..learners.wrappers.projecting import ProjectionStep
 from ..solvers.certificate import Step
 from .inner import chosen
 

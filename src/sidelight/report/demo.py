@@ -12,14 +12,14 @@ from sklearn.base import clone
 
 from ..data.references import FIELDS, generate_references
 from ..inference.checking import check
-from ..learners.annealing import DeterministicAnnealing
-from ..learners.ccm import CCM
-from ..learners.codl import Codl
-from ..learners.crf import CRF
-from ..learners.hmm import HMM
-from ..learners.perceptron import StructuredPerceptron
-from ..learners.posterior import PosteriorRegularization
-from ..learners.semicrf import SemiCRF
+from ..learners.labelled.crf import CRF
+from ..learners.labelled.hmm import HMM
+from ..learners.labelled.perceptron import StructuredPerceptron
+from ..learners.labelled.semicrf import SemiCRF
+from ..learners.wrappers.annealing import DeterministicAnnealing
+from ..learners.wrappers.ccm import CCM
+from ..learners.wrappers.codl import Codl
+from ..learners.wrappers.posterior import PosteriorRegularization
 from ..metrics import span_scores
 from .reference_rules import REFERENCE_RULES
 from .weights import Weight, weights_by_label

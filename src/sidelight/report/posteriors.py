@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import NotSupported
 from ..kernels.compiling import Floats
-from ..learners.base import Learner
+from ..learners.learner import Learner
 from .explanations import what_rules_changed
 from .inner import chosen
 

@@ -7,7 +7,7 @@ from typing import Any
 from ..errors import DataError
 from ..inference.checking import RuleCheck, check
 from ..labels import label_set
-from ..learners.jlis import JLIS
+from ..learners.margins.jlis import JLIS
 from ..rules.automata import compile_rules, labels_named
 from ..rules.language import Rule
 from ..supervision import Signal, kind_of

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..learners.guard import Guard
-from ..learners.race import Result
+from ..learners.choosing.guard import Guard
+from ..learners.choosing.race import Result
 from ..supervision import Signal, kind_of
 from .evaluation import Evaluation
 from .inner import chosen, inner_models

@@ -1,0 +1,234 @@
+"""A guard on learners from rules and unlabelled sequences: a warning where the supervised base alone does better.
+
+After `fit`, a learner and its base are tried on the labelled sequences (`trials`), a few folds with few of the
+unlabelled ones, and each rule is tried alone (`rule_costs`).
+"""
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import wraps
+from math import isnan
+from typing import Any, Self, TypeVar, cast
+
+from ...errors import SidelightError, WorseThanBase, warn
+from ...features.encoded import sequence_lengths
+from ...inference.norms import Slack
+from ...rules.automata import about_the_corpus
+from ...rules.language import Reading, Rule
+from ...supervision import BAD, Signal, kind_of
+from .rule_costs import RuleCost, rule_costs
+from .trials import Difference, Fold, Metric, Trial, compare, each_fold, folds, sample
+
+# Folds; with more labelled sequences than _MANY the first alone will do. With fewer than _LEAST there is no comparison.
+_FOLDS, _MANY, _LEAST = 3, 100, 3
+# Unlabelled sequences of a trial, and those whose labels are looked at, at most.
+_UNLABELLED, _LOOKED_AT = 60, 300
+# Worse by more than this (half a point), and by more than one standard error, is worth a warning.
+_MARGIN, _ERRORS = 0.005, 1.0
+# Rules that a warning names.
+_NAMED = 5
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Guard:
+    """How a learner compares with its supervised base on labelled sequences held out.
+
+    metric, base: what was measured, and the base learner's name; score, base_score: of both, and `error` the standard
+    error of their difference over `sequences` sequences, all None where there was no trial; given, known: how many
+    labels unlabelled sequences get, of how many that labelled ones have (0 where none were looked at); rules: costs of
+    the single rules, worst first and unknown ones last; seconds: what the comparison took; failure: why there is none.
+    """
+
+    metric: str
+    base: str
+    score: float | None = None
+    base_score: float | None = None
+    error: float | None = None
+    sequences: int = 0
+    given: int = 0
+    known: int = 0
+    rules: tuple[RuleCost, ...] = ()
+    seconds: float = 0.0
+    failure: str | None = None
+
+    @property
+    def difference(self) -> Difference | None:
+        """The learner's score less that of its base."""
+        if self.score is None or self.base_score is None or self.error is None:
+            return None
+        return Difference(self.score - self.base_score, self.error, self.sequences)
+
+    @property
+    def worse(self) -> bool:
+        """Whether the learner is worse than its base by more than half a point and more than a standard error."""
+        return self.difference is not None and (-self.difference).beyond(_ERRORS, _MARGIN)
+
+    @property
+    def collapsed(self) -> bool:
+        """Whether most labels are gone."""
+        return self.given < min(self.known, max(2, self.known / 2))
+
+    @property
+    def costly(self) -> list[RuleCost]:
+        """The rules that cost the base something, or whose cost is not known."""
+        return [cost for cost in self.rules if not cost.gain >= 0]
+
+    def __str__(self) -> str:
+        if self.failure is not None:
+            return f"not compared with {self.base} alone: {self.failure}"
+        if self.score is None or self.base_score is None or self.difference is None:
+            return f"not compared with {self.base} alone: too few labelled sequences"
+        return (
+            f"{self.metric} {100 * self.score:.1f} %, {self.base} alone {100 * self.base_score:.1f} % "
+            f"({100 * self.difference.mean:+.1f} ± {100 * self.difference.error:.1f} points, "
+            f"{self.sequences} labelled sequences held out)"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for a model file."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """Take back what `as_dict` gave."""
+        return cls(**{**values, "rules": tuple(map(RuleCost.from_dict, values["rules"]))})
+
+
+def guarded(fit: F) -> F:
+    """Decorator of `fit`: afterwards, if `guard` is set, the comparison is in `guard_`; None where there is nothing to
+    compare. A model that `fit` was given to begin with may know the labels held out, so there is no comparison then.
+    """
+
+    @wraps(fit)
+    def fit_and_compare(self: Any, X: Any, y: Any, **more: Any) -> Any:
+        fit(self, X, y, **more)
+        self.guard_ = None
+        if self.guard:
+            begun = any(value is not None for value in more.values())
+            self.guard_ = _look(self, X, y, tried=not begun)
+            message = None if self.guard_ is None else _warning(self, self.guard_)
+            if message:
+                warn(message, WorseThanBase)
+        return self
+
+    return cast(F, fit_and_compare)
+
+
+def supervised(learner: Any) -> Any:
+    """The learner that a guarded one begins with: its base, or that which it names itself."""
+    return learner._supervised() if hasattr(learner, "_supervised") else learner.base
+
+
+def _look(learner: Any, X: Any, y: Any, *, tried: bool) -> Guard | None:
+    begin, start = time.perf_counter(), supervised(learner)
+    metric, rules = Metric.choose(y), list(getattr(learner, "rules", None) or ())
+    kinds = [kind_of(one) for one in y]
+    if learner._task.noun != "sequence":  # trials are of sequences
+        return None
+    labelled, others = kinds.count(Signal.FULL), len(kinds) - kinds.count(Signal.FULL)
+    if not labelled or not (rules or others or getattr(learner, "dictionary", None) is not None):
+        return None
+    values: dict[str, Any] = {}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # fit gave those of the model that is kept
+            values["given"], values["known"] = _labels(learner, X, y)
+            if tried and labelled >= _LEAST:
+                values |= _trial(learner, start, rules, X, y, metric)
+    except SidelightError as error:
+        values["failure"] = f"{type(error).__name__}: {error}"
+    return Guard(metric.name, type(start).__name__, **values, seconds=time.perf_counter() - begin)
+
+
+def _labels(learner: Any, X: Any, y: Any) -> tuple[int, int]:
+    """How many labels the model gives unlabelled sequences, of those that about as many labelled tokens have."""
+    rest = [i for i, one in enumerate(y) if kind_of(one) is not Signal.FULL and one is not BAD][:_LOOKED_AT]
+    if not rest:
+        return 0, 0
+    tokens, told = sum(sequence_lengths([X[i] for i in rest])), set[str]()
+    for one in y:
+        if kind_of(one) is Signal.FULL:
+            tokens -= len(one)
+            if tokens < 0:
+                break
+            told |= set(one)
+    given = {label for labels in learner.predict([X[i] for i in rest]) for label in labels}
+    return len(told & given), len(told)
+
+
+def _trial(learner: Any, start: Any, rules: Sequence[Any], X: Any, y: Any, metric: Metric) -> dict[str, Any]:
+    """Both learners, and the rules, on held-out sequences."""
+    kept = sample(y, _UNLABELLED)
+    some, known = [X[i] for i in kept], [y[i] for i in kept]
+    parts = folds(known, _FOLDS)
+    if sum(map(len, parts)) > _MANY:
+        parts = parts[:1]
+    mine = list(each_fold(learner, some, known, parts, metric))
+    if getattr(learner, "_keeps_base", False):  # the supervised model is inside
+        bases = [_inside(fold, some, known, metric) for fold in mine]
+    else:
+        bases = list(each_fold(start, some, known, parts, metric))
+    found, alone = Trial.of(mine), Trial.of(bases)
+    difference = compare(found, alone)
+    costs = rule_costs(
+        _as_used(learner, rules), some, known, bases, metric, reading=_reading(learner), slack=_slack(learner),
+        shares=_added_shares(learner, rules),
+    )  # fmt: skip
+    return {
+        "score": found.score,
+        "base_score": alone.score,
+        "error": difference.error,
+        "sequences": difference.sequences,
+        "rules": tuple(sorted(costs, key=lambda cost: float("inf") if isnan(cost.gain) else cost.gain)),
+    }
+
+
+def _inside(fold: Fold, X: Sequence[Any], y: Sequence[Any], metric: Metric) -> Fold:
+    """The same fold for the supervised model inside a fitted learner."""
+    predicted = fold.model.base_.predict([X[i] for i in fold.sequences])
+    return Fold(fold.sequences, metric.counts([y[i] for i in fold.sequences], predicted), 0.0, fold.model.base_)
+
+
+def _as_used(learner: Any, rules: Sequence[Rule]) -> list[Rule]:
+    """Rules about the corpus with the penalties that the learner gave them; the others are tried by decoding."""
+    used = getattr(learner, "rules_used_", rules)
+    return [mine if about_the_corpus(rule) else rule for rule, mine in zip(rules, used, strict=False)]
+
+
+def _added_shares(learner: Any, rules: Sequence[Rule]) -> list[Rule]:
+    """The label shares that the learner added to its rules."""
+    return list(getattr(learner, "rules_used_", ())[len(rules) :])
+
+
+def _reading(learner: Any) -> Reading:
+    """How rules without a reading are tried: as the learner uses them, and as soft ones if that is by expectations."""
+    return Reading("hard" if getattr(learner, "_rules_are_hard", False) else getattr(learner, "reading", "soft"))
+
+
+def _slack(learner: Any) -> Slack | None:
+    slack: Slack | None = learner._slack() if hasattr(learner, "_slack") else None
+    return slack
+
+
+def _warning(learner: Any, guard: Guard) -> str | None:
+    """What there is to warn of, if anything."""
+    name, costs, parts = type(learner).__name__, guard.costly[:_NAMED], list[str]()
+    if guard.collapsed:
+        parts.append(
+            f"the unlabelled sequences get {guard.given} of the {guard.known} labels that labelled ones have: a label "
+            "everywhere is sure, and keeps to many rules. Add rules about the shares of labels, or let unlabelled "
+            "sequences count less"
+        )
+    if guard.worse:
+        parts.append(f"{name} does worse than {guard.base}, its base, where labels are held out: {guard}")
+    if guard.worse and costs:
+        parts.append(f"Under one rule alone, {guard.base} changes by: {'; '.join(map(str, costs))}")
+    if guard.worse:
+        dear = any((-cost.difference).beyond(_ERRORS, _MARGIN) for cost in costs)
+        other = "leave out rules that cost" if dear else "let unlabelled sequences count less"
+        parts.append(f"Use {guard.base} alone, or {other}; guard=False (--set guard=false) skips this comparison")
+    return ". ".join(parts) or None

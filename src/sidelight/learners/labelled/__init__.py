@@ -1,0 +1,1 @@
+"""Learners from labels: models of counts, of probabilities, and online ones."""

@@ -1,0 +1,1 @@
+"""Learners with margins: structural support vector machines, and those with unknown outputs."""

@@ -1,0 +1,1 @@
+"""Learners around others: with rules, with unlabelled inputs, and with both."""

@@ -1,0 +1,209 @@
+"""Unified EM: one family from hard to soft EM, with and without rules (chapter 4 of Chang 2011)."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from ...errors import DataError, NotSupported
+from ...inference.compiled import CompiledRules
+from ...inference.constrained import best_outputs
+from ...inference.norms import NormName, Slack
+from ...inference.projection import Projection, project
+from ...inference.relaxation import relax, require_linear
+from ...inference.rows import Rows
+from ...kernels.compiling import Floats
+from ...rules.language import Rule
+from ...solvers.annealing import geometric, require_temperature
+from ...structures.chain import ChainParts
+from .expectations import Decode, Penalty, Readings
+from .m_steps import Fitting
+from .projecting import Given, ProjectingLearner, ProjectionStep, Projector
+
+
+class UnifiedEM(ProjectingLearner):
+    """EM whose E step weighs the entropy of q by γ.
+
+        maximise  L(w) - min over q of [ H(q, p_w) - γ H(q) + cost of slack ]      (Eq. 4.3 and 4.4)
+
+    γ = 1 is EM, with rules posterior regularization; γ = 0 a linear program, without rules hard EM; γ = -inf hard EM
+    with hard rules (constraint-driven learning without penalties); above 1 tempered EM, and at inf q is as even as the
+    rules allow. Below 0 the E step is not convex, so with rules only -inf is offered.
+
+    Parameters
+    ----------
+    gamma : γ.
+    start, rate : begin with γ = start and multiply by `rate` in each round until `gamma` is reached (deterministic
+        annealing EM); None begins with `gamma`.
+    base, rules, norm, penalty, bound, label_shares, unlabeled_weight, balance, iterations, decode, tolerance, classes,
+    guard, random_state, verbose, n_jobs : as for `PosteriorRegularization`. At γ = -inf and inf, where a penalty has no
+    meaning, "learned" allows no slack.
+
+    The better the model to begin with, the lower γ may be (Figure 4.1). To begin with a model, use
+    fit(X, y, initial=model); with even distributions, that of UnifiedEM(base, gamma=inf, iterations=1), its base_.
+
+    Attributes
+    ----------
+    base_, start_, rules_used_, classes_, prices_, units_, trace_, guard_ : as for `PosteriorRegularization`; in trace_,
+    at γ = inf, the objective is that over γ: -H(q).
+    """
+
+    def __init__(
+        self,
+        base: Any,
+        rules: Sequence[Rule] = (),
+        *,
+        gamma: float = 1.0,
+        start: float | None = None,
+        rate: float = 0.9,
+        norm: NormName = "l1",
+        penalty: Penalty = "learned",
+        bound: float | None = None,
+        label_shares: bool = True,
+        unlabeled_weight: float | None = None,
+        balance: float | None = None,
+        iterations: int = 10,
+        decode: Decode = "rules",
+        tolerance: float = 0.02,
+        classes: Sequence[str] | None = None,
+        guard: bool = True,
+        random_state: int = 0,
+        verbose: bool = False,
+        n_jobs: int = -1,
+    ) -> None:
+        self.base = base
+        self.rules = rules
+        self.gamma = gamma
+        self.start = start
+        self.rate = rate
+        self.norm = norm
+        self.penalty = penalty
+        self.bound = bound
+        self.label_shares = label_shares
+        self.unlabeled_weight = unlabeled_weight
+        self.balance = balance
+        self.iterations = iterations
+        self.decode = decode
+        self.tolerance = tolerance
+        self.classes = classes
+        self.guard = guard
+        self.random_state = random_state
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+
+    @property
+    def _rules_are_hard(self) -> bool:
+        return bool(self.gamma == -np.inf)
+
+    def _check(self) -> None:
+        super()._check()
+        if not isinstance(self.gamma, Real) or np.isnan(float(self.gamma)):
+            raise DataError(f"gamma is a number, -inf or inf, got {self.gamma!r}")
+        if 0 < self.gamma < np.inf:
+            require_temperature(self.gamma)
+        if self.gamma in (0, np.inf) and self._few_labels():
+            raise NotSupported("few_labels needs a gamma above 0 and below infinity")
+        if -np.inf < self.gamma < 0 and self.rules:
+            raise NotSupported(
+                f"with rules, gamma is at least 0 or -inf, got {self.gamma!r}: between, there is no exact E step"
+            )
+        if self.decode == "projected" and not 0 < self.gamma < np.inf:
+            raise NotSupported("decode='projected' needs a gamma above 0 and below inf; use decode='model'")
+        if self.gamma == -np.inf and self.rules and self._slack() != Slack(self.norm):
+            raise NotSupported(
+                "at gamma = -inf rules are hard: leave out penalty and bound, or use Codl for soft rules"
+            )
+        if self.gamma == np.inf and self.rules and self._slack().penalty is not None:
+            raise NotSupported(
+                "at gamma = inf a penalty is nothing beside the entropy: leave it out, or give a bound or another gamma"
+            )
+        if self.gamma == 0 and self.rules:
+            require_linear(self._slack())
+        if self.start is not None:
+            if self.gamma < 0:
+                raise NotSupported(f"start needs a gamma of at least 0, got {self.gamma!r}: below, every round is hard")
+            if self.gamma == 0:
+                raise NotSupported("start needs a gamma above 0: cooling never arrives at 0")
+            geometric(self.start, self.rate, 1)
+            if not self.start > self.gamma:
+                raise DataError(f"start must be above gamma, got {self.start!r} and {self.gamma!r}")
+            last = self._temperatures()[-1]
+            if last > self.gamma:
+                raise DataError(
+                    f"after {self.iterations} rounds gamma would still be {last:.3g}, not {self.gamma!r}: take more "
+                    "iterations or a smaller rate"
+                )
+
+    def _temperatures(self) -> list[float]:
+        rounds = max(self.iterations, 1)
+        if self.start is None:
+            return [float(self.gamma)] * rounds
+        return [max(T, float(self.gamma)) for T in geometric(self.start, self.rate, rounds)]
+
+    def _slack(self) -> Slack:
+        """None at γ = ±inf, where no penalty has a meaning and "learned" asks for none."""
+        if self.penalty == "learned" and self.bound is None and np.isinf(self.gamma):
+            return Slack(self.norm)
+        return super()._slack()
+
+    def _read(self, X: Sequence[Any], y: Sequence[Any], classes: list[str]) -> Readings:
+        if self.gamma > -np.inf:
+            return super()._read(X, y, classes)
+        rules = list(self.rules or ())  # hard, so there is nothing to weigh, and nothing about the corpus
+        for rule in rules:
+            if rule.reading is not None and rule.reading.kind != "hard":
+                raise NotSupported(
+                    f"at gamma = -inf rules are hard, and {rule.title!r} is read as {rule.reading.kind}; write it with "
+                    ".hard(), or use Codl for soft rules"
+                )
+        return Readings.of(rules, X, y, classes, penalty=None, shares=False, decoding=self.decode == "rules", hard=True)
+
+    def _projector(self, rules: Sequence[Rule], pool: Sequence[Any], classes: Sequence[str]) -> tuple[Rows, Projector]:
+        if self.gamma < 0:
+            return self._hard(pool, classes)
+        rows, usual = super()._projector(rules, pool, classes)
+
+        def step(scores: ChainParts, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
+            if temperature == 0:
+                return relax(scores, rows, self._slack(), log_partition=log_partition, n_jobs=self.n_jobs)
+            if temperature == np.inf:
+                return self._even(scores, rows, prices)
+            return usual(scores, temperature, prices, log_partition)
+
+        return rows, step
+
+    def _hard(self, pool: Sequence[Any], classes: Sequence[str]) -> tuple[Rows, Projector]:
+        """The best output under hard rules; there are no rows then."""
+        hard = [rule.hard() for rule in self.rules or ()]
+        rules = CompiledRules.compile(hard, pool, classes).weigh(np.full(len(hard), np.inf))
+
+        def step(scores: ChainParts, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
+            best = best_outputs(self._structure, scores, rules)
+            parts = self._structure.indicator(scores, best.outputs.values[0])
+            value = float((log_partition - best.scores[:, 0]).sum())
+            nothing = np.empty(0)
+            return Projection(parts, nothing, nothing, nothing, value, value, value, 0.0, True, 0.0)
+
+        return Rows.compile([], pool, classes), step
+
+    def _step(
+        self, iteration: int, temperature: float, fitting: Fitting, found: Projection, given: Given
+    ) -> ProjectionStep:
+        step = super()._step(iteration, temperature, fitting, found, given)
+        return step if temperature < np.inf else replace(step, objective=found.primal)
+
+    def _even(self, scores: ChainParts, rows: Rows, prices: Floats) -> Projection:
+        """The most even distribution under the rules; its primal is -H(q)."""
+
+        def level(table: Floats) -> Floats:
+            return np.where(np.isfinite(table), 0.0, -np.inf)
+
+        flat = replace(
+            scores, unary=level(scores.unary), pair=level(scores.pair), start=level(scores.start), end=level(scores.end)
+        )
+        return project(
+            flat, rows, self._slack(), start=prices, log_partition=np.zeros(len(scores)), tolerance=self.tolerance,
+            n_jobs=self.n_jobs,
+        )  # fmt: skip

@@ -1,0 +1,120 @@
+"""What learners around others share: checks of their input, their labels, and the base learner's structure."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from sklearn.base import clone
+
+from ...errors import DataError, Infeasible, NotSupported
+from ...labels import label_set
+from ...rules.automata import labels_named
+from ...rules.language import Rule
+from ...supervision import Signal, kind_of, require
+from ..learner import Learner
+from ..tasks.task import Task
+
+
+def fit_on(base: Any, X: Any, y: Any, classes: Sequence[str]) -> Any:
+    """A clone of the base learner fitted so that it knows all of these labels."""
+    learner = clone(base)
+    if "classes" not in learner.get_params(deep=False):
+        raise DataError(f"{type(base).__name__} cannot be a base learner: it has no parameter `classes`")
+    return learner.set_params(classes=list(classes)).fit(X, y)
+
+
+def check_input(learner: Any, X: Any, y: Any) -> list[Any]:
+    """Errors about X and y that name inputs by their place in X, before some of them go to other learners.
+
+    Returns y with a list of decisions for every input of which some are known.
+    """
+    task = learner._task
+    if not task.of_labels:
+        raise NotSupported(
+            f"{type(learner).__name__} works with labels of tokens or documents, and {type(task).__name__} has none; "
+            "use CRF, StructuralSVM, StructuredPerceptron or Mira"
+        )
+    sizes = task.sizes(X)
+    if 0 in sizes:
+        raise DataError(f"{task.noun} {sizes.index(0)} is empty; leave empty {task.noun}s out")
+    read: list[Any] = task.read(y, sizes)
+    label_set(read)
+    require(learner, map(kind_of, read), task.noun)
+    return read
+
+
+def split_known(learner: Any, X: Any, y: Any) -> tuple[list[int], list[int], list[Any]]:
+    """Numbers of the labelled and of the unlabelled inputs, and y as `check_input` gives it."""
+    read = check_input(learner, X, y)
+    kinds = [kind_of(one) for one in read]
+    known = [i for i, kind in enumerate(kinds) if kind is Signal.FULL]
+    return known, [i for i, kind in enumerate(kinds) if kind is Signal.NOTHING], read
+
+
+def told_labels(base: Any, y: Any) -> list[str]:
+    """Labels of y, and those that the base learner was told of."""
+    return sorted({*label_set(y), *(getattr(base, "classes", None) or ())})
+
+
+def listed_rules(learner: Any) -> list[Rule]:
+    """A learner's rules; an error if they are no list of rules."""
+    rules = learner.rules
+    if isinstance(rules, Rule | str) or not isinstance(rules or [], Sequence):
+        first = "base, " if hasattr(learner, "base") else ""
+        raise DataError(
+            f"rules is a list of rules; write {type(learner).__name__}({first}[rule]), or read_rules(path) for a file, "
+            f"got {rules!r}"
+        )
+    for rule in rules or ():
+        if not isinstance(rule, Rule):
+            hint = "; parse_rule(...) reads one from text" if isinstance(rule, str) else ""
+            raise DataError(f"expected a rule, got {rule!r}{hint}")
+    return list(rules or ())
+
+
+def named_labels(learner: Any, y: Any) -> list[str]:
+    """A learner's `classes`, or else the labels of y and of its base learner; where there are none, those of its rules.
+
+    A rule may not add labels to those of y: most likely they are misspelt.
+    """
+    if learner.classes is not None:
+        return list(learner.classes)
+    told = told_labels(learner.base, y)
+    for rule in learner.rules or () if told else ():
+        unknown = sorted(labels_named([rule]) - set(told))
+        if unknown:
+            raise DataError(
+                f"the rule {rule.title!r} names the label {unknown[0]!r}, which no sequence has (they have "
+                f"{', '.join(told)}); if it is right, name all labels in classes"
+            )
+    return told or sorted(labels_named(list(learner.rules or ())))
+
+
+def all_labels(learner: Any, y: Any) -> list[str]:
+    """Those that are named; an error if there are none."""
+    labels = named_labels(learner, y)
+    if not labels:
+        raise DataError("no label is known: give labelled sequences, or `classes`, or rules that name the labels")
+    return labels
+
+
+@contextmanager
+def numbers_of(chosen: Sequence[int]) -> Iterator[None]:
+    """Errors about a selection of sequences name them by their numbers among all."""
+    try:
+        yield
+    except Infeasible as error:
+        if error.sequence is None:
+            raise
+        raise error.numbered(chosen[error.sequence]) from None
+
+
+class Wrapper(Learner[Any]):
+    """A learner around a base learner, with its task."""
+
+    base: Any
+
+    @property
+    def _task(self) -> Task:
+        task: Task = self.base._task
+        return task
