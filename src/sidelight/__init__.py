@@ -14,7 +14,7 @@ __version__ = "0.1.0.dev0"
 
 _HOME = {
     **{name: f"learners.{one.module}" for name, one in REGISTRY.items()},
-    "label_shares": "learners.expectations",
+    "label_shares": "learners.wrappers.expectations",
     "register_task": "learners.tasks",
     "Labelling": "learners.tasks.labelling",
     "Segmenting": "learners.tasks.segmenting",
