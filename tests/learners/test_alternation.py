@@ -39,7 +39,8 @@ from sidelight.inference.norms import Slack
 from sidelight.inference.projection import project
 from sidelight.inference.relaxation import relax
 from sidelight.inference.rows import Rows
-from sidelight.learners.choosing import guard, posterior
+from sidelight.learners.choosing import guard
+from sidelight.learners.wrappers import posterior
 from sidelight.learners.wrappers.m_steps import Discriminative
 from tests import learner_kit
 from tests.learners.as_published import (
