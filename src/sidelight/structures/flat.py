@@ -20,7 +20,7 @@ from .known import Outputs
 from .protocol import Best, Loss, Marginals, Ranked
 
 Shape = tuple[int, ...]
-# Of so many best outputs one is drawn where they tie.
+# Where several of this many best outputs tie, one of them is drawn.
 _TIES = 8
 
 

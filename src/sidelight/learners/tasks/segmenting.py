@@ -25,7 +25,7 @@ from .task import LabelTask, Reasons, Weighted, attribute_reasons
 
 # Without `max_length`, segments may be so much longer than the longest one of the training data.
 _ROOM = 1.5
-# How the attributes of tokens, of first and of last tokens are told.
+# What stands before the attributes of tokens, of first and of last tokens.
 _TITLES = {"token": "", "first": "begins with ", "last": "ends with "}
 
 
@@ -158,7 +158,7 @@ class Segmenting(LabelTask):
     def strongest(self, model: Weighted, count: int, label: int | None) -> list[tuple[str, int, float]]:
         """Returns the attribute weights of largest size.
 
-        Features of first and last tokens are told by "begins with" and "ends with".
+        Features of first and last tokens begin with "begins with" and "ends with".
         """
         found = []
         for place, title in _TITLES.items():
