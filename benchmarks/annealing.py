@@ -20,7 +20,7 @@ from sidelight import (
     CRF,
     HMM,
     Chain,
-    Codl,
+    CoDL,
     DeterministicAnnealing,
     PosteriorRegularization,
     changes,
@@ -123,11 +123,11 @@ def decoded() -> list[Rule]:
     return [once_each(), changes_only_after(punctuation), *words]
 
 
-def driven() -> Codl:
+def driven() -> CoDL:
     """Constraint-driven learning around the CRF of all tables, set as in the thesis."""
     known = decoded()
     base = crf().set_params(classes=sorted(labels_named(known)))
-    return Codl(base, known, balance=BALANCE, iterations=ITERATIONS, **COUNTED)
+    return CoDL(base, known, balance=BALANCE, iterations=ITERATIONS, **COUNTED)
 
 
 def regularized(known: Sequence[Rule], **options: Any) -> PosteriorRegularization:

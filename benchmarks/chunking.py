@@ -14,7 +14,7 @@ from statistics import fmean, median, pstdev
 from time import perf_counter
 from typing import Any
 
-from sidelight import CRF, Mira, StructuralSVM, StructuredPerceptron, span_scores
+from sidelight import CRF, MIRA, StructuralSVM, StructuredPerceptron, span_scores
 from sidelight.kernels.compiling import Floats
 from sidelight.labels import encode_labels
 from sidelight.solvers.losses import LogLoss
@@ -113,7 +113,7 @@ def warm_up(task: Task) -> None:
     """Compile, or load, every kernel that is measured."""
     X, y = task.train_X[:50], task.train_y[:50]
     StructuredPerceptron(TEMPLATES, epochs=1).fit(X, y)
-    Mira(TEMPLATES, epochs=1).fit(X, y)
+    MIRA(TEMPLATES, epochs=1).fit(X, y)
     StructuralSVM(TEMPLATES).fit(X, y)
     for solver in ("eg", "lbfgs"):
         model = CRF(TEMPLATES, solver=solver, max_iterations=2).fit(X, y)
@@ -231,7 +231,7 @@ def measure_mira(task: Task, setting: Setting, report: Report) -> None:
     report.note("MIRA")
     times, scores = [], []
     for seed in setting.seeds:
-        model = Mira(TEMPLATES, epochs=10, random_state=seed)
+        model = MIRA(TEMPLATES, epochs=10, random_state=seed)
         times.append(timed(lambda model=model: model.fit(task.train_X, task.train_y))[0])
         scores.append(f1(task, model.predict(task.eval_X)))
     report.add("MIRA features and training", "sidelight", median(times), "s")

@@ -33,7 +33,7 @@ def measure(data: Path) -> dict[str, tuple[float, float]]:
         starts_with,
     )
 
-    codl = getattr(sidelight, "CoDL", None) or sidelight.Codl
+    codl = getattr(sidelight, "CoDL", None) or sidelight.CoDL
     X, y = read_columns(data / "conll2000" / "train.txt")
     found: dict[str, tuple[float, float]] = {}
 

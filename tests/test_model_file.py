@@ -6,7 +6,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from sidelight import CRF, HMM, Mira, StructuredPerceptron, load, word
+from sidelight import CRF, HMM, MIRA, StructuredPerceptron, load, word
 from sidelight.data import source
 from sidelight.errors import DataError, ModelFileError
 from sidelight.model_file import VERSION
@@ -22,7 +22,7 @@ CASES = {
     "crf on dicts": (CRF(min_count=2), "dicts"),
     "crf on arrays": (CRF(min_count=3, l1=0.1), "arrays"),
     "perceptron": (StructuredPerceptron(["word", "bias"], order=2), "words"),
-    "mira": (Mira(k=2, C=float("inf")), "words"),
+    "mira": (MIRA(k=2, C=float("inf")), "words"),
     "perceptron on dicts": (StructuredPerceptron(), "dicts"),
     "perceptron on sparse arrays": (StructuredPerceptron(boundaries=False), "sparse"),
 }

@@ -29,7 +29,7 @@ def page(tmp_path_factory):
 
 
 def test_four_learners_find_most_of_it(page):
-    assert page["scores"].keys() == {"CRF", "StructuralSVM", "StructuredPerceptron", "Mira"}
+    assert page["scores"].keys() == {"CRF", "StructuralSVM", "StructuredPerceptron", "MIRA"}
     assert min(page["scores"].values()) > 0.9
 
 

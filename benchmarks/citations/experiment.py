@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sidelight import CCM, HMM, Codl, read_columns, token_accuracy
+from sidelight import CCM, HMM, CoDL, read_columns, token_accuracy
 from sidelight.rules.automata import labels_named
 from sidelight.rules.language import Rule
 
@@ -34,9 +34,9 @@ def ccm(rules: Sequence[Rule]) -> CCM:
     return CCM(hmm(rules), rules, **COUNTED)
 
 
-def codl(rules: Sequence[Rule] = (), *, balance: float = BALANCE, iterations: int = ITERATIONS) -> Codl:
+def codl(rules: Sequence[Rule] = (), *, balance: float = BALANCE, iterations: int = ITERATIONS) -> CoDL:
     """Constraint-driven learning on that HMM; without rules it is hard EM."""
-    return Codl(hmm(rules), rules, balance=balance, iterations=iterations, **COUNTED)
+    return CoDL(hmm(rules), rules, balance=balance, iterations=iterations, **COUNTED)
 
 
 class Mean(NamedTuple):

@@ -15,7 +15,7 @@ from sidelight import (
     CRF,
     HMM,
     Auto,
-    Codl,
+    CoDL,
     DeterministicAnnealing,
     GeneralizedExpectation,
     PosteriorRegularization,
@@ -126,7 +126,7 @@ def against_peers(setting: Setting, report: Report) -> None:
         fits: dict[str, Fit] = {
             "CRFsuite and word lists": lambda draw, _, rules=rules: peers.CRFsuite(rules).fit(draw.X, draw.y),
             "skweak, then CRFsuite": lambda draw, _, rules=rules: peers.with_skweak(rules, draw.X, draw.y, draw.pool),
-            "Codl(HMM)": lambda draw, classes, rules=rules: LEARNERS["Codl(HMM)"].fit(draw, rules, classes),
+            "CoDL(HMM)": lambda draw, classes, rules=rules: LEARNERS["CoDL(HMM)"].fit(draw, rules, classes),
             **_auto(rules),
         }
         cells.measure(task, fits)
@@ -145,8 +145,8 @@ def many_labels(setting: Setting, report: Report) -> None:
     X, y = [*task.train_X, *pool], [*task.train_y, *[None] * len(pool)]
     hmm, crf = HMM(classes=classes), CRF(classes=classes)
     pairs = {
-        "Codl(HMM)": (hmm, Codl(hmm, rules, guard=False)),
-        "Codl(CRF)": (crf, Codl(crf, rules, guard=False)),
+        "CoDL(HMM)": (hmm, CoDL(hmm, rules, guard=False)),
+        "CoDL(CRF)": (crf, CoDL(crf, rules, guard=False)),
         "PosteriorRegularization(HMM)": (hmm, PosteriorRegularization(hmm, statements(rules), guard=False)),
         "PosteriorRegularization(CRF)": (crf, PosteriorRegularization(crf, statements(rules), guard=False)),
         "DeterministicAnnealing(CRF)": (crf, DeterministicAnnealing(crf, statements(rules), guard=False)),

@@ -10,7 +10,7 @@ from sidelight import (
     EM,
     HMM,
     JLIS,
-    Codl,
+    CoDL,
     DeterministicAnnealing,
     EntropyRegularization,
     GeneralizedExpectation,
@@ -74,8 +74,8 @@ class Companions:
 LEARNERS: dict[str, Wrapped | Companions] = {
     "CCM(HMM)": Wrapped("HMM", CCM, pool=False),
     "CCM(CRF)": Wrapped("CRF", CCM, pool=False),
-    "Codl(HMM)": Wrapped("HMM", Codl, above=True),
-    "Codl(CRF)": Wrapped("CRF", Codl, above=True),
+    "CoDL(HMM)": Wrapped("HMM", CoDL, above=True),
+    "CoDL(CRF)": Wrapped("CRF", CoDL, above=True),
     "PosteriorRegularization(HMM)": Wrapped(
         "HMM", lambda base, rules: PosteriorRegularization(base, statements(rules)), above=True
     ),

@@ -14,7 +14,7 @@ __version__ = "0.1.0.dev0"
 
 _HOME = {
     **{name: f"learners.{one.module}" for name, one in REGISTRY.items()},
-    "label_shares": "learners.wrappers.expectations",
+    "label_shares": "inference.readings",
     "register_task": "learners.tasks",
     "Labelling": "learners.tasks.labelling",
     "Segmenting": "learners.tasks.segmenting",
@@ -74,7 +74,12 @@ LEARNERS = tuple(REGISTRY)
 __all__ = sorted([*_HOME, "LEARNERS", "__version__", "learners_by_name"])
 
 
+# Names that were written otherwise once.
+_FORMERLY = {"Codl": "CoDL", "Mira": "MIRA"}
+
+
 def __getattr__(name: str) -> Any:
+    name = _FORMERLY.get(name, name)
     if name not in _HOME:
         raise AttributeError(f"module 'sidelight' has no attribute {name!r}")
     value = getattr(import_module(f".{_HOME[name]}", __name__), name)

@@ -3,6 +3,8 @@
 import os
 import sys
 import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 _PACKAGE = f"{Path(__file__).parent}{os.sep}"
@@ -49,3 +51,14 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+@contextmanager
+def numbers_of(chosen: Sequence[int]) -> Iterator[None]:
+    """Errors about a selection of sequences name them by their numbers among all."""
+    try:
+        yield
+    except Infeasible as error:
+        if error.sequence is None:
+            raise
+        raise error.numbered(chosen[error.sequence]) from None

@@ -25,11 +25,12 @@ from .features.segments import SegmentEncoder
 from .features.symbols import SymbolEncoder
 from .features.templates import TemplateEncoder
 from .learners.tasks import task_named
+from .records import RECORDS
 from .rules.files import parse_rule, saved_text
 from .rules.language import Rule
 
 FORMAT = "sidelight model"
-VERSION = 2
+VERSION = 3
 _ENCODERS: dict[str, Any] = {
     cls.__name__: cls
     for cls in (TemplateEncoder, DictEncoder, ArrayEncoder, SymbolEncoder, SegmentEncoder, BagEncoder, RowEncoder)
@@ -75,23 +76,22 @@ def load(path: str | PathLike[str]) -> Any:
 
 def _describe(learner: Any, folder: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """A fitted learner, and the fitted learners inside it, as plain values and arrays named by folder."""
-    values, arrays = learner._state()
+    values, arrays = learner.state()
+    named = {f"{folder}learner/{k}": array for k, array in arrays.items()}
+    kept = {name: _packed(getattr(learner, name), named, f"{folder}{name}") for name in (*learner.saved, "guard_")}
     out: dict[str, Any] = {
         "learner": type(learner).__name__,
         "parameters": _parameters(learner),
         "classes": learner.classes_,
         "values": values,
+        "kept": kept,
+        "models": {},
     }
-    named = {f"{folder}learner/{k}": array for k, array in arrays.items()}
-    encoder = getattr(learner, "encoder_", None)
-    if encoder is not None:
-        encoder_values, encoder_arrays = encoder.state()
-        out["encoder"] = {"class": type(encoder).__name__, "values": encoder_values}
+    if not learner.models_:
+        encoder_values, encoder_arrays = learner.encoder_.state()
+        out["encoder"] = {"class": type(learner.encoder_).__name__, "values": encoder_values}
         named |= {f"{folder}encoder/{k}": array for k, array in encoder_arrays.items()}
-    if hasattr(learner, "guard_"):
-        out["guard"] = None if learner.guard_ is None else learner.guard_.as_dict()
-    out["models"] = {}
-    for name, model in learner._models().items():
+    for name, model in learner.models_.items():
         if model is not None:
             out["models"][name], more = _describe(model, f"{folder}{name}/")
             named |= more
@@ -105,23 +105,45 @@ def _rebuild(name: str, header: dict[str, Any], arrays: dict[str, Any], folder: 
         start = f"{folder}{part}/"
         return {k.removeprefix(start): array for k, array in arrays.items() if k.startswith(start)}
 
-    learner = _unfitted(header, name)
+    learner, encoder = _unfitted(header, name), None
     learner.classes_ = header["classes"]
-    if "encoder" in header:
-        kind, values = header["encoder"]["class"], header["encoder"]["values"]
-        if hasattr(learner._task, "restore_encoder"):
-            learner.encoder_ = learner._task.restore_encoder(values, inside("encoder"))
-        else:
-            learner.encoder_ = _ENCODERS[kind].from_state(values, inside("encoder"), learner.n_jobs)
-    for part in learner._models():
+    for part in learner.models_:
         inner = header["models"].get(part)
         setattr(learner, part, None if inner is None else _rebuild(name, inner, arrays, f"{folder}{part}/"))
-    learner._restore(header["values"], inside("learner"))
-    if "guard" in header:
-        from .learners.choosing.guard import Guard
-
-        learner.guard_ = None if header["guard"] is None else Guard.from_dict(header["guard"])
+    if "encoder" in header:
+        kind, values = header["encoder"]["class"], header["encoder"]["values"]
+        if hasattr(learner.task_, "restore_encoder"):
+            encoder = learner.task_.restore_encoder(values, inside("encoder"))
+        else:
+            encoder = _ENCODERS[kind].from_state(values, inside("encoder"), learner.n_jobs)
+    learner.restore(encoder, inside("learner"))
+    for attribute, packed in header["kept"].items():
+        setattr(learner, attribute, _unpacked(packed, arrays))
     return learner
+
+
+def _packed(value: Any, arrays: dict[str, Any], place: str) -> Any:
+    """What a fit left behind, as JSON has it; arrays go to `arrays`, by their place."""
+    if isinstance(value, np.ndarray):
+        arrays[place] = value
+        return {"array": place}
+    if type(value).__name__ in RECORDS:
+        found = {one.name: _packed(getattr(value, one.name), arrays, f"{place}/{one.name}") for one in fields(value)}
+        return {"record": type(value).__name__, "values": found}
+    if isinstance(value, list | tuple):
+        return [_packed(item, arrays, f"{place}/{k}") for k, item in enumerate(value)]
+    return _plain(value)
+
+
+def _unpacked(value: Any, arrays: dict[str, Any]) -> Any:
+    """Take back what `_packed` gave; lists come back as tuples."""
+    if isinstance(value, list):
+        return tuple(_unpacked(item, arrays) for item in value)
+    if isinstance(value, dict) and value.keys() == {"array"}:
+        return arrays[value["array"]]
+    if isinstance(value, dict) and value.keys() == {"record", "values"}:
+        return RECORDS[value["record"]](**{k: _unpacked(v, arrays) for k, v in value["values"].items()})
+    return _rich(value)
 
 
 def _parameters(learner: Any) -> dict[str, Any]:

@@ -78,7 +78,7 @@ def test_learners_below_their_base_stand_out(tmp_path: Path, report: Report) -> 
     assert "| as good | 49.6 / 49.6 |" in shown
 
 
-@pytest.mark.parametrize("name", ["Codl(HMM)", "PosteriorRegularization(CRF)", "EM(HMM)"])
+@pytest.mark.parametrize("name", ["CoDL(HMM)", "PosteriorRegularization(CRF)", "EM(HMM)"])
 def test_learners_have_their_defaults(name: str) -> None:
     """All but the guard, which only warns, and the labels."""
     draw = SMALL.draw(SMALL.read(Path()), 8, 0)

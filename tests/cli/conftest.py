@@ -47,7 +47,7 @@ def run() -> Run:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """`Auto` tries quick learners only."""
-    everything, names = Known.candidates, ("HMM", "CRF", "CCM(HMM)", "Codl(HMM)")
+    everything, names = Known.candidates, ("HMM", "CRF", "CCM(HMM)", "CoDL(HMM)")
     monkeypatch.setattr(Known, "candidates", lambda self: (one for one in everything(self) if one.name in names))
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sidelight import Auto, Codl, load, read_columns
+from sidelight import Auto, CoDL, load, read_columns
 
 from .conftest import Run
 
@@ -43,7 +43,7 @@ def test_the_table_and_the_sentence(
         assert model.why_ in flat
         assert "without 1 rule: not too much title" in flat
     assert [line.split(",")[0] for line in caplog.messages] == [
-        "trial: HMM", "trial: CRF", "trial: CCM(HMM)", "trial: Codl(HMM)",
+        "trial: HMM", "trial: CRF", "trial: CCM(HMM)", "trial: CoDL(HMM)",
     ]  # fmt: skip
     X, _ = read_columns(folder / "train.tsv", separator="\t")
     assert run("evaluate", tmp_path / "m", folder / "train.tsv").code == 0
@@ -60,7 +60,7 @@ def test_json(run: Run, data: list[object], tmp_path: Path) -> None:
     model = load(tmp_path / "m")
     assert choice["why"] == model.why_
     assert choice["metric"] == "token accuracy"
-    assert [one["candidate"] for one in choice["results"]] == ["HMM", "CRF", "CCM(HMM)", "Codl(HMM)"]
+    assert [one["candidate"] for one in choice["results"]] == ["HMM", "CRF", "CCM(HMM)", "CoDL(HMM)"]
     assert [one["chosen"] for one in choice["results"]].count(True) == 1
     assert said["model"]["learner"] == type(model.best_).__name__
     assert run("inspect", tmp_path / "m", "--json").json["model"]["choice"] == choice
@@ -70,7 +70,7 @@ def test_a_named_learner_is_not_tried(run: Run, data: list[object], tmp_path: Pa
     (tmp_path / "r.toml").write_text("[[rule]]\nrule = \"starts_with('author', 'editor')\"\n")
     said = run(*data, "-l", "hmm", "-q", "--json").json
     assert said["model"]["choice"] is None
-    assert isinstance(load(tmp_path / "m"), Codl)
+    assert isinstance(load(tmp_path / "m"), CoDL)
 
 
 def test_labels_that_only_rules_name(run: Run, data: list[object], tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ def test_json(run: Run) -> None:
     assert [(a["added"], a["learner"], a["labeled"]) for a in said["additions"]] == [
         (added, learner, count)
         for added, learner in
-        (("nothing", "HMM"), ("rules", "CCM"), ("unlabelled references", "Codl"), ("both", "Codl"),
+        (("nothing", "HMM"), ("rules", "CCM"), ("unlabelled references", "CoDL"), ("both", "CoDL"),
          ("both, in expectation", "PosteriorRegularization"), ("both, annealed", "DeterministicAnnealing"))
         for count in (4, 20)
     ]  # fmt: skip

@@ -36,7 +36,7 @@ SMALL = {
     "er": ["-t", "word", "--max-iterations", 5],
 }
 CASES = {
-    "codl": "Codl",
+    "codl": "CoDL",
     "pr": "PosteriorRegularization",
     "uem": "UnifiedEM",
     "daso": "DeterministicAnnealing",

@@ -9,7 +9,7 @@ from sidelight import (
     CRF,
     EM,
     HMM,
-    Codl,
+    CoDL,
     ContrastiveEstimation,
     DeterministicAnnealing,
     PosteriorRegularization,
@@ -32,8 +32,8 @@ def test_every_way_of_decoding_can_be_asked_for() -> None:
 @pytest.mark.parametrize(
     "told",
     [
-        f"(codl; {Codl(HMM())._usual:g}, em; {EM(HMM())._usual:g})",
-        f"(codl, em, self-training, daso; {Codl(HMM()).iterations}, pr, uem; {PR.iterations})",
+        f"(codl; {CoDL(HMM())._usual:g}, em; {EM(HMM())._usual:g})",
+        f"(codl, em, self-training, daso; {CoDL(HMM()).iterations}, pr, uem; {PR.iterations})",
         f"(crf, contrastive; {CRF().l2:g}, semicrf; {SemiCRF().l2:g})",
         f"(pr, uem, daso; {PR.penalty} from the labels)",
         f"by the model (pr, uem, daso; {PR.decode})",
@@ -45,7 +45,7 @@ def test_defaults_are_those_of_the_learners(run: Run, told: str) -> None:
 
 
 def test_learners_that_are_named_together_have_the_same_default() -> None:
-    assert len({Codl(HMM()).iterations, EM(HMM()).iterations, SelfTraining(HMM()).iterations, DASO.iterations}) == 1
+    assert len({CoDL(HMM()).iterations, EM(HMM()).iterations, SelfTraining(HMM()).iterations, DASO.iterations}) == 1
     assert PR.iterations == UEM.iterations
     assert CRF().l2 == ContrastiveEstimation().l2
     for name in ("penalty", "decode"):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sidelight import CCM, EM, HMM, Codl, SelfTraining, SemiCRF, load, read_columns, read_rules
+from sidelight import CCM, EM, HMM, CoDL, SelfTraining, SemiCRF, load, read_columns, read_rules
 
 from .conftest import Run
 
@@ -73,16 +73,16 @@ def test_unlabeled_makes_a_codl(run: Run, folder: Path, rules: Path, more: Path,
     data = ["train", folder / "train.tsv", "-o", tmp_path / "m", "-l", "hmm", "-q", "--unlabeled", more]
     options = ["--rules", rules, "--balance", 0.7, "--iterations", 2, "--reading", "hard", "--set", "k=2"]
     said = run(*data, *options, "--json").json
-    assert (said["sequences"], said["unlabeled"], said["model"]["learner"]) == (60, 20, "Codl")
+    assert (said["sequences"], said["unlabeled"], said["model"]["learner"]) == (60, 20, "CoDL")
     assert set(said["rounds"][0]) == {"iteration", "objective", "violations", "changed"}
     model = load(tmp_path / "m")
-    assert isinstance(model, Codl)
+    assert isinstance(model, CoDL)
     assert (model.balance, model.iterations, model.reading, model.k) == (0.7, 2, "hard", 2)
     assert run(*data).code == 0
     assert not load(tmp_path / "m").rules
 
 
-@pytest.mark.parametrize(("name", "cls"), [("em", EM), ("self-training", SelfTraining), ("codl", Codl)])
+@pytest.mark.parametrize(("name", "cls"), [("em", EM), ("self-training", SelfTraining), ("codl", CoDL)])
 def test_other_ways_to_use_unlabelled_data(
     run: Run, folder: Path, more: Path, tmp_path: Path, name: str, cls: type
 ) -> None:
@@ -102,7 +102,7 @@ def test_unlabelled_sequences_may_be_in_the_data(run: Run, folder: Path, tmp_pat
     data = (folder / "train.jsonl").read_text() + '{"tokens": ["J", ".", "Moore", "."]}\n'
     (tmp_path / "d.jsonl").write_text(data)
     arguments = ["train", tmp_path / "d.jsonl", "-o", tmp_path / "m", "-l", "hmm", "-q"]
-    assert "use Auto or Codl" in run(*arguments).err
+    assert "use Auto or CoDL" in run(*arguments).err
     assert run(*arguments[:-3], "-q", "-l", "codl", "--json").json["unlabeled"] == 1
 
 
@@ -138,7 +138,7 @@ def test_summary(
     options = ["-l", "hmm", "--rules", rules, "--unlabeled", more]
     said = run("train", folder / "train.tsv", "-o", tmp_path / "m", *options)
     for part in ("each field once", "soft, learned", "soft, given", "hard", "60 sequences, 20 of them unlabelled",
-                 "labels changed in the last", "Codl around HMM"):  # fmt: skip
+                 "labels changed in the last", "CoDL around HMM"):  # fmt: skip
         assert part in said.out
     assert "CoDL 1/5: objective" in caplog.text
 
@@ -174,7 +174,7 @@ def test_inspect(run: Run, ruled: Path, driven: Path) -> None:
     assert len(said["transitions"]["pair"]) == len(said["model"]["labels"])
     assert len(run("inspect", driven, "--top", 3, "--json").json["unlabeled_weights"]) == 3
     page = run("inspect", driven, "--transitions").out
-    for part in ("Codl around HMM", "each field once", "learned from labelled", "learned from unlabelled"):
+    for part in ("CoDL around HMM", "each field once", "learned from labelled", "learned from unlabelled"):
         assert part in page
 
 
@@ -255,7 +255,7 @@ def test_rules_on_segments(run: Run, folder: Path, rules: Path, more: Path, tmp_
     assert set(starts) <= {"author", "editor"}
     options = ["--rules", rules, "--unlabeled", more, "--iterations", 1]
     assert run("train", folder / "train.tsv", "-o", model, *fast, *options).code == 0
-    assert isinstance(load(model), Codl)
+    assert isinstance(load(model), CoDL)
     assert run("explain", model, more).code == 0
 
 

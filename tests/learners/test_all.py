@@ -8,7 +8,7 @@ from sidelight import (
     HMM,
     JLIS,
     LatentStructuralSVM,
-    Mira,
+    MIRA,
     Segmenting,
     SemiCRF,
     StructuralSVM,
@@ -46,10 +46,10 @@ CASES = [
     (LatentStructuralSVM(loss="hinge", restarts=2), "arrays"),
     (JLIS(), "words"),
     (JLIS(order=2, loss="hinge", constant=0.0), "columns"),
-    (Mira(), "words"),
-    (Mira(order=2, k=3, C=0.1, random_state=3), "columns"),
-    (Mira(k=1, epochs=3), "dicts"),
-    (Mira(C=float("inf"), boundaries=False), "sparse"),
+    (MIRA(), "words"),
+    (MIRA(order=2, k=3, C=0.1, random_state=3), "columns"),
+    (MIRA(k=1, epochs=3), "dicts"),
+    (MIRA(C=float("inf"), boundaries=False), "sparse"),
 ]
 
 
@@ -61,7 +61,7 @@ def test_conventions(learner, form, tmp_path):
 
 def test_no_learner_is_left_out():
     """Learners around others, of documents and of partial labels have tests of their own."""
-    around = {"CCM", "Codl", "EM", "SelfTraining", "PosteriorRegularization", "UnifiedEM", "DeterministicAnnealing"}
+    around = {"CCM", "CoDL", "EM", "SelfTraining", "PosteriorRegularization", "UnifiedEM", "DeterministicAnnealing"}
     around |= {"GeneralizedExpectation", "EntropyRegularization"}
     elsewhere = around | {"Auto", "MaxEnt", "ContrastiveEstimation", "DocumentJLIS"}
     assert {type(learner).__name__ for learner, _ in CASES} == set(sidelight.LEARNERS) - elsewhere

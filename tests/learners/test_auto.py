@@ -17,7 +17,7 @@ from sidelight import (
     HMM,
     JLIS,
     Auto,
-    Codl,
+    CoDL,
     DataError,
     Infeasible,
     NotSupported,
@@ -58,7 +58,7 @@ def few(learner):
 
 @pytest.fixture
 def quick(monkeypatch):
-    monkeypatch.setattr(Known, "candidates", few(("Codl(HMM)", "CCM(HMM)", "EM(HMM)")))
+    monkeypatch.setattr(Known, "candidates", few(("CoDL(HMM)", "CCM(HMM)", "EM(HMM)")))
 
 
 @pytest.mark.parametrize(("form", "budget"), [("words", 1e6), ("dicts", 1e6)])
@@ -72,7 +72,7 @@ def test_rules_and_unlabelled_sequences(quick, tmp_path):
     known = [labels if i < 12 else None for i, labels in enumerate(Y[:60])]
     model = Auto(TRUE, budget=1e6, n_jobs=1).fit(X[:60], known)
     assert [result.candidate for result in model.results_] == [
-        "HMM", "CRF", "CCM(HMM)", "Codl(HMM)", "EM(HMM)",
+        "HMM", "CRF", "CCM(HMM)", "CoDL(HMM)", "EM(HMM)",
     ]  # fmt: skip
     assert all(result.sequences == 12 for result in model.results_ if not result.outcome)
     (best,) = [result for result in model.results_ if result.chosen]
@@ -95,12 +95,12 @@ def test_rules_and_unlabelled_sequences(quick, tmp_path):
 
 
 def test_what_is_chosen_is_fitted_to_everything(monkeypatch):
-    monkeypatch.setattr(Known, "candidates", few(("Codl(HMM)",)))
+    monkeypatch.setattr(Known, "candidates", few(("CoDL(HMM)",)))
     known = [labels if i < 20 else None for i, labels in enumerate(Y)]
     model = Auto(REFERENCE_RULES, budget=1e6, most_unlabeled=40).fit(X, known)
     (best,) = [result.candidate for result in model.results_ if result.chosen]
-    assert best == "Codl(HMM)"
-    expected = Codl(HMM(classes=model.classes_), REFERENCE_RULES, guard=False).fit(X, known)
+    assert best == "CoDL(HMM)"
+    expected = CoDL(HMM(classes=model.classes_), REFERENCE_RULES, guard=False).fit(X, known)
     assert model.predict(X) == expected.predict(X)
     assert model.trace_ == expected.trace_
     assert model.best_.guard_ is None
@@ -110,8 +110,8 @@ def test_rules_that_most_sequences_break_are_left_out(quick):
     known = [labels if i < 12 else None for i, labels in enumerate(Y[:60])]
     model = Auto([*TRUE, *FALSE], budget=1e6).fit(X[:60], known)
     notes = {result.candidate: result.note for result in model.results_}
-    assert notes["Codl(HMM)"] == "without 2 rules: title first, backwards"
-    assert type(model.best_) in (CCM, Codl)
+    assert notes["CoDL(HMM)"] == "without 2 rules: title first, backwards"
+    assert type(model.best_) in (CCM, CoDL)
     assert "; without 'title first', 'backwards', which the labelled sequences break at most places" in model.why_
     kept = Auto(TRUE, budget=1e6).fit(X[:60], known)
     assert [r.score for r in kept.results_] == [r.score for r in model.results_]
@@ -135,7 +135,7 @@ def test_each_learner_has_the_rules_that_it_can_read():
     classes = sorted({label for labels in Y for label in labels})
     found = {one.name: one for one in Known(X[:10], known, classes, tuple(rules)).candidates()}
     assert found["CCM(HMM)"].rules == (rules[0], rules[1], rules[4])
-    assert found["Codl(SemiCRF)"].left_out == (rules[2], rules[3])
+    assert found["CoDL(SemiCRF)"].left_out == (rules[2], rules[3])
     assert found["PosteriorRegularization(CRF)"].rules == (rules[0], rules[2], rules[3])
     assert found["PosteriorRegularization(CRF)"].left_out == (rules[1], rules[4])
     assert found["CCM(HMM)"].remark.startswith("without 2 rules: share('title') <= 0.5, once_each()")
@@ -181,8 +181,8 @@ def test_partial_labels_and_a_dictionary(quick):
 @pytest.mark.parametrize(
     ("y", "rules", "dictionary", "expected"),
     [
-        ([Y[0], *[None] * 9], TRUE, None, Codl),
-        ([None] * 10, TRUE, None, Codl),
+        ([Y[0], *[None] * 9], TRUE, None, CoDL),
+        ([None] * 10, TRUE, None, CoDL),
         ([Y[0], *[None] * 9], (), None, HMM),
         ([None] * 10, (), TagDictionary.of(X[10:], Y[10:]), EM),
         ([*[GOOD] * 2, *[BAD] * 2], (), TagDictionary.of(X[10:], Y[10:]), JLIS),
@@ -213,7 +213,7 @@ def test_the_time(monkeypatch, quick):
     model = Auto(TRUE, budget=0, n_jobs=1).fit(X[:30], known)
     outcomes = {result.candidate: result.outcome for result in model.results_}
     assert (outcomes["HMM"], outcomes["CRF"]) == ("", "")
-    assert outcomes["Codl(HMM)"] == "not tried: the time was up"
+    assert outcomes["CoDL(HMM)"] == "not tried: the time was up"
     assert isinstance(model.best_, HMM | CRF)
 
 
@@ -273,19 +273,19 @@ def test_a_candidate_that_fails_is_told_of(monkeypatch):
 
 
 def test_one_that_cannot_be_fitted_to_everything_makes_way(monkeypatch):
-    monkeypatch.setattr(Known, "candidates", few(("Codl(HMM)",)))
-    fit = Codl.fit
+    monkeypatch.setattr(Known, "candidates", few(("CoDL(HMM)",)))
+    fit = CoDL.fit
 
     def fits_little(self, X, y):
         if len(X) > 60:
             raise NotSupported("too much")
         return fit(self, X, y)
 
-    monkeypatch.setattr(Codl, "fit", fits_little)
+    monkeypatch.setattr(CoDL, "fit", fits_little)
     known = [labels if i < 20 else None for i, labels in enumerate(Y)]
     model = Auto(REFERENCE_RULES, budget=1e6, most_unlabeled=40).fit(X, known)
     assert model.results_[-1].outcome == "could not be fitted to everything: too much"
-    assert not isinstance(model.best_, Codl)
+    assert not isinstance(model.best_, CoDL)
 
 
 def test_far_below_is_not_tried_to_the_end(monkeypatch):

@@ -10,7 +10,7 @@ from sidelight import (
     CRF,
     GOOD,
     HMM,
-    Codl,
+    CoDL,
     DataError,
     Infeasible,
     NotSupported,
@@ -42,11 +42,11 @@ HALF = [y if i < 12 else None for i, y in enumerate(Y)]
 @pytest.mark.parametrize(
     "learner",
     [
-        Codl(HMM(), RULES),
-        Codl(CRF(), RULES[:3], balance=0.9, k=2),
-        Codl(StructuredPerceptron(), RULES, rules_at_prediction=False, iterations=2),
-        Codl(HMM(), [], reading="hard"),
-        Codl(SemiCRF(), RULES),
+        CoDL(HMM(), RULES),
+        CoDL(CRF(), RULES[:3], balance=0.9, k=2),
+        CoDL(StructuredPerceptron(), RULES, rules_at_prediction=False, iterations=2),
+        CoDL(HMM(), [], reading="hard"),
+        CoDL(SemiCRF(), RULES),
     ],
     ids=["hmm", "crf", "perceptron", "no rules", "semicrf"],
 )
@@ -58,7 +58,7 @@ def test_conventions(learner, tmp_path):
     "base", [HMM(), CRF(), StructuredPerceptron(), SemiCRF()], ids=lambda base: type(base).__name__
 )
 def test_learning_from_half_of_the_labels(base, tmp_path):
-    model = Codl(base, RULES, iterations=3).fit(X, HALF)
+    model = CoDL(base, RULES, iterations=3).fit(X, HALF)
     assert token_accuracy(Y, model.predict(X)) > 0.75
     assert model.driven_ is not None
     assert 1 <= len(model.trace_) <= 3
@@ -94,7 +94,7 @@ def test_the_objective_never_falls(name, seed):
     references, gold = generate_references(30, seed=seed)
     known = [labels if i < 8 else None for i, labels in enumerate(gold)]
     rules = REFERENCE_RULES[name]
-    model = Codl(HMM(rare=0, classes=FIELDS), rules, reading="hard", balance=0, iterations=7).fit(references, known)
+    model = CoDL(HMM(rare=0, classes=FIELDS), rules, reading="hard", balance=0, iterations=7).fit(references, known)
     objective = [step.objective for step in model.trace_[1:]]
     assert len(objective) >= 2
     for before, after in pairwise(objective):
@@ -112,7 +112,7 @@ def test_the_objective_never_falls_with_learned_penalties(name, k):
     for seed in range(3):
         references, gold = generate_references(40, seed=seed)
         known = [labels if i < 4 else None for i, labels in enumerate(gold)]
-        model = Codl(base, REFERENCE_RULES[name], reading="soft", balance=0, iterations=7, k=k).fit(references, known)
+        model = CoDL(base, REFERENCE_RULES[name], reading="soft", balance=0, iterations=7, k=k).fit(references, known)
         objective = [step.objective for step in model.trace_[1:]]
         assert all(after >= before - 1e-7 * abs(before) for before, after in pairwise(objective))
         rounds += len(objective)
@@ -122,14 +122,14 @@ def test_the_objective_never_falls_with_learned_penalties(name, k):
 def test_errors_name_sequences_by_their_place_among_all():
     known = [Y[0], None, *Y[2:]]
     with pytest.raises(Infeasible, match="sequence 1 has no output that satisfies") as caught:
-        Codl(HMM(), [(count("A") >= 99).hard()]).fit(X, known)
+        CoDL(HMM(), [(count("A") >= 99).hard()]).fit(X, known)
     assert caught.value.sequence == 1
     with pytest.raises(DataError, match="at sequence 1, token 0"):
-        Codl(HMM(), [where(when(lambda x, t: 1 / (x is not X[1]))).label("A")]).fit(X, known)
+        CoDL(HMM(), [where(when(lambda x, t: 1 / (x is not X[1]))).label("A")]).fit(X, known)
 
 
 def test_score_leaves_unlabelled_sequences_out():
-    model = Codl(HMM(), RULES).fit(X, HALF)
+    model = CoDL(HMM(), RULES).fit(X, HALF)
     labelled = [i for i, labels in enumerate(HALF) if labels is not None]
     assert model.score(X, HALF) == model.score([X[i] for i in labelled], [HALF[i] for i in labelled])
     with pytest.raises(DataError, match="no sequence is labelled"):
@@ -144,13 +144,13 @@ def test_the_objective_never_falls_without_labels(seed):
         where(word.matches("^(19|20)[0-9][0-9]$")).label("date"),
         starts_with("author"),
     ]
-    model = Codl(HMM(rare=0), rules, reading="hard", iterations=8, random_state=seed).fit(references, [None] * 15)
+    model = CoDL(HMM(rare=0), rules, reading="hard", iterations=8, random_state=seed).fit(references, [None] * 15)
     assert model.base_ is None
     assert model.classes_ == ["author", "date", "title"]
     objective = [step.objective for step in model.trace_[1:]]
     assert all(after >= before - 1e-7 * abs(before) for before, after in pairwise(objective))
     assert all(found.violations == 0 for found in check(rules, references, model.predict(references)))
-    twin = Codl(HMM(rare=0), rules, reading="hard", iterations=8, random_state=seed).fit(references, [None] * 15)
+    twin = CoDL(HMM(rare=0), rules, reading="hard", iterations=8, random_state=seed).fit(references, [None] * 15)
     assert twin.trace_ == model.trace_
 
 
@@ -200,7 +200,7 @@ def test_without_rules_it_is_hard_em(balance, seed):
             assert ranked[0][0] > ranked[1][0] + 1e-9
             guessed.append(list(ranked[0][1]))
             objective += ranked[0][0]
-        model = Codl(HMM(rare=0, unknown=None), balance=balance, iterations=rounds).fit(X, known)
+        model = CoDL(HMM(rare=0, unknown=None), balance=balance, iterations=rounds).fit(X, known)
         assert len(model.trace_) == rounds
         np.testing.assert_allclose(model.trace_[-1].objective, objective)
         if guessed == before:
@@ -222,11 +222,11 @@ def model_prior(model, smoothing=0.1):
 
 
 def test_full_balance_is_the_supervised_model():
-    model = Codl(HMM(), RULES, balance=1.0).fit(X, HALF)
+    model = CoDL(HMM(), RULES, balance=1.0).fit(X, HALF)
     alone = HMM().fit(X[:12], Y[:12])
     np.testing.assert_array_equal(model.scores(X).unary, alone.scores(X).unary)
     np.testing.assert_array_equal(model.scores(X).pair, alone.scores(X).pair)
-    only_labelled = Codl(HMM(), RULES).fit(X[:12], Y[:12])
+    only_labelled = CoDL(HMM(), RULES).fit(X[:12], Y[:12])
     np.testing.assert_allclose(model.penalties_, only_labelled.penalties_)
     assert model.predict(X) == only_labelled.predict(X)
     assert only_labelled.trace_ == ()
@@ -234,7 +234,7 @@ def test_full_balance_is_the_supervised_model():
 
 
 def test_penalties_are_mixed_like_models():
-    model = Codl(HMM(), [(count("Y") >= 1).soft(), starts_with("A").soft(0.5), once_each("T").hard()], iterations=1)
+    model = CoDL(HMM(), [(count("Y") >= 1).soft(), starts_with("A").soft(0.5), once_each("T").hard()], iterations=1)
     model.set_params(counting="tokens").fit(X, HALF)
     first = learn_penalties(np.array([sum("Y" not in y for y in Y[:12])], float), sum(map(len, Y[:12])))
     labels = clone(model).set_params(balance=1.0).fit(X, HALF).predict(X[12:])
@@ -244,8 +244,8 @@ def test_penalties_are_mixed_like_models():
 
 def test_several_outputs_of_each_sequence():
     """With k outputs the second model is counted over all of them."""
-    model = Codl(HMM(), RULES, k=3, iterations=1, balance=0.5).fit(X, HALF)
-    guide = Codl(HMM(), RULES, iterations=0).fit(X, HALF)
+    model = CoDL(HMM(), RULES, k=3, iterations=1, balance=0.5).fit(X, HALF)
+    guide = CoDL(HMM(), RULES, iterations=0).fit(X, HALF)
     outputs = [(x, one.labels) for x in X[12:] for one in guide.predict_kbest([x], 3)[0]]
     expected = HMM(classes=["A", "T", "Y"]).fit([x for x, _ in outputs], [y for _, y in outputs])
     np.testing.assert_allclose(model.driven_.counts_.transition, expected.counts_.transition)
@@ -254,8 +254,8 @@ def test_several_outputs_of_each_sequence():
 
 def test_rules_only_in_learning():
     rules = [starts_with("T").hard()]
-    with_rules = Codl(HMM(), rules).fit(X, HALF)
-    without = Codl(HMM(), rules, rules_at_prediction=False).fit(X, HALF)
+    with_rules = CoDL(HMM(), rules).fit(X, HALF)
+    without = CoDL(HMM(), rules, rules_at_prediction=False).fit(X, HALF)
     np.testing.assert_array_equal(with_rules.scores(X).unary, without.scores(X).unary)
     assert all(labels[0] == "T" for labels in with_rules.predict(X))
     assert any(labels[0] != "T" for labels in without.predict(X))
@@ -271,8 +271,8 @@ def test_rules_teach_what_labels_do_not():
         known = [y if i < 5 else None for i, y in enumerate(gold[:80])]
         models = (
             HMM().fit(references[:5], gold[:5]),
-            Codl(HMM()).fit(references[:80], known),
-            Codl(HMM(), rules, reading="hard").fit(references[:80], known),
+            CoDL(HMM()).fit(references[:80], known),
+            CoDL(HMM(), rules, reading="hard").fit(references[:80], known),
         )
         accuracy.append([model.score(references[80:], gold[80:]) for model in models])
     alone, hard_em, driven = np.mean(accuracy, axis=0)
@@ -284,7 +284,7 @@ def test_segments_from_rules_alone(max_length):
     """With no label given, rules and chance label the first round, in segments no longer than allowed."""
     rules = [starts_with("A").hard(), where(word.isdigit()).never("T").hard(), count("Y") >= 1]
     long = [x for x in X if len(x) > 2]
-    model = Codl(SemiCRF(max_length=max_length), rules, iterations=3).fit(long, [None] * len(long))
+    model = CoDL(SemiCRF(max_length=max_length), rules, iterations=3).fit(long, [None] * len(long))
     assert model.base_ is None
     assert all(labels[0] == "A" for labels in model.predict(long))
     assert all(found.violations == 0 for found in check(rules[:2], long, model.predict(long)))
@@ -298,7 +298,7 @@ def test_hard_em_with_segments_by_hand():
     model = SemiCRF(classes=["A", "T", "Y"]).fit(X[:12], Y[:12])
     for rounds in (1, 2):
         model = SemiCRF(classes=["A", "T", "Y"]).fit(X[12:], model.predict(X[12:]))
-        learner = Codl(SemiCRF(), balance=0.0, iterations=rounds).fit(X, HALF)
+        learner = CoDL(SemiCRF(), balance=0.0, iterations=rounds).fit(X, HALF)
         np.testing.assert_allclose(learner.scores(X).unary, model.scores(X).unary, atol=1e-9)
         assert learner.predict(X) == model.predict(X)
 
@@ -317,23 +317,23 @@ def test_hard_em_with_segments_by_hand():
 )
 def test_bad_parameters(options, message):
     with pytest.raises(DataError, match=message):
-        Codl(HMM(), RULES, **options).fit(X, HALF)
+        CoDL(HMM(), RULES, **options).fit(X, HALF)
 
 
 def test_what_it_cannot_learn_from():
-    with pytest.raises(NotSupported, match=r"Codl cannot learn from GOOD / BAD \(sequence 2\); "):
-        Codl(HMM()).fit(X, [*Y[:2], GOOD, *Y[3:]])
-    with pytest.raises(NotSupported, match=r"Codl cannot learn from partial labels \(sequence 1\)"):
-        Codl(HMM()).fit(X, [Y[0], [{"A", "T"}, *Y[1][1:]], *Y[2:]])
+    with pytest.raises(NotSupported, match=r"CoDL cannot learn from GOOD / BAD \(sequence 2\); "):
+        CoDL(HMM()).fit(X, [*Y[:2], GOOD, *Y[3:]])
+    with pytest.raises(NotSupported, match=r"CoDL cannot learn from partial labels \(sequence 1\)"):
+        CoDL(HMM()).fit(X, [Y[0], [{"A", "T"}, *Y[1][1:]], *Y[2:]])
     with pytest.raises(DataError, match="no label is known: give labelled sequences, or rules that name the labels"):
-        Codl(HMM()).fit(X, [None] * len(X))
+        CoDL(HMM()).fit(X, [None] * len(X))
     with pytest.raises(DataError, match="nothing to learn in 0 iterations"):
-        Codl(HMM(), RULES, iterations=0).fit(X, [None] * len(X))
+        CoDL(HMM(), RULES, iterations=0).fit(X, [None] * len(X))
     with pytest.raises(Infeasible, match=r"sequence \d+ has no output that satisfies \"count\('A'\) >= 99\""):
-        Codl(HMM(), [(count("A") >= 99).hard()]).fit(X, HALF)
+        CoDL(HMM(), [(count("A") >= 99).hard()]).fit(X, HALF)
 
 
 def test_a_rule_with_a_function_learns_but_is_not_saved(tmp_path):
-    model = Codl(HMM(), [where(when(lambda x, t: t == 0)).label("A").soft(1)]).fit(X, HALF)
+    model = CoDL(HMM(), [where(when(lambda x, t: t == 0)).label("A").soft(1)]).fit(X, HALF)
     with pytest.raises(DataError, match="cannot be written to a file: it holds a Python function"):
         model.save(tmp_path / "m")

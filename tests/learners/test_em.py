@@ -13,7 +13,7 @@ from sidelight import (
     EM,
     GOOD,
     HMM,
-    Codl,
+    CoDL,
     DataError,
     NotSupported,
     TagDictionary,
@@ -304,7 +304,7 @@ def test_random_models_treat_all_tokens_of_a_word_alike():
             EM(HMM(), classes=LABELS, spread=spread).fit(X, known)
 
 
-@pytest.mark.parametrize("learner", [EM(HMM()), Codl(HMM()), Codl(HMM(), [count("N") >= 1])], ids=str)
+@pytest.mark.parametrize("learner", [EM(HMM()), CoDL(HMM()), CoDL(HMM(), [count("N") >= 1])], ids=str)
 def test_unlabelled_sequences_are_not_used_where_one_label_has_most_tokens(learner, tmp_path):
     """The driven model would learn little but that label; a balance that is asked for is kept, without a warning."""
     inputs = [["a", "b", "c", "d"], ["b", "d", "a", "c"], ["c", "c", "a", "e"], ["e", "b", "a"]]
@@ -331,7 +331,7 @@ def test_the_usual_balance():
     half = [["A", "B", "C"], ["C", "A", "B"], None]
     inputs = [["a", "b", "c"], ["c", "a", "b"], ["a", "c", "b"]]
     assert EM(HMM(), guard=False).fit(inputs, half).weight_ == 0.8
-    assert Codl(HMM(), guard=False).fit(inputs, half).weight_ == 0.5
+    assert CoDL(HMM(), guard=False).fit(inputs, half).weight_ == 0.5
     sets = [{"O", "N"}] * 3
     partial = EM(HMM(), guard=False).fit(inputs, [["O", "O", "N"], ["O", "N", "O"], sets])
     assert partial.weight_ == 0.0

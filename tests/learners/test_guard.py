@@ -16,7 +16,7 @@ from sidelight import (
     GOOD,
     HMM,
     JLIS,
-    Codl,
+    CoDL,
     DeterministicAnnealing,
     EntropyRegularization,
     GeneralizedExpectation,
@@ -55,7 +55,7 @@ FALSE = [
 FAST = CRF(tolerance=0.05, n_jobs=1)
 LEARNERS = [
     (CCM(HMM(n_jobs=1), TRUE, n_jobs=1), "HMM"),
-    (Codl(HMM(n_jobs=1), TRUE, iterations=2, n_jobs=1), "HMM"),
+    (CoDL(HMM(n_jobs=1), TRUE, iterations=2, n_jobs=1), "HMM"),
     (EM(HMM(n_jobs=1), iterations=2, n_jobs=1), "HMM"),
     (SelfTraining(FAST, iterations=1, n_jobs=1), "CRF"),
     (PosteriorRegularization(HMM(n_jobs=1), TRUE, iterations=2, n_jobs=1), "HMM"),
@@ -143,7 +143,7 @@ def test_what_is_collapsed(given, known, collapsed):
 
 def test_nothing_to_compare():
     assert CCM(HMM()).fit(X[:12], Y[:12]).guard_ is None
-    assert Codl(HMM()).fit(X[:12], Y[:12]).guard_ is None
+    assert CoDL(HMM()).fit(X[:12], Y[:12]).guard_ is None
     assert EM(HMM(classes=["a", "b"]), iterations=1).fit(X[:5], [None] * 5).guard_ is None
     few = EM(HMM(), iterations=1).fit(X[:12], [*Y[:2], *[None] * 10]).guard_
     assert (few.score, few.known > 0) == (None, True)

@@ -161,7 +161,7 @@ def test_bad_input():
         MaxEnt().fit(X, [Y[0], GOOD, *Y[2:]])
     with pytest.raises(
         NotSupported,
-        match=r"MaxEnt cannot learn from unlabelled documents \(None\) \(document 0\); use Codl or Self",
+        match=r"MaxEnt cannot learn from unlabelled documents \(None\) \(document 0\); use CoDL or Self",
     ):
         MaxEnt().fit(X, [None, BAD, *Y[2:]])
     with pytest.raises(DataError, match="document 1: label 'Q' is not known; known are A, T, Y"):

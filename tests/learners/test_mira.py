@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sidelight import Mira, StructuredPerceptron
+from sidelight import MIRA, StructuredPerceptron
 from sidelight.errors import DataError
 from tests.learners.samples import labelled
 
@@ -13,7 +13,7 @@ def test_steps_are_as_long_as_they_must_be():
     large = [np.array([[1000.0 * (w == v) for v in ("a", "b")] for w in x]) for x in (["a", "b"], ["b"], ["a"])]
     y = [["A", "B"], ["B"], ["A"]]
     options = {"boundaries": False, "epochs": 5}
-    assert np.abs(Mira(**options).fit(large, y).weights_).max() < 1
+    assert np.abs(MIRA(**options).fit(large, y).weights_).max() < 1
     assert np.abs(StructuredPerceptron(**options).fit(large, y).weights_).max() > 100
 
 
@@ -31,4 +31,4 @@ def test_steps_are_as_long_as_they_must_be():
 )
 def test_bad_parameters(parameters, message):
     with pytest.raises(DataError, match=message):
-        Mira(**parameters).fit(X, Y)
+        MIRA(**parameters).fit(X, Y)

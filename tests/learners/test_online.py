@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from sidelight import Mira, StructuredPerceptron, load
+from sidelight import MIRA, StructuredPerceptron, load
 from sidelight.errors import DataError, NotSupported
 from tests.learners.samples import labelled
 
 X, Y = labelled()
-both = pytest.mark.parametrize("learner", [StructuredPerceptron, Mira])
+both = pytest.mark.parametrize("learner", [StructuredPerceptron, MIRA])
 
 
 @both
@@ -59,7 +59,7 @@ def test_a_model_from_a_file_predicts_but_does_not_go_on(learner, tmp_path):
     np.testing.assert_array_equal(read.fit(X, Y).weights_, fitted.weights_)
 
 
-@pytest.mark.parametrize(("learner", "most"), [(StructuredPerceptron, 20), (Mira, 100)])
+@pytest.mark.parametrize(("learner", "most"), [(StructuredPerceptron, 20), (MIRA, 100)])
 def test_stops_when_all_is_right(learner, most):
     data = [["a", "b"], ["b"], ["a"], ["b", "b", "a"]]
     model = learner(epochs=1000).fit(data, [[w.upper() for w in x] for x in data])

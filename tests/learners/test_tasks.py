@@ -13,7 +13,7 @@ from sidelight import (
     GOOD,
     JLIS,
     Classifying,
-    Codl,
+    CoDL,
     ContrastiveEstimation,
     DataError,
     DeterministicAnnealing,
@@ -23,7 +23,7 @@ from sidelight import (
     Labelling,
     LatentStructuralSVM,
     MaxEnt,
-    Mira,
+    MIRA,
     NotSupported,
     PosteriorRegularization,
     Segmenting,
@@ -44,7 +44,7 @@ from tests.learners.test_maxent import labelled as documents
 
 X, Y = labelled()
 D, TOPICS = documents()
-LINEAR = [CRF, StructuredPerceptron, Mira, StructuralSVM, LatentStructuralSVM, JLIS]
+LINEAR = [CRF, StructuredPerceptron, MIRA, StructuralSVM, LatentStructuralSVM, JLIS]
 
 
 @pytest.mark.parametrize("learner", LINEAR)
@@ -64,7 +64,7 @@ def test_documents(learner, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "learner", [StructuredPerceptron(), Mira(k=2, epochs=3), StructuralSVM(), LatentStructuralSVM()]
+    "learner", [StructuredPerceptron(), MIRA(k=2, epochs=3), StructuralSVM(), LatentStructuralSVM()]
 )
 def test_segments(learner, tmp_path):
     """The claims of the kit about predictions, files and explanations, without its large fits."""
@@ -142,7 +142,7 @@ def test_rules_about_documents():
     )
     assert guarded.guard_ is None  # documents are not compared yet
     soft = where(word.matches(r"\b(1999|2001|7)\b")).label("Y")
-    driven = Codl(CRF(task=Classifying()), [soft], guard=False).fit(D, [*TOPICS[:20], *[None] * 20])
+    driven = CoDL(CRF(task=Classifying()), [soft], guard=False).fit(D, [*TOPICS[:20], *[None] * 20])
     assert driven.score(D, TOPICS) > 0.6
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sidelight import BAD, CCM, CRF, GOOD, HMM, JLIS, Codl, DataError, generate_references, share, starts_with
+from sidelight import BAD, CCM, CRF, GOOD, HMM, JLIS, CoDL, DataError, generate_references, share, starts_with
 from sidelight.learners.choosing.trials import (
     Difference,
     Metric,
@@ -88,7 +88,7 @@ def test_what_a_learner_can_use():
     inputs = [[str(i)] for i in range(5)]
     assert usable(HMM(), inputs, y) == ([["0"]], [["A"]])
     assert usable(CRF(), inputs, y) == ([["0"], ["4"]], [["A"], [{"A", "B"}]])
-    assert usable(Codl(HMM()), inputs, y) == ([["0"], ["1"], ["2"], ["4"]], [["A"], None, None, None])
+    assert usable(CoDL(HMM()), inputs, y) == ([["0"], ["1"], ["2"], ["4"]], [["A"], None, None, None])
     assert usable(JLIS(), inputs, y) == ([["0"], ["2"], ["3"]], [["A"], GOOD, BAD])
 
 
@@ -103,7 +103,7 @@ def test_samples():
 
 
 def test_prepared_learners_are_quiet_and_know_all_labels():
-    twin = prepared(Codl(CRF(verbose=True, classes=["Q"]), verbose=True), ["A", "B"])
+    twin = prepared(CoDL(CRF(verbose=True, classes=["Q"]), verbose=True), ["A", "B"])
     assert not twin.verbose
     assert not twin.base.verbose
     assert twin.base.classes == ["Q"]

@@ -10,7 +10,7 @@ from sidelight import (
     CRF,
     EM,
     HMM,
-    Codl,
+    CoDL,
     NotSupported,
     SelfTraining,
     StructuralSVM,
@@ -66,7 +66,7 @@ def test_batches_are_told_of_when_they_are_done():
 
 
 def test_other_learners():
-    model = Codl(HMM(), RULES, iterations=3).fit(X, HALF)
+    model = CoDL(HMM(), RULES, iterations=3).fit(X, HALF)
     assert list(curves(model)) == ["objective (higher is better)", "violations of the rules", "labels changed"]
     assert curves(model)["labels changed"]["labels changed"] == [s.changed for s in model.trace_]
     assert list(curves(EM(HMM()).fit(X, HALF))) == ["objective (higher is better)"]
@@ -83,10 +83,10 @@ def test_nothing_to_draw(tmp_path):
     for learner in (HMM(), CCM(HMM(), RULES)):
         with pytest.raises(NotSupported, match="by counting"):
             require_course(learner)
-    for learner in (Codl(HMM()), EM(HMM()), CCM(CRF(), RULES), SelfTraining(HMM())):
+    for learner in (CoDL(HMM()), EM(HMM()), CCM(CRF(), RULES), SelfTraining(HMM())):
         require_course(learner)
     with pytest.raises(NotSupported, match="0 step"):
-        course_of(Codl(HMM()).fit(X, y))
+        course_of(CoDL(HMM()).fit(X, y))
     CRF(["word"]).fit(X, y).save(tmp_path / "m")
     with pytest.raises(NotSupported, match="1 step of its training"):
         course_of(load(tmp_path / "m"))

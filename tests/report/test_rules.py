@@ -1,6 +1,6 @@
 import pytest
 
-from sidelight import CCM, HMM, Codl, generate_references, parse_rule
+from sidelight import CCM, HMM, CoDL, generate_references, parse_rule
 from sidelight.report.explanations import what_rules_changed
 from sidelight.report.inner import inner_models
 from sidelight.report.reference_rules import REFERENCE_RULES
@@ -56,7 +56,7 @@ def test_rules_of_models() -> None:
 def test_models_inside() -> None:
     X, y = generate_references(8)
     ccm = CCM(HMM(), []).fit(X, y)
-    codl = Codl(HMM()).fit(X, [*y[:4], *[None] * 4])
+    codl = CoDL(HMM()).fit(X, [*y[:4], *[None] * 4])
     assert inner_models(ccm) == {"": ccm.base_}
     assert inner_models(ccm.base_) == {"": ccm.base_}
     assert inner_models(codl) == {"labelled data": codl.base_, "unlabelled data": codl.driven_}

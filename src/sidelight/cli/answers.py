@@ -1,5 +1,6 @@
 """What a model says about sequences, and how it is written in each format."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +20,9 @@ class Answers:
 
 def ask(learner: Any, X: list[Any], *, marginals: bool, kbest: int | None) -> Answers:
     """Label the sequences."""
-    # A learner around others has no encoding of its own: they may differ.
-    encoded = learner.encode(X) if hasattr(learner, "encoder_") else X
+    encoded: Any = X
+    with suppress(NotSupported):  # a learner with rules reads the tokens, and two models have an encoding each
+        encoded = learner.encode(X)
     return Answers(
         X,
         learner.classes_,

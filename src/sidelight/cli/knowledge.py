@@ -176,7 +176,7 @@ class Knowledge:
         from sidelight.rules.automata import labels_named
 
         known = {*label_set(sequences.y), *filter(None, (self.labels or "").split(","))}
-        named = {label: rule for rule in getattr(learner, "rules", None) or () for label in labels_named([rule])}
+        named = {label: rule for rule in learner.rules or () for label in labels_named([rule])}
         unknown = sorted(named.keys() - known)
         if unknown:
             rule, label = named[unknown[0]].title, unknown[0]
@@ -185,7 +185,7 @@ class Knowledge:
                 f"(it has {', '.join(sorted(known))}); if it is right, say --labels {','.join(unknown)}"
             )
         if self.labels:
-            getattr(learner, "base", learner).set_params(classes=sorted(known))
+            (learner if learner.base is None else learner.base).set_params(classes=sorted(known))
 
 
 @contextmanager

@@ -18,7 +18,7 @@ def load_whole(path: str) -> Any:
     from sidelight.model_file import load
 
     learner = load(path)
-    if hasattr(learner, "predict_proba"):
+    if learner.task_.noun == "document":
         name = type(learner).__name__
         raise DataError(f"{path}: {name} labels documents, not tokens; load it in Python with sidelight.load")
     return learner
@@ -26,19 +26,6 @@ def load_whole(path: str) -> Any:
 
 def prepare_model(whole: Any, jobs: int | None = None, *, rules: bool = True) -> Any:
     """A learner that was loaded, ready to predict; see `load_model`."""
-    import numpy as np
-
-    from sidelight.report.inner import chosen, inner_models
-
-    learner = chosen(whole)
-    threads = -1 if jobs is None else jobs
-    learner.set_params(n_jobs=threads)
-    for model in inner_models(learner).values():
-        model.set_params(n_jobs=threads)
-        if hasattr(model.encoder_, "n_jobs"):
-            model.encoder_.n_jobs = threads
-    if not rules and hasattr(learner, "penalties_"):
-        learner.penalties_ = np.zeros_like(learner.penalties_)
-    if not rules and hasattr(learner, "prices_"):
-        learner.set_params(decode="model")
-    return learner
+    learner = whole.chosen_
+    learner.use_threads(-1 if jobs is None else jobs)
+    return learner if rules else learner.without_rules()

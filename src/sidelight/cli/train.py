@@ -156,7 +156,7 @@ def command(
         float | None, _learner_option(help="Penalty on their squares (crf, contrastive; 0.1, semicrf; 0.03).")
     ] = None,
     solver: Annotated[
-        str | None, _learner_option(help="auto, eg or lbfgs (crf; auto), dcd, bcfw, eg or sgd (svm; dcd).")
+        str | None, _learner_option(help="auto, eg or lbfgs (crf; auto), dcd, eg or sgd (svm; dcd).")
     ] = None,
     cost: Annotated[
         float | None, _learner_option("--C", help="What missed margins cost (svm, latent-svm; 0.1, mira; 1).")
@@ -195,7 +195,6 @@ def command(
     from sidelight.cli.output import check_figure, check_writable, print_json
     from sidelight.cli.templates import read_templates
     from sidelight.report.evaluation import evaluate
-    from sidelight.report.inner import chosen
     from sidelight.report.summary import summarize_training
 
     if model == "-":
@@ -225,7 +224,7 @@ def command(
     with file_of_conflicts(unlabeled, way_out(learner, estimator), before=len(sequences.X) if unlabeled else 0):
         seconds = _fit(estimator, everything)
     with file_of_conflicts(data):
-        _try_rules(chosen(estimator), sequences)
+        _try_rules(estimator.chosen_, sequences)
     estimator.save(model)
     if figure:
         from sidelight.report.figures import draw_training
@@ -267,6 +266,7 @@ def _fit(estimator: Any, sequences: Sequences) -> float:
 
 def _try_rules(estimator: Any, sequences: Sequences) -> None:
     """Find out now whether prediction under the rules is possible: hard ones may contradict each other."""
-    penalties = getattr(estimator, "penalties_", None)
-    if penalties is not None and len(penalties):
-        estimator.predict(sequences.X if float("inf") in penalties else sequences.X[:1])
+    readings = estimator.rule_readings()
+    if readings and estimator.decoder_.reads_tokens:
+        hard = any(one.kind == "hard" for one in readings)
+        estimator.predict(sequences.X if hard else sequences.X[:1])

@@ -160,62 +160,6 @@ def descend_linear(
     return largest
 
 
-@kernel
-def frank_wolfe(
-    order: Longs,
-    groups: Ints,
-    heads: Longs,
-    members: Longs,
-    pointer: Longs,
-    index: Ints,
-    value: Singles,
-    margin: Floats,
-    cost: Floats,
-    alpha: Floats,
-    total: Floats,
-    w: Floats,
-    scratch: Floats,
-) -> None:
-    """One pass of block-coordinate Frank-Wolfe steps for the linear loss (Lacoste-Julien et al. 2013).
-
-    All mass C_g of a group moves towards its row of highest slope (or to none, if no slope is above zero) by the share
-    that is best along the way. members and heads as for `descend_linear`.
-    """
-    for j in order:
-        g, a, b = groups[j], heads[j], heads[j + 1]
-        top, high, gain = -1, 0.0, 0.0
-        for n in range(a, b):
-            r = members[n]
-            slope = margin[r] - row_dot(r, pointer, index, value, w)
-            gain -= alpha[r] * slope
-            if slope > high:
-                top, high = r, slope
-        gain += cost[g] * high
-        if gain <= 0.0:
-            continue
-        for n in range(a, b):  # scratch: where the weights go with a whole step
-            row_add(members[n], -alpha[members[n]], pointer, index, value, scratch)
-        if top >= 0:
-            row_add(top, cost[g], pointer, index, value, scratch)
-        length = 0.0
-        for n in range(a, b):
-            length -= alpha[members[n]] * row_dot(members[n], pointer, index, value, scratch)
-        if top >= 0:
-            length += cost[g] * row_dot(top, pointer, index, value, scratch)
-        share = min(gain / length, 1.0) if length > 0.0 else 1.0
-        for n in range(a, b):
-            r = members[n]
-            row_add(r, -share * alpha[r], pointer, index, value, w)
-            alpha[r] *= 1.0 - share
-            for m in range(pointer[r], pointer[r + 1]):
-                scratch[index[m]] = 0.0
-        total[g] *= 1.0 - share
-        if top >= 0:
-            alpha[top] += share * cost[g]
-            total[g] += share * cost[g]
-            row_add(top, share * cost[g], pointer, index, value, w)
-
-
 @inner
 def room_for(needed: int, index: Ints, value: Singles) -> tuple[Ints, Singles]:
     """The arrays with room for so many entries."""

@@ -1,14 +1,18 @@
-"""What all learners share: encoding, prediction, explanation and files.
+"""What all learners share: prediction, explanation and files.
 
-A learner adds its parameters, `fit`, and `_part_scores`, the scores of every part for encoded input. What it predicts,
-and from what, is its task.
+A learner has parameters (`parameters`), and `fit` gives it a model (`model`). Outputs are read off the model's scores
+by its decoder (`decoding`). What it predicts, and from what, is its task (`tasks`).
+
+What a stranger may rely on of every fitted learner: `classes_`, `trace_`, `models_`, `rules_used_`, `rule_readings()`,
+`top_weights`, `explain`, `without_rules()`, and the files.
 """
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
-from numbers import Integral, Real
+from math import isnan
 from os import PathLike
-from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -16,24 +20,22 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError, NotSupported
-from ..features.encoded import Encoded, Encoder, State
-from ..kernels.compiling import Floats, Ints
+from ..features.encoded import Encoded, State
+from ..inference.constrained import Constrained
+from ..kernels.compiling import Floats
+from ..rules.language import Rule
+from ..solvers.expected import Fitting, ToFit
 from ..structures.known import Known
-from ..structures.protocol import Parts, Structure
+from ..structures.protocol import Structure
 from ..supervision import Companion, Signal, require
+from .decoding import Decoder, Free, warn_unproved
+from .model import LinearModel
 from .registry import REGISTRY
 from .tasks.labelling import Labelling
 from .tasks.task import Task
 
-
-def require_number(learner: Any, name: str, low: float, *, whole: bool = False, open_end: bool = False) -> None:
-    """Raise `DataError` unless a parameter is a finite (whole) number of at least `low` (above it, if open)."""
-    value = getattr(learner, name)
-    kind = Integral if whole else Real
-    good = isinstance(value, kind) and not isinstance(value, bool) and np.isfinite(float(value))
-    if not good or value < low or (open_end and value == low):
-        bound = f"above {low:g}" if open_end else f"of at least {low:g}"
-        raise DataError(f"{name} must be a {'whole' if whole else 'finite'} number {bound}, got {value!r}")
+if TYPE_CHECKING:
+    from .choosing.guard import Guard
 
 
 class Scored(NamedTuple):
@@ -79,26 +81,42 @@ class Explanation:
         return "\n".join(lines)
 
 
-class TokenParts(Parts, Protocol):
-    """Parts among which are the labels of tokens."""
+@dataclass(frozen=True)
+class RuleReading:
+    """How a learner uses a rule: "hard", "soft" or "expected"; at what penalty, None where there is nothing to pay; and
+    whether that was learned.
+    """
 
-    @property
-    def unary(self) -> Floats:
-        """(tokens, labels)."""
-        ...
+    kind: str
+    penalty: float | None
+    learned: bool
 
 
-P = TypeVar("P", bound=TokenParts)
-
-
-class Learner(BaseEstimator, Generic[P]):  # type: ignore[misc]
-    """Base of the estimators; the outputs of their task are made of parts of type `P`."""
+class Learner(BaseEstimator):  # type: ignore[misc]
+    """Base of the estimators."""
 
     signals: ClassVar[frozenset[Signal]]
-    n_jobs: int
-    random_state: int | None
-    encoder_: Encoder
+    # Parameters that some learners have.
+    base: Any = None
+    rules: Any = None
+    dictionary: Any = None
+    features: Any = None
+    classes: Any = None
+    guard: Any = False
+    random_state: Any = 0
+    n_jobs: int = -1
+    # What fits leave behind.
     classes_: list[str]
+    trace_: Any = ()
+    guard_: "Guard | None" = None
+    converged_: bool | None = None
+    solver_: str | None = None
+    # Fitted attributes that a model file keeps beside the model, and whether the supervised model is inside.
+    saved: ClassVar[tuple[str, ...]] = ()
+    keeps_base: ClassVar[bool] = False
+    # Whether its scores are log p(x, y), estimated from counts.
+    generative: ClassVar[bool] = False
+    _free = False  # predictions make no use of rules
 
     def __init_subclass__(cls, **more: Any) -> None:
         """A learner of the library learns from what its row of the registry says."""
@@ -106,157 +124,240 @@ class Learner(BaseEstimator, Generic[P]):  # type: ignore[misc]
         if cls.__name__ in REGISTRY:
             cls.signals = REGISTRY[cls.__name__].signals
 
+    def fitting(self, data: ToFit) -> Fitting:
+        """Returns the M step of learners around this one, which fit it to expected parts."""
+        raise NotSupported(f"{type(self).__name__} cannot learn from expected parts; use HMM or CRF as base")
+
+    # What it is made of -----------------------------------------------------------------------------------------------
+
     @property
-    def _task(self) -> Task:
+    def task_(self) -> Task:
         """What is predicted, and from what; sequences are labelled where nothing else is said."""
         return Labelling()
 
     @property
-    def _structure(self) -> Structure[P]:
+    def structure_(self) -> Structure[Any]:
         """What can be predicted."""
-        return self._task.structure(self.n_jobs)
+        return self.task_.structure(self.n_jobs)
 
-    def _part_scores(self, encoded: Encoded) -> P:
-        """Scores θ of every part."""
-        raise NotImplementedError
+    @property
+    def decoder_(self) -> Decoder:
+        """How outputs are read off."""
+        return Free(self.structure_) if self._free else self._decoder()
 
-    def _seed(self, *more: int) -> int:
-        """A seed from `random_state` (and more numbers); None gives another one each time."""
-        base = [] if self.random_state is None else [self.random_state, *more]
-        return int(np.random.SeedSequence(base or None).generate_state(1)[0])
+    def _decoder(self) -> Decoder:
+        """How outputs are read off where there are rules or dictionaries."""
+        return Free(self.structure_)
 
-    def _models(self) -> dict[str, Any]:
-        """Fitted learners inside this one, by attribute; a model file keeps them too."""
+    def without_rules(self) -> Self:
+        """Returns the same model, which predicts as if it had no rules."""
+        free = copy(self)
+        free._free = True
+        return free
+
+    @property
+    def chosen_(self) -> Any:
+        """The learner itself; of `Auto` the one that it chose."""
+        return self
+
+    @property
+    def models_(self) -> dict[str, Any]:
+        """Fitted learners inside this one, by attribute; None for those that are not there."""
         return {}
 
-    def _state(self) -> State:
-        """Fitted values and arrays beside those of the encoder."""
-        raise NotImplementedError
+    @property
+    def has_course(self) -> bool:
+        """Whether a fit goes in steps that it tells of."""
+        return True
 
-    def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
-        """Take back what `_state` gave."""
-        raise NotImplementedError
+    @property
+    def course_(self) -> tuple[Any, ...]:
+        """The steps of the fit, as they are drawn."""
+        steps: tuple[Any, ...] = self.trace_
+        return steps
 
-    def _read_known(
+    def project(self, X: Any) -> Any:
+        """The projection of the model's distributions onto the rules, for learners that project."""
+        raise NotSupported(f"{type(self).__name__} projects onto no rules; use PosteriorRegularization")
+
+    @property
+    def encoder_(self) -> Any:
+        """How inputs become attributes."""
+        return self.model_.encoder
+
+    @property
+    def scorer_(self) -> Any:
+        """What the weights belong to."""
+        return self.model_.scorer
+
+    @property
+    def weights_(self) -> Floats:
+        """The weights."""
+        weights: Floats = self.model_.weights
+        return weights
+
+    @property
+    def rules_used_(self) -> tuple[Rule, ...]:
+        """The rules as the learner uses them."""
+        check_is_fitted(self, "classes_")
+        return tuple(self.rules or ())
+
+    def rule_readings(self) -> list[RuleReading]:
+        """How each of the rules is used."""
+        return []
+
+    def read_known(
         self, sizes: Sequence[int], y: Any, classes: Sequence[str] | None = None
-    ) -> tuple[list[str], Known[P]]:
+    ) -> tuple[list[str], Known[Any]]:
         """Returns all labels, and y as arrays; what this learner cannot use, or what does not fit to X, is an error."""
-        read = self._task.read(y, sizes)
-        found = self._task.labels(read)
-        require(self, self._task.kinds(read), self._task.noun)
+        read = self.task_.read(y, sizes)
+        found = self.task_.labels(read)
+        require(self, self.task_.kinds(read), self.task_.noun)
         labels = found if classes is None else list(classes)
         if len(set(labels)) != len(labels):
             raise DataError(f"classes must be different labels, got {labels!r}")
-        return labels, self._task.known(read, sizes, labels)
+        return labels, self.task_.known(read, sizes, labels)
+
+    def seed(self, *more: int) -> int:
+        """Returns a seed from `random_state` (and more numbers); None gives another one each time."""
+        base = [] if self.random_state is None else [self.random_state, *more]
+        return int(np.random.SeedSequence(base or None).generate_state(1)[0])
+
+    def _adopt(self, model: Any) -> None:
+        """Take over what was learned: late, so that a fit that fails leaves the learner as it was."""
+        self.model_, self.classes_ = model, model.classes
+
+    # Prediction -------------------------------------------------------------------------------------------------------
 
     def encode(self, X: Any) -> Encoded:
         """X as flat arrays; `predict` and its relatives take this as well, and need not encode again."""
         check_is_fitted(self, "classes_")
-        return X if isinstance(X, Encoded) else self.encoder_.transform(X)
+        if self.decoder_.reads_tokens and not isinstance(X, Encoded):
+            raise NotSupported(
+                f"{type(self).__name__} reads the tokens themselves; give X as it is, or ask a model inside (models_)"
+            )
+        encoded: Encoded = self.model_.encode(X)
+        return encoded
 
-    def scores(self, X: Any) -> P:
-        """The scores of every part of every sequence."""
-        return self._part_scores(self.encode(X))
+    def scores(self, X: Any) -> Any:
+        """The scores of every part of every sequence, as predictions see them."""
+        check_is_fitted(self, "classes_")
+        return self.decoder_.shift(X, self.model_.scores(X, self.n_jobs))
+
+    def infer(self, X: Any, k: int = 1) -> Constrained:
+        """The k best outputs of each input, with what is known of their exactness, as arrays."""
+        return self.decoder_.best(X, self.scores(X), k)
 
     def predict(self, X: Any) -> list[Any]:
-        """The best output of each input, by exact inference, written as in y."""
-        scores = self.scores(X)
-        return self._split(self._decode(X, scores, 1)[0][0], scores)
-
-    def _decode(self, X: Any, scores: P, k: int) -> tuple[Ints, Floats]:
-        """The k best outputs of X by these scores: (ranks, tokens) as the structure has them, (sequences, ranks)."""
-        if k == 1:
-            best = self._structure.argmax(scores)
-            return best.outputs.values[None], best.scores[:, None]
-        ranked = self._structure.kbest(scores, k)
-        return ranked.outputs.values, ranked.scores
+        """The best output of each input, written as in y."""
+        return self._written(X, self.scores(X))
 
     def complete(self, X: Any, y: Any) -> list[Any]:
         """The best output of each input among those that agree with what y says about it."""
         scores = self.scores(X)
-        return self._split(self._decode(X, self._agreeing(scores, y), 1)[0][0], scores)
+        sizes = self.task_.sizes_of(scores)
+        read = self.task_.read(y, sizes)
+        self.task_.labels(read)
+        return self._written(X, self.task_.known(read, sizes, self.classes_).restrict(scores))
 
-    def _agreeing(self, scores: P, y: Any) -> P:
-        """Scores with -inf on the labels that y excludes."""
-        sizes = self._task.sizes_of(scores)
-        read = self._task.read(y, sizes)
-        self._task.labels(read)
-        agreeing: P = self._task.known(read, sizes, self.classes_).restrict(scores)
-        return agreeing
+    def _written(self, X: Any, scores: Any) -> list[Any]:
+        """The best outputs by these scores, the way y is written."""
+        found = warn_unproved(self.decoder_.best(X, scores, 1))
+        return self.task_.decode(found.outputs.values[0], scores, self.classes_)
 
     def predict_marginals(self, X: Any) -> list[Floats]:
         """For each input the probability of every label at every token: (tokens, labels), columns as `classes_`."""
-        return self._task.chances(self._structure.marginals(self.scores(X)).parts)
+        return self.task_.chances(self.structure_.marginals(self.decoder_.fold(X, self.scores(X))).parts)
 
-    @available_if(lambda self: self._task.noun == "document")  # type: ignore[untyped-decorator]
+    @available_if(lambda self: self.task_.noun == "document")  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
         """The probability of every label for every document: (documents, labels), columns as `classes_`."""
         chances = self.predict_marginals(X)
         return np.concatenate(chances) if chances else np.empty((0, len(self.classes_)))
 
     def predict_kbest(self, X: Any, k: int = 5) -> list[list[Scored]]:
-        """For each input its k best label sequences with their scores, best first; fewer where fewer exist."""
+        """For each input its k best outputs with their scores, best first; fewer where fewer exist."""
         scores = self.scores(X)
-        return self._ranked(*self._decode(X, scores, k), scores)
-
-    def _ranked(self, labels: Ints, by_rank: Floats, scores: P) -> list[list[Scored]]:
-        """Outputs (ranks, tokens) and their scores (sequences, ranks) as lists for each input."""
+        found = warn_unproved(self.decoder_.best(X, scores, k))
+        labels = found.outputs.values
         rows = np.where(labels < 0, labels[:1], labels)  # where there are fewer, the best one again
-        outputs = [self._task.decisions(row, scores, self.classes_) for row in rows]
+        outputs = [self.task_.decisions(row, scores, self.classes_) for row in rows]
         return [
-            [Scored(outputs[r][i], float(s)) for r, s in enumerate(row) if s > -np.inf] for i, row in enumerate(by_rank)
+            [Scored(outputs[r][i], float(s)) for r, s in enumerate(row) if s > -np.inf]
+            for i, row in enumerate(found.scores)
         ]
 
     def log_partition(self, X: Any) -> Floats:
-        """log Σ exp(score) over all label sequences of each input; score - this is a sequence's log-probability."""
-        return self._structure.marginals(self.scores(X)).log_partition
+        """log Σ exp(score) over all outputs of each input; score - this is an output's log-probability."""
+        return self.structure_.marginals(self.decoder_.fold(X, self.scores(X))).log_partition
 
     def score(self, X: Any, y: Any) -> float:
         """Share of right labels; inputs that are not labelled (None, GOOD, BAD) are left out."""
         labelled = [i for i, known in enumerate(y) if known is not None and not isinstance(known, Companion)]
         if not labelled:
-            raise DataError(f"no {self._task.noun} is labelled, so there is nothing to score")
+            raise DataError(f"no {self.task_.noun} is labelled, so there is nothing to score")
         if len(labelled) < len(y):
             X, y = X[labelled] if hasattr(X, "shape") else [X[i] for i in labelled], [y[i] for i in labelled]
-        return self._task.score(y, self.predict(X))
+        return self.task_.score(y, self.predict(X))
+
+    # Explanation ------------------------------------------------------------------------------------------------------
 
     def explain(self, x: Any, position: int = 0, *, top: int = 10) -> Explanation:
-        """What speaks for a token's label in the best sequence, against the most probable other label."""
-        if not self._task.of_labels:
-            raise NotSupported(f"{type(self._task).__name__} has no labels to explain; see top_weights")
-        encoded = self.encode([x])
-        if not -encoded.tokens <= position < encoded.tokens:
-            raise DataError(f"position {position} is outside the sequence of {encoded.tokens} tokens")
-        t = position % encoded.tokens
-        scores = self._part_scores(encoded)
-        outputs = self._structure.argmax(scores).outputs.values
-        chance = self._structure.marginals(scores).parts.unary[t]
-        label = int(self._structure.token_labels(outputs)[t])
+        """What speaks for a token's label in the best output, against the most probable other label.
+
+        Rules are among it, with what they charge. Probabilities are those of the model under the rules that are sums
+        over parts; other rules have no part in them.
+        """
+        if not self.task_.of_labels:
+            raise NotSupported(f"{type(self.task_).__name__} has no labels to explain; see top_weights")
+        scores, decoder = self.scores([x]), self.decoder_
+        tokens = int(scores.offsets[-1])
+        if not -tokens <= position < tokens:
+            raise DataError(f"position {position} is outside the sequence of {tokens} tokens")
+        t, outputs = position % tokens, decoder.best([x], scores, 1).outputs.values[0]
+        try:
+            weighed = decoder.fold([x], scores)
+        except NotSupported:
+            weighed = scores
+        chance = self.structure_.marginals(weighed).parts.unary[t]
+        label = int(self.structure_.token_labels(outputs)[t])
         others = [c for c in np.argsort(-chance, kind="stable") if c != label]
         rival = int(others[0]) if others else label
-        evidence = [
-            Evidence(text, float(row[label]), float(row[rival]))
-            for text, row in self._reasons(encoded, scores, outputs, t)
-        ]
-        evidence.sort(key=lambda e: -abs(e.difference))
+        rows = self.model_.reasons([x], outputs, t, self.n_jobs) + decoder.reasons([x], outputs, t)
+        evidence = [Evidence(text, float(row[label]), float(row[rival])) for text, row in rows]
+        told = [e for e in evidence if e.difference != 0 and not isnan(e.difference)]
+        told.sort(key=lambda e: -abs(e.difference))
         name = self.classes_
-        return Explanation(
-            t, name[label], float(chance[label]), name[rival], float(chance[rival]),
-            tuple(e for e in evidence[:top] if e.difference != 0),
-        )  # fmt: skip
+        return Explanation(t, name[label], float(chance[label]), name[rival], float(chance[rival]), tuple(told[:top]))
 
-    def _reasons(self, encoded: Encoded, scores: P, outputs: Ints, t: int) -> list[tuple[str, Floats]]:
-        """Every contribution to the score at token t, as a row over its label, the other labels being as they are."""
-        raise NotImplementedError
-
-    def _number(self, label: str) -> int:
-        if label not in self.classes_:
+    def top_weights(self, count: int = 20, label: str | None = None) -> list[tuple[str, str, float]]:
+        """The weights of largest size, of one label or of all: (feature, label, weight)."""
+        check_is_fitted(self, "classes_")
+        if label is not None and label not in self.classes_:
             raise DataError(f"the model has no label {label!r}; it has {', '.join(self.classes_)}")
-        return self.classes_.index(label)
+        number = None if label is None else self.classes_.index(label)
+        found = self.model_.strongest(count, number)
+        return [(feature, "" if c < 0 else self.classes_[c], weight) for feature, c, weight in found]
 
-    def _split(self, outputs: Ints, scores: P) -> list[Any]:
-        """Flat outputs as y is written."""
-        return self._task.decode(outputs, scores, self.classes_)
+    def use_threads(self, n_jobs: int) -> None:
+        """Let predictions run on this many threads, -1 for every core."""
+        self.set_params(n_jobs=n_jobs)
+        for model in filter(None, self.models_.values()):
+            model.use_threads(n_jobs)
+        if not self.models_ and hasattr(self.encoder_, "n_jobs"):
+            self.encoder_.n_jobs = n_jobs
+
+    # Files ------------------------------------------------------------------------------------------------------------
+
+    def state(self) -> State:
+        """Plain values and arrays of the model, for a file; learners around others have none of their own."""
+        own: State = ({}, {}) if self.models_ else self.model_.state()
+        return own
+
+    def restore(self, encoder: Any, arrays: dict[str, Any]) -> None:
+        """Take back what `state` gave."""
+        if not self.models_:
+            self._adopt(LinearModel.restored(self.task_, self.classes_, encoder, arrays))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one file, atomically."""

@@ -43,12 +43,12 @@ REGISTRY: dict[str, Entry] = {
     "HMM": _row("labelled.hmm", FULL, command="hmm", base=True),
     "SemiCRF": _row("labelled.semicrf", FULL, PARTIAL, command="semicrf", base=True),
     "StructuredPerceptron": _row("labelled.perceptron", FULL, command="perceptron", base=True, documents="also"),
-    "Mira": _row("labelled.mira", FULL, command="mira", base=True, documents="also"),
+    "MIRA": _row("labelled.mira", FULL, command="mira", base=True, documents="also"),
     "StructuralSVM": _row("margins.structural_svm", FULL, command="svm", base=True, documents="also"),
     "LatentStructuralSVM": _row("margins.latent_svm", FULL, PARTIAL, command="latent-svm", base=True, documents="also"),
     "JLIS": _row("margins.jlis", FULL, COMPANION, command="jlis", documents="also"),
     "CCM": _row("wrappers.ccm", FULL, PARTIAL, command="ccm", inside="hmm", documents="also"),
-    "Codl": _row("wrappers.codl", FULL, NOTHING, command="codl", inside="hmm", documents="also"),
+    "CoDL": _row("wrappers.codl", FULL, NOTHING, command="codl", inside="hmm", documents="also"),
     "EM": _row("wrappers.em", FULL, PARTIAL, NOTHING, command="em", inside="hmm"),
     "SelfTraining": _row(
         "wrappers.self_training", FULL, NOTHING, command="self-training", inside="hmm", documents="also"
@@ -74,7 +74,7 @@ REGISTRY: dict[str, Entry] = {
 
 
 # Learners that need nothing but a structure's two calls.
-_ANY = ("CRF", "StructuredPerceptron", "Mira", "StructuralSVM")
+_ANY = ("CRF", "StructuredPerceptron", "MIRA", "StructuralSVM")
 
 
 def users(signal: Signal, noun: str = "sequence") -> list[str]:

@@ -18,9 +18,10 @@ from ..learners.labelled.perceptron import StructuredPerceptron
 from ..learners.labelled.semicrf import SemiCRF
 from ..learners.wrappers.annealing import DeterministicAnnealing
 from ..learners.wrappers.ccm import CCM
-from ..learners.wrappers.codl import Codl
+from ..learners.wrappers.codl import CoDL
 from ..learners.wrappers.posterior import PosteriorRegularization
 from ..metrics import span_scores
+from ..supervision import Signal
 from .reference_rules import REFERENCE_RULES
 from .weights import Weight, weights_by_label
 
@@ -145,14 +146,14 @@ def _add_to_hmm(data: _References, labeled: Sequence[int]) -> tuple[list[Additio
     learners: dict[str, Any] = {
         "nothing": hmm,
         "rules": CCM(hmm, rules, guard=False),
-        "unlabelled references": Codl(hmm, guard=False),
-        "both": Codl(hmm, rules, guard=False),
+        "unlabelled references": CoDL(hmm, guard=False),
+        "both": CoDL(hmm, rules, guard=False),
         "both, in expectation": PosteriorRegularization(hmm, rules, guard=False),
         "both, annealed": DeterministicAnnealing(hmm, rules, guard=False),
     }
     additions, said = [], {}
     for added, learner in learners.items():
-        more = [] if isinstance(learner, HMM | CCM) else data.unlabelled
+        more = data.unlabelled if Signal.NOTHING in learner.signals else []
         for count in labeled:
             y = [*data.labelled[1][:count], *(None for _ in more)]
             model = clone(learner).fit(data.labelled[0][:count] + more, y)

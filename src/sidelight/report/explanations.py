@@ -1,11 +1,8 @@
 """What the rules of a model change in one sequence."""
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from ..inference.checking import check
 from .rules import rules_of
@@ -33,15 +30,9 @@ class Change:
 def what_rules_changed(learner: Any, tokens: Any, labels: Sequence[str]) -> Change | None:
     """Compare a prediction with what the same model says without its rules; None if it has none."""
     uses = rules_of(learner)
-    decoding = hasattr(learner, "penalties_") or getattr(learner, "decode", "model") != "model"
-    if not uses or not decoding:
+    if not uses or not learner.decoder_.reads_tokens:
         return None
-    free = copy(learner)
-    if hasattr(learner, "penalties_"):
-        free.penalties_ = np.zeros_like(learner.penalties_)
-    else:
-        free.decode = "model"
-    without: list[str] = free.predict([tokens])[0]
+    without: list[str] = learner.without_rules().predict([tokens])[0]
     before = check(learner.rules, [tokens], [without], examples=0)
     after = check(learner.rules, [tokens], [list(labels)], examples=0)
     effects = [

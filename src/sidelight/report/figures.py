@@ -10,7 +10,8 @@ from typing import Any
 
 from ..data.source import open_for_writing
 from ..errors import DataError, NotSupported
-from .course import Course, Curve, course_of
+from ..records import Curve
+from .course import Course, course_of
 from .posteriors import Effect, Posteriors, Table, posteriors_of
 from .text import token_text
 
@@ -32,8 +33,8 @@ def draw_training(model: Any, path: str | PathLike[str]) -> None:
     """
     require_figure(path)
     course = course_of(model)
-    around = f" around {type(model.base).__name__}" if hasattr(model, "base") else ""
-    rules = len(getattr(model, "rules", None) or ())
+    around = f" around {type(model.base).__name__}" if model.base is not None else ""
+    rules = len(model.rules or ())
     more = f", {rules} rule{'s' * (rules != 1)}" if rules else ""
     _write(_course_figure(course, type(model).__name__ + around + more), path)
 

@@ -7,16 +7,11 @@ _LEARNED_FROM = {"base_": "labelled data", "driven_": "unlabelled data"}
 _MIXED = {"start_": "labelled data", "base_": "all data"}
 
 
-def chosen(learner: Any) -> Any:
-    """The learner itself; of `Auto` the one that it chose."""
-    return getattr(learner, "best_", learner)
-
-
 def inner_models(learner: Any) -> dict[str, Any]:
     """Every model with features and weights, by what it was learned from; by "" where there is only one."""
-    if hasattr(learner, "encoder_"):
+    if not learner.models_:
         return {"": learner}
-    parts = {name: model for name, model in learner._models().items() if model is not None}
+    parts = {name: model for name, model in learner.models_.items() if model is not None}
     if len(parts) == 1:
         return inner_models(next(iter(parts.values())))
     names = _MIXED if "start_" in parts else _LEARNED_FROM

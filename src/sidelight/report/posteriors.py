@@ -10,9 +10,7 @@ import numpy as np
 
 from ..errors import NotSupported
 from ..kernels.compiling import Floats
-from ..learners.learner import Learner
 from .explanations import what_rules_changed
-from .inner import chosen
 
 
 @dataclass(frozen=True)
@@ -57,11 +55,11 @@ class Posteriors:
 
 def posteriors_of(learner: Any, x: Sequence[Any]) -> Posteriors:
     """What a fitted learner says of a sequence without and with its rules, or only once where it predicts without."""
-    learner = chosen(learner)
-    if hasattr(learner, "prices_") and learner.rules:
-        with suppress(NotSupported):  # some rules, norms and temperatures have no projection with a price for each rule
+    learner = learner.chosen_
+    if learner.rules:
+        with suppress(NotSupported):  # some learners, rules, norms and temperatures have no price for each rule
             return _projected(learner, x)
-    if hasattr(learner, "penalties_") and learner.rules:
+    if learner.rules and learner.decoder_.reads_tokens:
         return _penalised(learner, x)
     table = Table("probabilities", learner.predict_marginals([x])[0], learner.predict([x])[0])
     return Posteriors(list(x), list(learner.classes_), [table], [])
@@ -95,7 +93,7 @@ def _penalised(learner: Any, x: Sequence[Any]) -> Posteriors:
     labels = learner.predict([x])[0]
     change = what_rules_changed(learner, x, labels)
     without = labels if change is None else change.without
-    before = Table("the model", Learner.predict_marginals(learner, [x])[0], without)
+    before = Table("the model", learner.without_rules().predict_marginals([x])[0], without)
     try:
         after = Table("under the rules", learner.predict_marginals([x])[0], labels)
     except NotSupported:  # rules about whole sequences: there is a best output, but there are no probabilities

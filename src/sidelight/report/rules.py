@@ -7,7 +7,6 @@ from typing import Any
 from ..errors import DataError
 from ..inference.checking import RuleCheck, check
 from ..labels import label_set
-from ..learners.margins.jlis import JLIS
 from ..rules.automata import compile_rules, labels_named
 from ..rules.language import Rule
 from ..supervision import Signal, kind_of
@@ -39,35 +38,15 @@ class RuleUse:
 
 def rules_of(learner: Any, X: Sequence[Any] = (), y: Sequence[Any] = ()) -> list[RuleUse]:
     """The rules of a fitted learner, with their violations by labelled data if there is any; [] if it has none."""
-    rules: list[Rule] = list(getattr(learner, "rules", None) or ())
+    rules: list[Rule] = list(learner.rules or ())
     if not rules:
         return []
     labelled = any(kind_of(known) is Signal.FULL for known in y)
     found = [_counted(one) for one in check(rules, X, y, examples=0)] if labelled else [None] * len(rules)
-    if isinstance(learner, JLIS):  # limits of the outputs
-        return [RuleUse(r.title, r.body(), "hard", None, False, v) for r, v in zip(rules, found, strict=True)]
-    if not hasattr(learner, "penalties_"):  # statements about expectations
-        return [
-            RuleUse(rule.title, rule.body(), "expected", *_penalty(learner, rule, used), violations)
-            for rule, used, violations in zip(rules, learner.rules_used_[: len(rules)], found, strict=True)
-        ]
-    uses = []
-    for rule, penalty, violations in zip(rules, getattr(learner, "penalties_", ()), found, strict=True):
-        reading = rule.reading.kind if rule.reading else learner.reading
-        learned = reading == "soft" and (rule.reading is None or rule.reading.penalty is None)
-        cost = None if reading == "hard" else float(penalty)
-        uses.append(RuleUse(rule.title, rule.body(), reading, cost, learned, violations))
-    return uses
-
-
-def _penalty(learner: Any, rule: Rule, used: Rule) -> tuple[float | None, bool]:
-    """What the slack of a rule about expectations costs (None: nothing to pay), and whether that is learned."""
-    shared = learner.penalty
-    if shared is None:
-        return None, False
-    learned = shared == "learned" and (rule.reading is None or rule.reading.penalty is None)
-    own = 1.0 if used.reading is None else used.reading.penalty or 1.0
-    return (own if shared == "learned" else shared * own), learned
+    return [
+        RuleUse(rule.title, rule.body(), read.kind, read.penalty, read.learned, violations)
+        for rule, read, violations in zip(rules, learner.rule_readings(), found, strict=True)
+    ]
 
 
 def _counted(found: RuleCheck | None) -> Violations | None:

@@ -2,14 +2,14 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..learners.choosing.guard import Guard
 from ..learners.choosing.race import Result
 from ..supervision import Signal, kind_of
 from .evaluation import Evaluation
-from .inner import chosen, inner_models
+from .inner import inner_models
 from .rules import RuleUse, rules_of
 
 
@@ -76,8 +76,8 @@ class TrainingSummary:
 
 def summarize_model(whole: Any, path: str, X: Sequence[Any] = (), y: Sequence[Any] = ()) -> ModelSummary:
     """The facts about a fitted learner and its file; with the training data also the violations of rules there."""
-    learner = chosen(whole)
-    base, models = getattr(learner, "base", None), inner_models(learner).values()
+    learner = whole.chosen_
+    base = learner.base
     return ModelSummary(
         path,
         os.path.getsize(path) if os.path.isfile(path) else 0,
@@ -85,10 +85,10 @@ def summarize_model(whole: Any, path: str, X: Sequence[Any] = (), y: Sequence[An
         _parameters(learner),
         None if base is None else Base(type(base).__name__, _parameters(base)),
         list(learner.classes_),
-        sum(model.encode([]).attributes for model in models),
-        sum(map(_weight_count, models)),
+        learner.model_.attributes,
+        learner.model_.size,
         rules_of(learner, X, y),
-        getattr(learner, "guard_", None),
+        learner.guard_,
         None if learner is whole else Choice(whole.why_, whole.metric_, list(whole.results_)),
     )
 
@@ -101,24 +101,16 @@ def _parameters(learner: Any) -> dict[str, Any]:
     }
 
 
-def _weight_count(learner: Any) -> int:
-    if hasattr(learner, "weights_"):
-        return int(learner.weights_.size)
-    scorer = learner.scorer_  # log-probabilities
-    return int(scorer.start.size + scorer.transition.size + scorer.emission.size)
-
-
 def summarize_training(
     whole: Any, X: Sequence[Any], y: Sequence[Any], seconds: float, path: str, dev: Evaluation | None
 ) -> TrainingSummary:
     """The facts about a learner that has just been fitted and saved."""
-    learner = chosen(whole)
+    learner = whole.chosen_
     models = list(inner_models(learner).values())
     # How a single model came about; of several, trained again in every round, only whether all converged.
     single: Any = models[0] if len(models) == 1 else None
-    last = single.trace_[-1] if getattr(single, "trace_", ()) else None
-    mistakes = getattr(single, "mistakes_", None)
-    converged = [model.converged_ for model in models if hasattr(model, "converged_")]
+    last = single.trace_[-1] if single is not None and single.trace_ else None
+    converged = [model.converged_ for model in models if model.converged_ is not None]
     return TrainingSummary(
         summarize_model(whole, path, X, y),
         len(X),
@@ -126,11 +118,11 @@ def summarize_training(
         sum(kind_of(known) is Signal.COMPANION for known in y),
         sum(map(len, X)),
         seconds,
-        getattr(single, "solver_", None),
-        last.iteration if last else len(mistakes) if mistakes else None,
+        None if single is None else single.solver_,
+        last.iteration if last else None,
         all(converged) if converged else None,
         last.gap / max(last.objective, 1.0) if last and last.gap == last.gap else None,
-        mistakes[-1] if mistakes else None,
+        last.known("mistakes") if last else None,
         _rounds(learner),
         dev,
     )
@@ -138,7 +130,4 @@ def summarize_training(
 
 def _rounds(learner: Any) -> list[dict[str, Any]]:
     """What the learner says of each round over unlabelled data."""
-    if hasattr(learner, "kept_"):
-        return [{"iteration": k, "kept": kept} for k, kept in enumerate(learner.kept_, start=1)]
-    told = hasattr(learner, "driven_") or hasattr(learner, "prices_")
-    return [vars(step) for step in learner.trace_] if told else []
+    return [asdict(step) for step in learner.trace_ if step.unit == "round"]

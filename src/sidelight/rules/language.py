@@ -198,7 +198,7 @@ class Rule:
         """
         raise NotSupported(
             f"rule {at.title!r} is not a sum over parts, so a chain cannot work out its expectation; read it as hard "
-            "or soft (CCM, Codl), or compare a count with a bound"
+            "or soft (CCM, CoDL), or compare a count with a bound"
         )
 
     @property

@@ -7,12 +7,14 @@ never raises Q.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from ..kernels.compiling import Floats
-from . import cutting_plane
+from ..records import Record, recorded
+from . import cutting_plane, rounds
 from .certificate import Solution
 from .demands import Chosen, Demand
 from .working_sets import WorkingSets
@@ -21,13 +23,16 @@ from .working_sets import WorkingSets
 _CLOSER, _ATTEMPTS = 0.2, 3
 
 
-@dataclass(frozen=True)
-class Round:
+@recorded
+class Round(Record):
     """One round: Q(w_t) before it, and A(w_{t+1}, w_t) after it."""
 
-    number: int
+    iteration: int
     objective: float
     bound: float
+
+    def __str__(self) -> str:
+        return f"objective {self.objective:.6g}, at most {self.bound:.6g} after"
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,68 @@ def objective(demands: Sequence[Demand], sets: WorkingSets, w: Floats) -> float:
     return sets.primal(violation, w)
 
 
+@dataclass
+class _Descent:
+    """Weights on their way down: the convex problem of the outputs chosen last, and its solution."""
+
+    problem: Problem
+    w: Floats
+    options: dict[str, Any]
+    change: float
+    seed: int
+    number: int = 0
+    converged: bool = False
+    bounds: list[float] = field(default_factory=list)
+    chosen: list[Chosen] = field(init=False)
+    sets: WorkingSets = field(init=False)
+    value: float = field(init=False)
+    last: Solution = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.chosen = self.problem.chosen(self.w, 0)
+        self.sets = self.problem.empty_sets(self.demands, len(self.w))
+        self.value = objective(self.demands, self.sets, self.w)
+
+    @property
+    def demands(self) -> list[Demand]:
+        return [*self.problem.known, *self.chosen]
+
+    @property
+    def raised(self) -> bool:
+        """Whether the solution is above where it began, and is not to be taken."""
+        return self.last.last.objective > self.value
+
+    def solve(self) -> Solution:
+        """Solve the convex problem, more closely where its solution is above where it began."""
+        self.number += 1
+        closeness = self.options["tolerance"]
+        for _ in range(_ATTEMPTS):
+            options = {**self.options, "tolerance": closeness, "seed": self.seed + self.number}
+            self.last = cutting_plane.minimize(self.demands, self.sets, **options)
+            if not self.raised or self.value - self.last.last.dual <= self.change * self.value:
+                break
+            closeness = _CLOSER * min(closeness, self.last.last.relative_gap)
+        self.bounds.append(min(self.last.last.objective, self.value))
+        return self.last
+
+    def settled(self, found: Solution) -> bool:
+        """Whether a solution cannot be taken, since it would raise Q."""
+        if self.raised:
+            close = max(self.options["tolerance"], self.change)
+            self.converged = self.value - found.last.dual <= close * self.value
+        return self.raised
+
+    def choose(self, found: Solution) -> bool:
+        """Take the weights, and choose the best outputs under them; True if little changed."""
+        self.w = found.weights
+        before, self.chosen = self.chosen, self.problem.chosen(self.w, self.number)
+        self.problem.move(self.sets, before, self.chosen)
+        self.value = objective(self.demands, self.sets, self.w)
+        two = self.bounds[-2:]
+        self.converged = len(two) == 2 and two[0] - two[1] <= self.change * two[0]
+        return self.converged
+
+
 def minimize(
     problem: Problem,
     start: Floats,
@@ -88,43 +155,22 @@ def minimize(
     max_iterations: int,
     seed: int,
     check: bool = False,
-    on_round: Callable[[Round], None] = lambda one: None,
+    title: str = "",
+    verbose: bool = False,
 ) -> Alternation:
     """Rounds until A changes by no more than the share `change` (Eq. 6.11); the other options are for the convex
     problems. Q never rises: a solution that would raise it is sought more closely, or not taken.
     """
-    w, rounds = start, []
-    chosen = problem.chosen(w, 0)
-    demands = [*problem.known, *chosen]
-    sets = problem.empty_sets(demands, len(start))
-    value, converged = objective(demands, sets, w), False
-    for number in range(1, max_rounds + 1):
-        closeness = tolerance
-        for _ in range(_ATTEMPTS):
-            last = cutting_plane.minimize(
-                demands,
-                sets,
-                tolerance=closeness,
-                epsilon=epsilon,
-                max_iterations=max_iterations,
-                seed=seed + number,
-                check=check,
-            )
-            if last.last.objective <= value or value - last.last.dual <= change * value:
-                break
-            closeness = _CLOSER * min(closeness, last.last.relative_gap)
-        rounds.append(Round(number, value, min(last.last.objective, value)))
-        on_round(rounds[-1])
-        if last.last.objective > value:
-            converged = value - last.last.dual <= max(tolerance, change) * value
-            break
-        w = last.weights
-        before, chosen = chosen, problem.chosen(w, number)
-        problem.move(sets, before, chosen)
-        demands = [*problem.known, *chosen]
-        value = objective(demands, sets, w)
-        if len(rounds) > 1 and rounds[-2].bound - rounds[-1].bound <= change * rounds[-2].bound:
-            converged = True
-            break
-    last = replace(last, converged=last.last.relative_gap <= tolerance)
-    return Alternation(w, value, tuple(rounds), converged, last)
+    options = {"tolerance": tolerance, "epsilon": epsilon, "max_iterations": max_iterations, "check": check}
+    way = _Descent(problem, start, options, change, seed)
+    trace = rounds.alternate(
+        [None] * max_rounds,
+        lambda _: way.solve(),
+        rounds.InTurn(way.choose),
+        lambda number, _, found: Round(number, way.value, way.bounds[-1]),
+        title=title,
+        verbose=verbose,
+        settled=way.settled,
+    )
+    last = replace(way.last, converged=way.last.last.relative_gap <= tolerance)
+    return Alternation(way.w, way.value, trace, way.converged, last)

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ..errors import warn
 from ..kernels.compiling import Floats
+from ..records import Curve, Record, recorded
 
 # Where there is no dual bound, progress is measured over so many steps.
 _PERIOD = 10
@@ -16,12 +17,13 @@ _PERIOD = 10
 _NOTHING = 1e-9
 
 
-@dataclass(frozen=True)
-class Step:
+@recorded
+class Step(Record):
     """Where a solver stands: the objective (primal), a lower bound on its optimum (dual), and the largest entry of the
     shortest subgradient. What was not worked out, or does not exist, is nan.
     """
 
+    unit: ClassVar[str] = "iteration"
     iteration: int
     objective: float
     dual: float
@@ -38,15 +40,16 @@ class Step:
         """The gap as a share of the objective."""
         return self.gap / max(abs(self.objective), _NOTHING)
 
-    def as_list(self) -> list[float | None]:
-        """For a model file; None stands for nan."""
-        return [self.iteration, *(None if np.isnan(v) else v for v in (self.objective, self.dual, self.residual))]
-
     @classmethod
-    def from_list(cls, values: Sequence[Any]) -> "Step":
-        """Take back what `as_list` gave."""
-        iteration, *numbers = values
-        return cls(iteration, *(float("nan") if v is None else v for v in numbers))
+    def curves(cls, trace: Sequence[Any]) -> list[Curve]:
+        """Returns the objective with its bound, and the relative gap."""
+        lines = {"objective": [step.objective for step in trace], "dual": [step.dual for step in trace]}
+        known = {name: values for name, values in lines.items() if np.isfinite(values).any()}
+        out = [Curve("objective (lower is better)" if len(known) == 1 else "objective, and a bound below it", known)]
+        gaps = [step.relative_gap for step in trace]
+        if np.isfinite(gaps).sum() > 1:
+            out.append(Curve("relative duality gap", {"gap": [max(gap, 1e-12) for gap in gaps]}, logarithmic=True))
+        return out
 
     def __str__(self) -> str:
         said = {"objective": self.objective, "dual": self.dual, "gap": self.gap}

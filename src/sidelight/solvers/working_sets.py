@@ -27,12 +27,11 @@ _WASTE = 0.2
 class WorkingSets:
     """The rows found so far, their dual variables, and the weights these give.
 
-    cost: (groups,) C_g; frank_wolfe: for the linear loss, block-coordinate Frank-Wolfe steps in place of coordinate
-    descent. `weights` is changed in place by `descend`.
+    cost: (groups,) C_g. `weights` is changed in place by `descend`.
     """
 
-    def __init__(self, size: int, cost: Floats, *, squared: bool, frank_wolfe: bool = False) -> None:
-        self.cost, self.squared, self.frank_wolfe = cost, squared, frank_wolfe
+    def __init__(self, size: int, cost: Floats, *, squared: bool) -> None:
+        self.cost, self.squared = cost, squared
         self.weights, self.total = np.zeros(size), np.zeros(len(cost))
         self.count = 0
         self._pointer = np.zeros(1, np.int64)
@@ -40,11 +39,11 @@ class WorkingSets:
         self._norm, self._margin, self._alpha = np.empty(0), np.empty(0), np.empty(0)
         self._group, self._idle = np.empty(0, np.int32), np.empty(0, np.int32)
 
-    def recast(self, size: int, cost: Floats, *, squared: bool, frank_wolfe: bool = False) -> "WorkingSets":
+    def recast(self, size: int, cost: Floats, *, squared: bool) -> "WorkingSets":
         """A copy with other costs, for the same rows; dual variables are cut to what the new costs allow."""
         if size != len(self.weights) or len(cost) != len(self.total):
             raise DataError("a warm start needs the data of the last fit, with the same weights and sequences")
-        out = WorkingSets(size, cost, squared=squared, frank_wolfe=frank_wolfe)
+        out = WorkingSets(size, cost, squared=squared)
         for name in ("_pointer", "_index", "_value", "_norm", "_margin", "_alpha", "_group", "_idle"):
             setattr(out, name, getattr(self, name).copy())
         out.count = self.count
@@ -169,10 +168,7 @@ class WorkingSets:
         scratch = np.zeros(len(self.weights))
         for _ in range(passes):
             order = rng.permutation(len(groups))
-            if self.frank_wolfe:
-                dual.frank_wolfe(order, *blocks, self._margin, *end, scratch)
-            else:
-                dual.descend_linear(order, *blocks, self._norm, self._margin, *end, scratch)
+            dual.descend_linear(order, *blocks, self._norm, self._margin, *end, scratch)
 
     def clean(self) -> None:
         """Drop rows whose dual variable was zero at several clean-ups in a row."""

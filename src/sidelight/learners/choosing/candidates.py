@@ -21,7 +21,7 @@ from ..margins.jlis import JLIS
 from ..margins.structural_svm import StructuralSVM
 from ..wrappers.annealing import DeterministicAnnealing
 from ..wrappers.ccm import CCM
-from ..wrappers.codl import Codl
+from ..wrappers.codl import CoDL
 from ..wrappers.em import EM
 from ..wrappers.generalized import GeneralizedExpectation
 from ..wrappers.posterior import PosteriorRegularization
@@ -151,13 +151,13 @@ class Known:
         partial, driven = Signal.PARTIAL in self.kinds, majority_label(self.y) is None
         if hmm is not None:
             if decoded and driven:
-                yield self._made("Codl(HMM)", Codl(hmm, decoded), decoded)
+                yield self._made("CoDL(HMM)", CoDL(hmm, decoded), decoded)
             if driven or partial:
                 yield self._made("EM(HMM)", EM(hmm))
             if expected:
                 yield self._made("PosteriorRegularization(HMM)", PosteriorRegularization(hmm, expected), expected)
         if full and decoded and driven:
-            yield self._made("Codl(CRF)", Codl(crf, decoded), decoded)
+            yield self._made("CoDL(CRF)", CoDL(crf, decoded), decoded)
         if expected:
             yield self._made("PosteriorRegularization(CRF)", PosteriorRegularization(crf, expected), expected)
             yield self._made("DeterministicAnnealing(CRF)", DeterministicAnnealing(crf, expected), expected)
@@ -166,10 +166,10 @@ class Known:
             yield self._made("SelfTraining(CRF)", SelfTraining(crf))
         if full and not self.rules and driven:
             if hmm is not None:
-                yield self._made("Codl(HMM)", Codl(hmm))
-            yield self._made("Codl(CRF)", Codl(crf))
+                yield self._made("CoDL(HMM)", CoDL(hmm))
+            yield self._made("CoDL(CRF)", CoDL(crf))
         if full and decoded and driven:
-            yield self._made("Codl(SemiCRF)", Codl(bases["SemiCRF"], decoded), decoded)
+            yield self._made("CoDL(SemiCRF)", CoDL(bases["SemiCRF"], decoded), decoded)
 
     def _made(self, name: str, learner: Any, rules: Sequence[Rule] = (), *, supervised: bool = False) -> Candidate:
         learner = prepared(learner, self.classes)
@@ -209,8 +209,8 @@ class Known:
 def fallback(known: Known) -> Candidate:
     """The candidate to take where too little is labelled to try any."""
     partial = Signal.PARTIAL in known.kinds
-    order = ["Codl(HMM)", "PosteriorRegularization(HMM)", "CCM(HMM)"] if known.rules else []
-    if partial and known.rules:  # Codl makes nothing of partial labels
+    order = ["CoDL(HMM)", "PosteriorRegularization(HMM)", "CCM(HMM)"] if known.rules else []
+    if partial and known.rules:  # CoDL makes nothing of partial labels
         order.insert(0, "PosteriorRegularization(HMM)")
     order += ["EM(HMM)"] if partial else []
     if Signal.FULL in known.kinds:
@@ -231,7 +231,7 @@ def too_slow(known: Known, candidate: Candidate, budget: float) -> str | None:
     if not isinstance(base, SemiCRF):
         return None
     seconds, most = known.segment_seconds, max(budget / 10, _ALWAYS)
-    if isinstance(candidate.learner, Codl):  # it learns from the unlabelled sequences, at most in every round
+    if isinstance(candidate.learner, CoDL):  # it learns from the unlabelled sequences, at most in every round
         seconds, most = seconds * candidate.learner.iterations * known.unlabelled_share, budget / 4
     if seconds > most:
         return f"with segments as long as these, a fit may take {seconds:,.1f} s; the budget has {most:,.1f} s for it"

@@ -7,14 +7,14 @@ unlabelled ones, and each rule is tried alone (`rule_costs`).
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
 from functools import wraps
 from math import isnan
-from typing import Any, Self, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from ...errors import SidelightError, WorseThanBase, warn
 from ...features.encoded import sequence_lengths
 from ...inference.norms import Slack
+from ...records import recorded
 from ...rules.automata import about_the_corpus
 from ...rules.language import Reading, Rule
 from ...supervision import BAD, Signal, kind_of
@@ -33,7 +33,7 @@ _NAMED = 5
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True)
+@recorded
 class Guard:
     """How a learner compares with its supervised base on labelled sequences held out.
 
@@ -88,15 +88,6 @@ class Guard:
             f"{self.sequences} labelled sequences held out)"
         )
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values, for a model file."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Self:
-        """Take back what `as_dict` gave."""
-        return cls(**{**values, "rules": tuple(map(RuleCost.from_dict, values["rules"]))})
-
 
 def guarded(fit: F) -> F:
     """Decorator of `fit`: afterwards, if `guard` is set, the comparison is in `guard_`; None where there is nothing to
@@ -120,14 +111,14 @@ def guarded(fit: F) -> F:
 
 def supervised(learner: Any) -> Any:
     """The learner that a guarded one begins with: its base, or that which it names itself."""
-    return learner._supervised() if hasattr(learner, "_supervised") else learner.base
+    return learner.supervised() if learner.base is None else learner.base
 
 
 def _look(learner: Any, X: Any, y: Any, *, tried: bool) -> Guard | None:
     begin, start = time.perf_counter(), supervised(learner)
-    metric, rules = Metric.choose(y), list(getattr(learner, "rules", None) or ())
+    metric, rules = Metric.choose(y), list(learner.rules or ())
     kinds = [kind_of(one) for one in y]
-    if learner._task.noun != "sequence":  # trials are of sequences
+    if learner.task_.noun != "sequence":  # trials are of sequences
         return None
     labelled, others = kinds.count(Signal.FULL), len(kinds) - kinds.count(Signal.FULL)
     if not labelled or not (rules or others or getattr(learner, "dictionary", None) is not None):
@@ -168,7 +159,7 @@ def _trial(learner: Any, start: Any, rules: Sequence[Any], X: Any, y: Any, metri
     if sum(map(len, parts)) > _MANY:
         parts = parts[:1]
     mine = list(each_fold(learner, some, known, parts, metric))
-    if getattr(learner, "_keeps_base", False):  # the supervised model is inside
+    if learner.keeps_base:  # the supervised model is inside
         bases = [_inside(fold, some, known, metric) for fold in mine]
     else:
         bases = list(each_fold(start, some, known, parts, metric))
@@ -195,22 +186,23 @@ def _inside(fold: Fold, X: Sequence[Any], y: Sequence[Any], metric: Metric) -> F
 
 def _as_used(learner: Any, rules: Sequence[Rule]) -> list[Rule]:
     """Rules about the corpus with the penalties that the learner gave them; the others are tried by decoding."""
-    used = getattr(learner, "rules_used_", rules)
+    used = learner.rules_used_
     return [mine if about_the_corpus(rule) else rule for rule, mine in zip(rules, used, strict=False)]
 
 
 def _added_shares(learner: Any, rules: Sequence[Rule]) -> list[Rule]:
     """The label shares that the learner added to its rules."""
-    return list(getattr(learner, "rules_used_", ())[len(rules) :])
+    return list(learner.rules_used_[len(rules) :])
 
 
 def _reading(learner: Any) -> Reading:
     """How rules without a reading are tried: as the learner uses them, and as soft ones if that is by expectations."""
-    return Reading("hard" if getattr(learner, "_rules_are_hard", False) else getattr(learner, "reading", "soft"))
+    used = zip(learner.rules or (), learner.rule_readings(), strict=False)
+    return Reading("hard" if any(one.kind == "hard" for rule, one in used if rule.reading is None) else "soft")
 
 
 def _slack(learner: Any) -> Slack | None:
-    slack: Slack | None = learner._slack() if hasattr(learner, "_slack") else None
+    slack: Slack | None = learner.slack() if hasattr(learner, "slack") else None
     return slack
 
 

@@ -14,6 +14,7 @@ from math import isnan
 from typing import Any
 
 from ...errors import DataError, SidelightError
+from ...records import recorded
 from ...rules.language import Rule
 from ..labelled.semicrf import SemiCRF
 from ..wrappers.ccm import CCM
@@ -34,7 +35,7 @@ _WITHOUT = "without rules that cost"
 _STOPPED = "stopped after"
 
 
-@dataclass(frozen=True)
+@recorded
 class Result:
     """What became of one candidate.
 

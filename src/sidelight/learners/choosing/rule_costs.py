@@ -6,8 +6,7 @@ unlabelled ones together.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from ...errors import SidelightError
 from ...inference.compiled import CompiledRules, penalties
@@ -16,6 +15,7 @@ from ...inference.norms import Slack
 from ...inference.projection import project, shifted
 from ...inference.rows import Rows
 from ...labels import encode_labels, label_set
+from ...records import recorded
 from ...rules.automata import about_the_corpus, labels_named
 from ...rules.language import Reading, Rule
 from ...supervision import Signal, kind_of
@@ -29,7 +29,7 @@ _SEVERAL = 2
 _MOST = 100
 
 
-@dataclass(frozen=True)
+@recorded
 class Broken:
     """At how many places labelled sequences break a rule, of those where they could: tokens, or sequences."""
 
@@ -45,7 +45,7 @@ class Broken:
         return f"{self.places:,} of {self.of:,} places"
 
 
-@dataclass(frozen=True)
+@recorded
 class RuleCost:
     """What the supervised model gains, or loses, by one rule alone, and how often labelled sequences break it.
 
@@ -70,11 +70,6 @@ class RuleCost:
         if self.reason is not None:
             return f"{self.rule!r} (cost not known: {self.reason}{often})"
         return f"{self.rule!r} ({100 * self.gain:+.1f} ± {100 * self.error:.1f} points{often})"
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Self:
-        """Take back what `dataclasses.asdict` gave, be it by way of JSON."""
-        return cls(**{**values, "broken": None if values["broken"] is None else Broken(**values["broken"])})
 
 
 def how_often_broken(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any]) -> list[Broken | None]:
@@ -155,8 +150,8 @@ def _decoded(
     codes = encode_labels(y, [len(x) for x in X], model.classes_).labels
     penalty = penalties([rule], reading, CompiledRules.compile([rule], X, model.classes_).learn(codes))
     weighed, scores = CompiledRules.compile([rule], held, model.classes_).weigh(penalty), model.scores(held)
-    found = best_outputs(model._structure, scores, weighed, time_limit=_SECONDS)
-    outputs: list[list[str]] = model._split(found.outputs.values[0], scores)
+    found = best_outputs(model.structure_, scores, weighed, time_limit=_SECONDS)
+    outputs: list[list[str]] = model.task_.decode(found.outputs.values[0], scores, model.classes_)
     return outputs
 
 
@@ -166,5 +161,6 @@ def _projected(rules: list[Rule], model: Any, held: list[Any], pool: list[Any], 
     scores, rows = model.scores(some), Rows.compile(rules, some, model.classes_)
     found = project(scores, rows, slack, tolerance=1e-2, n_jobs=model.n_jobs)
     moved = shifted(scores, rows, found.prices)
-    outputs: list[list[str]] = model._split(model._structure.argmax(moved).outputs.values, moved)
+    best = model.structure_.argmax(moved).outputs.values
+    outputs: list[list[str]] = model.task_.decode(best, moved, model.classes_)
     return outputs[: len(held)]

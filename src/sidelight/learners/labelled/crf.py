@@ -1,21 +1,25 @@
-"""Linear-chain conditional random fields."""
+"""Conditional random fields: log-linear models of any task."""
 
-from collections.abc import Sequence
-from typing import Any, Literal, Self
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
+from sklearn.base import clone
 
 from ...errors import DataError, NotSupported
-from ...features.encoded import Encoded, State
+from ...features.encoded import Encoded
 from ...kernels.compiling import Floats
+from ...labels import encode_labels
 from ...progress import progress
-from ...scorers.linear import LinearScorer
 from ...solvers import exponentiated, lbfgs
-from ...solvers.certificate import Solution, Step, warn_unconverged
-from ...solvers.losses import LogLoss
-from ..learner import require_number
-from ..tasks.task import Task
-from .linear import LinearLearner, Prepared
+from ...solvers.certificate import Solution, Step, penalty, warn_unconverged
+from ...solvers.expected import Expected, ToFit
+from ...solvers.losses import ExpectedLoss, LogLoss
+from ...structures.chain import Chain, ChainParts
+from ..learner import Learner
+from ..model import Prepared, choose_encoder, lay_out, prepare
+from ..parameters import LinearParameters, Running, declared, require_number
 
 # Where visiting one sequence after another does not pay, "auto" takes L-BFGS: with sequences longer than this, with a
 # mean squared length of a token's features above this times l2, or with so many labels that the label pairs of the
@@ -25,103 +29,52 @@ _STEEPEST = 500.0
 _WIDEST = 4.0
 
 
-class CRF(LinearLearner):
-    """Conditional random field on label chains.
+@declared
+class LogLinear(Running, Learner):
+    """Penalised log-likelihood of what is known; a subclass says what its task and its other parameters are."""
 
-        minimise  Σ_i [log Z(x_i) - log Z(x_i, y_i)] + l1 ‖w‖₁ + l2 ‖w‖²
+    l1: Annotated[float, "Penalty of the sum of the weights' sizes; c1 of CRFsuite."] = 0.0
+    l2: Annotated[float, "Penalty of the sum of the squared weights; c2 of CRFsuite."] = 0.1
+    tolerance: Annotated[
+        float,
+        "Relative duality gap at which to stop. Without an l2 penalty, and for partial labels, which make the loss "
+        "non-convex, it stops after ten iterations that lower the objective by less than a tenth of that.",
+    ] = 1e-3
+    max_iterations: Annotated[int, "Passes over the data or L-BFGS iterations, at most."] = 500
+    min_count: Annotated[int, "Attributes that occur less often are dropped."] = 1
+    all_weights: Annotated[bool, "Whether all pairs of attribute and label have weights, not only those observed."] = (
+        False
+    )
+    classes: Annotated[Sequence[str] | None, "All labels, where y may lack some."] = None
 
-    Z(x, y) sums over the label sequences that agree with y, so partial labels are learned from by the likelihood of
-    their completions. `l1` and `l2` mean what c1 and c2 mean in CRFsuite.
-
-    Parameters
-    ----------
-    features : templates over the token columns (text or expressions), None for a default set; must be None where X
-        holds feature dicts or arrays.
-    l1, l2 : penalties.
-    solver : "eg", exponentiated gradient on the dual, is the fast one, for l1 = 0, l2 > 0, order 1 and full labels;
-        "lbfgs" does everything; "auto" takes the first where it applies and is likely the faster one (not with very
-        long sequences, a tiny l2 for the size of the features, or hundreds of labels on short sequences). Both stop
-        by the same certificate, and warn if they do not reach it.
-    tolerance : relative duality gap at which to stop; without an l2 penalty, and for partial labels, which make the
-        loss non-convex, ten iterations that lower the objective by less than a tenth of that.
-    max_iterations : passes or L-BFGS iterations.
-    min_count : rarer attributes are dropped.
-    order : 1 for label pairs, 2 for label triples as well.
-    boundaries : whether first and last labels have weights.
-    all_weights : weights for all (attribute, label) pairs, not only for those observed.
-    classes : all labels, where y may lack some.
-    task : what is predicted; None labels sequences, `Segmenting()` cuts them into segments, `Classifying()` is for
-        documents. `order` and `boundaries` are those of labelling.
-    warm_start : go on from the weights of the last fit, where it saw the same features and labels.
-    random_state : order of the visits of "eg".
-    verbose : progress bar on a terminal, log lines elsewhere.
-    n_jobs : threads; -1 is every core.
-
-    Attributes
-    ----------
-    classes_ : labels; weights_ : weights; solver_ : the solver that ran; converged_ : whether it reached the
-    tolerance; trace_ : its steps, each with objective, dual, gap and residual.
-    """
-
-    def __init__(
-        self,
-        features: Any = None,
-        *,
-        l1: float = 0.0,
-        l2: float = 0.1,
-        solver: Literal["auto", "eg", "lbfgs"] = "auto",
-        tolerance: float = 1e-3,
-        max_iterations: int = 500,
-        min_count: int = 1,
-        order: int = 1,
-        boundaries: bool = True,
-        all_weights: bool = False,
-        classes: Sequence[str] | None = None,
-        task: Task | None = None,
-        warm_start: bool = False,
-        random_state: int | None = 0,
-        verbose: bool = False,
-        n_jobs: int = -1,
-    ) -> None:
-        self.features = features
-        self.l1 = l1
-        self.l2 = l2
-        self.solver = solver
-        self.tolerance = tolerance
-        self.max_iterations = max_iterations
-        self.min_count = min_count
-        self.order = order
-        self.boundaries = boundaries
-        self.all_weights = all_weights
-        self.classes = classes
-        self.task = task
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
-        self.n_jobs = n_jobs
+    saved = ("solver_", "converged_", "trace_")
+    # What presets do not ask for.
+    solver, warm_start = "lbfgs", False
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from inputs X and what is known of their outputs y."""
-        self._check_numbers()
-        prepared = self._prepare(X, y)
-        solver = self._choose_solver(prepared)
-        loss = LogLoss(prepared.scorer, self._structure, prepared.encoded, prepared.known)
+        self.check_numbers()
+        prepared = prepare(self, X, y)
+        solver = self.choose_solver(prepared)
+        loss = LogLoss(prepared.scorer, self.structure_, prepared.encoded, prepared.known)
         start = self._start(prepared)
         with progress(type(self).__name__, None, self.verbose) as tell:
-
-            def on_step(step: Step) -> None:
-                tell(step.iteration, str(step))
-
-            solution = self._solve(solver, loss, start, on_step)
-        self._adopt(prepared)
-        self.solver_ = solver
-        self.weights_ = solution.weights
-        self.trace_ = solution.steps
-        self.converged_ = solution.converged
+            solution = self.minimize(solver, loss, start, lambda step: tell(step.iteration, str(step)))
+        self.adopt(prepared, solution, solver)
         warn_unconverged(type(self).__name__, solution, "raise max_iterations or l2, or try the other solver")
         return self
 
-    def _check_numbers(self) -> None:
+    def fitting(self, data: ToFit) -> "Descent":
+        """Returns the M step of learners around this one."""
+        return Descent(self, data)
+
+    def adopt(self, prepared: Prepared, solution: Solution, solver: str) -> None:
+        """Take over a model with the weights that a solver found."""
+        self._adopt(prepared.model(solution.weights))
+        self.trace_, self.converged_, self.solver_ = solution.steps, solution.converged, solver
+
+    def check_numbers(self) -> None:
+        """Raise `DataError` for parameters that make no sense."""
         require_number(self, "l1", 0)
         require_number(self, "l2", 0)
         require_number(self, "tolerance", 0, open_end=True)
@@ -130,7 +83,7 @@ class CRF(LinearLearner):
     def _start(self, prepared: Prepared) -> Floats:
         """Zero, or the last weights if they belong to the same features and labels."""
         start = np.zeros(prepared.scorer.size)
-        if not self.warm_start or not hasattr(self, "weights_"):
+        if not self.warm_start or not hasattr(self, "model_"):
             return start
         same = (
             prepared.classes == self.classes_
@@ -141,7 +94,8 @@ class CRF(LinearLearner):
             raise DataError("warm_start needs the features and labels of the last fit; use a new CRF for other data")
         return np.asarray(self.weights_, np.float64)
 
-    def _choose_solver(self, prepared: Prepared) -> str:
+    def choose_solver(self, prepared: Prepared) -> str:
+        """Returns the solver to use, by what it is to be used on."""
         obstacles = [
             reason
             for reason, holds in (
@@ -170,37 +124,40 @@ class CRF(LinearLearner):
             and len(encoded) * labels <= _WIDEST * encoded.tokens
         )
 
-    def _solve(self, solver: str, loss: LogLoss[LinearScorer], start: Floats, on_step: Any) -> Solution:
+    def minimize(self, solver: str, loss: LogLoss[Any], start: Floats, on_step: Callable[[Step], None]) -> Solution:
+        """Returns the weights of least penalised loss."""
+        common: dict[str, Any] = {
+            "l2": self.l2, "tolerance": self.tolerance, "max_iterations": self.max_iterations, "on_step": on_step
+        }  # fmt: skip
         if solver == "eg":
-            return exponentiated.minimize(
-                loss,
-                start,
-                l2=self.l2,
-                tolerance=self.tolerance,
-                max_iterations=self.max_iterations,
-                seed=self._seed(),
-                on_step=on_step,
-            )
-        return lbfgs.minimize(
-            loss,
-            start,
-            l1=self.l1,
-            l2=self.l2,
-            tolerance=self.tolerance,
-            max_iterations=self.max_iterations,
-            convex=loss.known.full,
-            on_step=on_step,
-        )
+            return exponentiated.minimize(loss, start, seed=self.seed(), **common)
+        return lbfgs.minimize(loss, start, l1=self.l1, convex=loss.known.full, **common)
 
-    def _state(self) -> State:
-        values, arrays = super()._state()
-        told = {"solver": self.solver_, "converged": self.converged_, "last_step": self.trace_[-1].as_list()}
-        return {**values, **told}, arrays
 
-    def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
-        super()._restore(values, arrays)
-        self.solver_, self.converged_ = values["solver"], values["converged"]
-        self.trace_ = (Step.from_list(values["last_step"]),)
+@declared
+class CRF(LinearParameters, LogLinear):
+    """Conditional random field on label chains, or on what another task predicts.
+
+        minimise  Σ_i [log Z(x_i) - log Z(x_i, y_i)] + l1 ‖w‖₁ + l2 ‖w‖²
+
+    Z(x, y) sums over the outputs that agree with y, so partial labels are learned from by the likelihood of their
+    completions.
+
+    Attributes
+    ----------
+    classes_, weights_, solver_, converged_, trace_
+    """
+
+    solver: Annotated[
+        Literal["auto", "eg", "lbfgs"],
+        '"eg", exponentiated gradient on the dual, is the fast one, for l1 = 0, l2 > 0, order 1 and full '
+        'labels; "lbfgs" does everything; "auto" takes the first where it applies and is likely the faster '
+        "one (not with very long sequences, a tiny l2 for the size of the features, or hundreds of labels on "
+        "short sequences). Both stop by the same certificate, and warn if they do not reach it.",
+    ] = "auto"
+    warm_start: Annotated[
+        bool, "Whether to go on from the weights of the last fit, where it saw the same features and labels."
+    ] = False
 
 
 def _equal_states(one: Any, other: Any) -> bool:
@@ -210,3 +167,107 @@ def _equal_states(one: Any, other: Any) -> bool:
         and arrays.keys() == other[1].keys()
         and all(np.array_equal(arrays[k], other[1][k]) for k in arrays)
     )
+
+
+# L-BFGS steps of an update to given parts.
+_STEPS = 10
+
+
+class Descent:
+    """L-BFGS on the log-loss of labelled sequences and the expected one of a pool: the M step of a log-linear model."""
+
+    generative = False
+
+    def __init__(self, base: LogLinear, data: ToFit) -> None:
+        if data.initial is not None:
+            raise NotSupported(f"{type(base).__name__} begins with the labelled sequences; begin with a model in HMM")
+        if getattr(base.task_, "order", 1) != 1:
+            raise NotSupported(f"{type(base).__name__} of order 2 cannot learn from expected parts; use order 1")
+        base.check_numbers()
+        X, classes = data.X, list(data.classes)
+        self.learner: LogLinear = clone(base).set_params(classes=classes)
+        everything = [*X, *data.pool]
+        sizes = self.learner.task_.sizes(everything)
+        targets = encode_labels([*data.y, *data.known], sizes, classes)
+        whole = lay_out(self.learner, choose_encoder(self.learner, everything), everything, targets, classes)
+        self._whole, self._prepared = whole, whole._replace(scorer=whole.scorer.as_chain())
+        # An unlabelled sequence has no likelihood p(y|x) of its own, only its divergence.
+        self._structure = Chain(data.n_jobs)
+        self.weights = replace(data.weights, unlabelled=data.weights.rules)
+        encoded, scorer = self._prepared.encoded, self._prepared.scorer
+        self._pool = encoded.sequences(len(X), len(everything))
+        self._known: LogLoss[Any] | None = None
+        self._w = np.zeros(scorer.size)
+        self._finish(Solution(self._w, (), False), "lbfgs")
+        if len(X):
+            labels = encode_labels(data.y, sizes[: len(X)], classes)
+            self._known = LogLoss(scorer, self._structure, encoded.sequences(0, len(X)), labels)
+            if data.labelled_first:
+                solver = self.learner.choose_solver(self._prepared._replace(known=labels))
+                self._finish(self.learner.minimize(solver, self._known, self._w, lambda step: None), solver)
+
+    def _finish(self, solution: Solution, solver: str) -> None:
+        self._w = solution.weights
+        self.learner.adopt(self._whole, solution, solver)
+
+    def scores(self, first: int = 0, last: int | None = None) -> ChainParts:
+        """Returns the scores of the pool."""
+        some = self._pool if last is None else self._pool.sequences(first, last)
+        found: ChainParts = self._prepared.scorer.scores(some, self._w, self._structure.n_jobs)
+        return found
+
+    def update(self, parts: ChainParts) -> None:
+        """A few steps from where the weights are."""
+        groups = self.weights.groups(len(self._pool))
+        pool = ExpectedLoss.of(self._prepared.scorer, self._structure, self._pool, groups, parts)
+
+        def loss(w: Floats) -> tuple[float, Floats]:
+            return self._with_known(w, *pool(w))
+
+        self._descend(loss, _STEPS, lambda step: None, convex=True)
+
+    def alternate(self, expect: Callable[[], Expected], rounds: int, after: Callable[[Expected], bool]) -> None:
+        """Make steps down the objective, with an E step at every point on the way."""
+        made = 0
+        latest: Expected | None = None
+
+        def loss(w: Floats) -> tuple[float, Floats]:
+            nonlocal latest
+            self._w = w.copy()
+            latest = expect()
+            expected = self._prepared.scorer.expectation()
+            expected.add(self._pool, latest.model - latest.parts)
+            if not made:
+                on_step()
+            return self._with_known(w, latest.cost, expected.total())
+
+        def on_step(_: Any = None) -> None:
+            nonlocal made
+            made += 1
+            if made <= rounds and latest is not None:  # where the last step leads is for the next E step to see
+                after(latest)
+
+        self._descend(loss, rounds, on_step, convex=False)
+
+    def _with_known(self, w: Floats, value: float, gradient: Floats) -> tuple[float, Floats]:
+        """Loss and gradient of the pool together with those of the labelled sequences."""
+        if self._known is not None:
+            more, slope = self._known(w)
+            value, gradient = value + more, gradient + slope
+        return value, gradient
+
+    def _descend(self, loss: Any, steps: int, after: Callable[[Any], None], *, convex: bool) -> None:
+        one = self.learner
+        self._finish(
+            lbfgs.minimize(
+                loss, self._w, l1=one.l1, l2=one.l2, tolerance=0.1 * one.tolerance, max_iterations=steps,
+                convex=convex, on_step=after,
+            ),
+            "lbfgs",
+        )  # fmt: skip
+
+    def loss(self) -> float:
+        """Log-loss of the labelled sequences, and the penalty of the weights."""
+        one = self.learner
+        known = 0.0 if self._known is None else self._known(self._w)[0]
+        return known + penalty(self._w, one.l1, one.l2)

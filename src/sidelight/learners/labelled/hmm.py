@@ -1,86 +1,154 @@
 """Hidden Markov models by counting."""
 
-from collections.abc import Sequence
-from typing import Any, Self, get_args
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Self, get_args
 
 import numpy as np
+from sklearn.base import clone
 
 from ...errors import DataError
 from ...features.choose import kind_of
 from ...features.columns import Column
 from ...features.encoded import Encoded, State, require_attributes
 from ...features.symbols import SymbolEncoder
+from ...features.templates import sequence_offsets
 from ...kernels.compiling import Ints
+from ...labels import encode_labels
 from ...scorers.hmm import EstimateName, HMMCounts, HMMScorer
+from ...solvers.expected import Expected, ToFit, joined
+from ...solvers.rounds import InTurn
 from ...structures.chain import ChainParts, indicator
-from ..learner import Learner, require_number
+from ..learner import Learner
+from ..parameters import declared, require_number
 from ..tasks.labelling import neighbour_reasons
 from ..tasks.task import Reasons, attribute_reasons
 
 
-class HMM(Learner[ChainParts]):
+@dataclass(frozen=True)
+class HMMModel:
+    """Counts, and the log-probabilities that were estimated from them."""
+
+    classes: list[str]
+    encoder: SymbolEncoder
+    counts: HMMCounts
+    scorer: HMMScorer
+
+    @property
+    def attributes(self) -> int:
+        """The symbols that can be emitted."""
+        return int(self.encoder.transform([]).attributes)
+
+    @property
+    def size(self) -> int:
+        """How many log-probabilities there are."""
+        return int(self.scorer.start.size + self.scorer.transition.size + self.scorer.emission.size)
+
+    def encode(self, X: Any) -> Encoded:
+        """Returns X as flat arrays."""
+        return X if isinstance(X, Encoded) else self.encoder.transform(X)
+
+    def scores(self, X: Any, n_jobs: int = -1) -> ChainParts:
+        """Returns the log-probabilities of every part."""
+        encoded = self.encode(X)
+        require_attributes(encoded, len(self.scorer.emission))
+        return self.scorer.scores(encoded)
+
+    def reasons(self, X: Any, outputs: Ints, t: int, n_jobs: int) -> Reasons:
+        """Returns what the word and the neighbours say for each label of token t."""
+        encoded = self.encode(X)
+        rows = attribute_reasons(encoded, t, self.encoder.describe, lambda a: self.scorer.emission[a])
+        return rows + neighbour_reasons(self.classes, self.scores(encoded), outputs, t)
+
+    def strongest(self, count: int, label: int | None) -> list[tuple[str, int, float]]:
+        """Returns frequent words that speak for one label, with log P(word | label) less the log of its mean."""
+        table = self.scorer.emission[: len(self.encoder.words)]
+        ratio = table - np.log(np.exp(table).mean(axis=1, keepdims=True))
+        counts = self.counts.emission
+        seen = np.where(counts > 0, np.where(counts > 0, ratio, 0.0) * np.sqrt(counts), -np.inf)
+        if label is not None:
+            seen[:, np.arange(len(self.classes)) != label] = -np.inf
+        strongest = np.argsort(-seen, axis=None, kind="stable")[:count]
+        rows, columns = np.unravel_index(strongest, seen.shape)
+        chosen = [
+            (self.encoder.describe(int(a)), int(c), float(ratio[a, c]))
+            for a, c in zip(rows, columns, strict=True)
+            if seen[a, c] > -np.inf
+        ]
+        return sorted(chosen, key=lambda item: -item[2])
+
+    def state(self) -> State:
+        """Returns the counts, for a model file."""
+        counts = self.counts
+        return {}, {"start": counts.start, "transition": counts.transition, "emission": counts.emission}
+
+
+@declared
+class HMM(Learner):
     """Supervised hidden Markov model: relative frequencies of starts, transitions and emissions.
 
         maximise  Σ_i log P(x_i, y_i)      with `smoothing` added to the counts of each kind
 
-    Parameters
-    ----------
-    emission : the column expression that is emitted, as text or expression; `word` or `word.lower()`, say.
-    unknown : what of an unknown word tells which kind it is; words seen once in training show how each kind is
-        labelled. None puts all unknown words together.
-    start_smoothing, transition_smoothing, emission_smoothing : added to every count; 0 makes the unseen impossible.
-    rare : words seen at most so often show how unknown words are labelled; 0 turns that off.
-    estimate : "frequencies", or "variational": each smoothing is the parameter α of a symmetric Dirichlet prior, counts
-        give its posterior, and the scores are exp(ψ(count + α) - ψ(total + K α)) in place of shares (Johnson 2007).
-        `EM` of it is variational EM, whose objective is the bound on the log-likelihood; a small α makes tables sparse.
-    classes : all labels, where y may lack some.
-    n_jobs : threads; -1 is every core.
-
     Attributes
     ----------
-    classes_ : labels; counts_ : the counts; scorer_ : the log-probabilities.
+    classes_
+    counts_ : HMMCounts
+        The counts.
+    scorer_ : HMMScorer
+        The log-probabilities.
     """
 
-    encoder_: SymbolEncoder
-    counts_: HMMCounts
-    scorer_: HMMScorer
+    emission: Annotated[
+        str | Column, "The column expression that is emitted, as text or expression, such as `word.lower()`."
+    ] = field(default="word", kw_only=False)
+    unknown: Annotated[
+        str | Column | None,
+        "What of an unknown word tells which kind it is; words seen once in training show how each kind is labelled. "
+        "None puts all unknown words together.",
+    ] = "word.shape()"
+    start_smoothing: Annotated[float, "Added to the count of every first label; 0 makes the unseen impossible."] = 0.1
+    transition_smoothing: Annotated[float, "Added to the count of every label pair."] = 0.1
+    emission_smoothing: Annotated[float, "Added to the count of every word with every label."] = 0.1
+    rare: Annotated[int, "Words seen at most this often show how unknown words are labelled; 0 turns that off."] = 1
+    estimate: Annotated[
+        EstimateName,
+        '"frequencies", or "variational": each smoothing is the parameter α of a symmetric Dirichlet prior, '
+        "counts give its posterior, and the scores are exp(ψ(count + α) - ψ(total + K α)) in place of shares "
+        "(Johnson 2007). `EM` of it is variational EM, whose objective is the bound on the log-likelihood; a "
+        "small α makes tables sparse.",
+    ] = "frequencies"
+    classes: Annotated[Sequence[str] | None, "All labels, where y may lack some."] = None
+    n_jobs: Annotated[int, "Threads; -1 is every core."] = -1
 
-    def __init__(
-        self,
-        emission: str | Column = "word",
-        *,
-        unknown: str | Column | None = "word.shape()",
-        start_smoothing: float = 0.1,
-        transition_smoothing: float = 0.1,
-        emission_smoothing: float = 0.1,
-        rare: int = 1,
-        estimate: EstimateName = "frequencies",
-        classes: Sequence[str] | None = None,
-        n_jobs: int = -1,
-    ) -> None:
-        self.emission = emission
-        self.unknown = unknown
-        self.start_smoothing = start_smoothing
-        self.transition_smoothing = transition_smoothing
-        self.emission_smoothing = emission_smoothing
-        self.rare = rare
-        self.estimate = estimate
-        self.classes = classes
-        self.n_jobs = n_jobs
+    generative = True
+    has_course = False
+
+    @property
+    def counts_(self) -> HMMCounts:
+        """The counts."""
+        counts: HMMCounts = self.model_.counts
+        return counts
 
     def fit(self, X: Any, y: Any) -> Self:
         """Count over fully labelled sequences."""
-        return self._add(X, y, self.classes, SymbolEncoder(self.emission, self.unknown, self.rare), None)
+        return self._add(X, y, self.classes, self._encoder(), None)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Add the counts of more sequences; name all labels in `classes` if the first batch lacks some.
 
         A batch that is refused leaves the model as it was.
         """
-        if not hasattr(self, "counts_"):
-            first = self.classes if classes is None else classes
-            return self._add(X, y, first, SymbolEncoder(self.emission, self.unknown, self.rare), None)
+        if not hasattr(self, "model_"):
+            return self._add(X, y, self.classes if classes is None else classes, self._encoder(), None)
         return self._add(X, y, self.classes_, self.encoder_.copy(), self.counts_)
+
+    def _encoder(self) -> SymbolEncoder:
+        return SymbolEncoder(self.emission, self.unknown, self.rare)
+
+    @property
+    def _smoothing(self) -> tuple[float, float, float]:
+        return self.start_smoothing, self.transition_smoothing, self.emission_smoothing
 
     def _check(self) -> None:
         if self.estimate not in get_args(EstimateName):
@@ -93,85 +161,111 @@ class HMM(Learner[ChainParts]):
         self._check()
         if kind_of(X) != "columns":
             raise DataError("HMM emits words: give it tokens (strings or tuples); feature dicts and arrays suit CRF")
-        found, known = self._read_known([len(x) for x in X], y, classes)
+        found, known = self.read_known([len(x) for x in X], y, classes)
         encoder.extend(X)
         encoded = encoder.transform(X)
         parts = indicator(encoded.offsets, known.outputs.values, len(found), 1)
-        return self._take(encoder, found, encoded, parts, before)
+        return self._count(encoder, found, encoded, parts, before)
 
     def fit_expected(self, X: Any, parts: ChainParts, classes: Sequence[str]) -> Self:
         """Estimate from expected parts μ of every sequence instead of labels: the M step of EM."""
         self._check()
-        encoder = SymbolEncoder(self.emission, self.unknown, self.rare)
-        return self._take(encoder, list(classes), encoder.fit_transform(X), parts, None)
+        encoder = self._encoder()
+        return self._count(encoder, list(classes), encoder.fit_transform(X), parts, None)
 
     def fit_random(self, X: Any, classes: Sequence[str], spread: float, rng: np.random.Generator) -> Self:
         """A random model of the words of X, to begin EM with: as if every count were 1 + spread U(0, 1)."""
         self._check()
-        self.encoder_, self.classes_ = SymbolEncoder(self.emission, self.unknown, self.rare), list(classes)
-        self.encoder_.extend(X)
-        self.counts_ = HMMCounts.random(len(self.encoder_.words), len(self.classes_), spread, rng)
-        self._estimate()
-        return self
+        encoder = self._encoder()
+        encoder.extend(X)
+        return self._estimate(encoder, list(classes), HMMCounts.random(len(encoder.words), len(classes), spread, rng))
 
     def update_expected(self, encoded: Encoded, parts: ChainParts) -> Self:
         """Estimate again from other expected parts of the sequences `fit_expected` saw, as this model encodes them."""
         require_attributes(encoded, len(self.scorer_.emission))
-        return self._take(self.encoder_, self.classes_, encoded, parts, None)
+        return self._count(self.encoder_, self.classes_, encoded, parts, None)
 
-    def _take(
+    def _count(
         self, encoder: SymbolEncoder, classes: list[str], encoded: Encoded, parts: ChainParts, before: HMMCounts | None
     ) -> Self:
         counts = HMMCounts.expected(encoded, parts, len(encoder.words))
-        self.encoder_, self.classes_ = encoder, classes
-        self.counts_ = counts if before is None else before + counts
-        self._estimate()
+        return self._estimate(encoder, classes, counts if before is None else before + counts)
+
+    def _estimate(self, encoder: SymbolEncoder, classes: list[str], counts: HMMCounts) -> Self:
+        scorer = HMMScorer.estimate(counts.smoothed(encoder, *self._smoothing), self.estimate)
+        self._adopt(HMMModel(classes, encoder, counts, scorer))
         return self
+
+    def fitting(self, data: ToFit) -> "Counting":
+        """Returns the M step of learners around this one."""
+        return Counting(self, data)
 
     def log_prior(self) -> float:
         """Log-density, up to a constant, of the Dirichlet prior that the smoothing stands for.
 
         If variational: less the divergence from the prior to the posterior, which makes Σ log Z a bound.
         """
-        smoothing = (self.start_smoothing, self.transition_smoothing, self.emission_smoothing)
         if self.estimate == "variational":
-            return -self.counts_.smoothed(self.encoder_, *smoothing).divergence(*smoothing)
+            return -self.counts_.smoothed(self.encoder_, *self._smoothing).divergence(*self._smoothing)
         tables = (self.scorer_.start, self.scorer_.transition, self.scorer_.emission)
-        return sum(amount * float(table.sum()) for amount, table in zip(smoothing, tables, strict=True) if amount > 0)
+        pairs = zip(self._smoothing, tables, strict=True)
+        return sum(amount * float(table.sum()) for amount, table in pairs if amount > 0)
 
-    def _estimate(self) -> None:
-        smoothing = (self.start_smoothing, self.transition_smoothing, self.emission_smoothing)
-        self.scorer_ = HMMScorer.estimate(self.counts_.smoothed(self.encoder_, *smoothing), self.estimate)
+    def restore(self, encoder: Any, arrays: dict[str, Any]) -> None:
+        """Take back what `state` gave."""
+        counts = HMMCounts(arrays["start"], arrays["transition"], arrays["emission"])
+        self._estimate(encoder, self.classes_, counts)
 
-    def _part_scores(self, encoded: Encoded) -> ChainParts:
-        require_attributes(encoded, len(self.scorer_.emission))
-        return self.scorer_.scores(encoded)
 
-    def _reasons(self, encoded: Encoded, scores: ChainParts, outputs: Ints, t: int) -> Reasons:
-        rows = attribute_reasons(encoded, t, self.encoder_.describe, lambda a: self.scorer_.emission[a])
-        return rows + neighbour_reasons(self.classes_, scores, outputs, t)
+class Counting:
+    """Counts of labelled sequences and expected counts of a pool: the M step of a generative learner."""
 
-    def top_weights(self, count: int = 20, label: str | None = None) -> list[tuple[str, str, float]]:
-        """Frequent words that speak for one label: (word, label, log P(word | label) - log mean over labels)."""
-        table = self.scorer_.emission[: len(self.encoder_.words)]
-        ratio = table - np.log(np.exp(table).mean(axis=1, keepdims=True))
-        counts = self.counts_.emission
-        seen = np.where(counts > 0, np.where(counts > 0, ratio, 0.0) * np.sqrt(counts), -np.inf)
-        if label is not None:
-            seen[:, np.arange(len(self.classes_)) != self._number(label)] = -np.inf
-        strongest = np.argsort(-seen, axis=None, kind="stable")[:count]
-        rows, columns = np.unravel_index(strongest, seen.shape)
-        chosen = [
-            (self.encoder_.describe(int(a)), self.classes_[c], float(ratio[a, c]))
-            for a, c in zip(rows, columns, strict=True)
-            if seen[a, c] > -np.inf
-        ]
-        return sorted(chosen, key=lambda item: -item[2])
+    generative = True
 
-    def _state(self) -> State:
-        counts = self.counts_
-        return {}, {"start": counts.start, "transition": counts.transition, "emission": counts.emission}
+    def __init__(self, base: Any, data: ToFit) -> None:
+        initial = data.initial
+        if initial is not None and not isinstance(initial, type(base)):
+            raise DataError(f"the initial model must be of the base's kind, {type(base).__name__}, got {initial!r}")
+        self._base, self._X, self._pool, self._classes, self._seed = base, data.X, data.pool, data.classes, data.seed
+        self.weights = data.weights
+        self._structure = base.structure_
+        self._labels = encode_labels(data.y, [len(x) for x in data.X], data.classes).labels
+        self.learner: Any = None if initial is None else deepcopy(initial)
+        if initial is None and len(data.X) and data.labelled_first:
+            self.learner = clone(base).set_params(classes=list(data.classes)).fit(data.X, data.y)
+        self._encoded: list[Encoded] = []  # of the labelled sequences, the pool, and both
 
-    def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
-        self.counts_ = HMMCounts(arrays["start"], arrays["transition"], arrays["emission"])
-        self._estimate()
+    def scores(self, first: int = 0, last: int | None = None) -> ChainParts:
+        """Scores of the pool; at random where nothing is labelled and nothing was learned yet."""
+        last = len(self._pool) if last is None else last
+        if self.learner is not None:
+            some = self._encoded[1].sequences(first, last) if self._encoded else self._pool[first:last]
+            found: ChainParts = self.learner.scores(some)
+            return found
+        offsets, labels = sequence_offsets(self._pool), len(self._classes)
+        noise = np.random.default_rng(self._seed).uniform(size=(int(offsets[-1]), labels))
+        return ChainParts.of(offsets, noise, np.zeros((labels, labels))).sequences(first, last)
+
+    def update(self, parts: ChainParts) -> None:
+        """Smoothed shares of the counts."""
+        parts = joined([self._known(), parts])
+        if self._encoded:
+            self.learner.update_expected(self._encoded[2], parts)
+            return
+        everything = [*self._X, *self._pool]
+        self.learner = clone(self._base).fit_expected(everything, parts, self._classes)
+        self._encoded = [self.learner.encode(some) for some in (self._X, self._pool, everything)]
+
+    def alternate(self, expect: Callable[[], Expected], rounds: int, after: Callable[[Expected], bool]) -> None:
+        """Make E and M steps in turn."""
+        InTurn[Expected](lambda found: self.update(found.parts)).alternate(expect, rounds, after)
+
+    def _known(self) -> ChainParts:
+        return indicator(sequence_offsets(self._X), self._labels, len(self._classes), 1)
+
+    def loss(self) -> float:
+        """-Σ log p(x, y) - log prior; 0 before anything was learned."""
+        if self.learner is None:
+            return 0.0
+        known = self.learner.scores(self._encoded[0] if self._encoded else self._X)
+        return -float(self.learner.log_prior()) - float(self._structure.score(known, self._labels).sum())

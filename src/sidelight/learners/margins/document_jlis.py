@@ -1,83 +1,44 @@
 """J-LIS on documents: classes, and documents that belong to one of them or to none."""
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from ...supervision import BAD, GOOD, Companion
+from ..parameters import Running, declared
 from ..tasks.classifying import Classifying
-from ..tasks.task import Task
-from .good_and_bad import Size
-from .jlis import JLIS
-from .margin_learner import Loss
+from .jlis import JointLearner, Size
 
 
-class DocumentJLIS(JLIS):
+@declared
+class DocumentJLIS(Running, JointLearner):
     """`JLIS` with one label per document (section 6.4.4 of Chang 2011): `JLIS(task=Classifying(), size=None)`.
 
     An element of y is the document's label, GOOD (it belongs to one of the classes) or BAD (to none of them). With very
     few labelled documents per class, the others can do harm: the problem is not convex, and the start matters.
 
-    Parameters
-    ----------
-    C1, C2, constant, loss, tolerance, change, epsilon, max_rounds, max_iterations, random_ties, restarts,
-        check_inference, random_state, verbose : as for `JLIS`.
-    size : as for `JLIS`, but 1 where nothing else is said.
-    min_count, all_weights, classes, n_jobs : as for `MaxEnt`.
-
     Attributes
     ----------
-    As for `JLIS`.
+    classes_, weights_, objective_, rounds_, run_objectives_, converged_, trace_
+    constant_weight_ : float
+        The weight of the constant feature.
     """
 
-    features, order, boundaries, rules, dictionary, guard = None, 1, True, None, None, False
+    C1: Annotated[float, "What missed margins of labelled documents cost."] = 1.0
+    C2: Annotated[float, "What missed margins of GOOD and BAD documents cost."] = 1.0
+    size: Annotated[Size, "κ, by which the features of GOOD and BAD documents are divided; None is 1."] = None
+    min_count: Annotated[int, "Attributes of fewer documents are dropped."] = 1
+    all_weights: Annotated[bool, "Whether all pairs of attribute and label have weights, not only those observed."] = (
+        True
+    )
+    classes: Annotated[Sequence[str] | None, "All labels, where y may lack some."] = None
+    random_state: Annotated[int | None, "Seed of everything that is random; None gives another one each time."] = 0
+
     _lacking: ClassVar[dict[Companion, str]] = {
         GOOD: "documents of one of the classes, whichever it is",
         BAD: "documents of none of the classes",
     }
 
-    def __init__(
-        self,
-        *,
-        C1: float = 1.0,
-        C2: float = 1.0,
-        size: Size = None,
-        constant: float = 1.0,
-        loss: Loss = "squared_hinge",
-        tolerance: float = 0.002,
-        change: float = 1e-5,
-        epsilon: float = 0.01,
-        max_rounds: int = 50,
-        max_iterations: int = 200,
-        random_ties: bool = True,
-        restarts: int = 1,
-        check_inference: bool = False,
-        min_count: int = 1,
-        all_weights: bool = True,
-        classes: Sequence[str] | None = None,
-        random_state: int | None = 0,
-        verbose: bool = False,
-        n_jobs: int = -1,
-    ) -> None:
-        self.C1 = C1
-        self.C2 = C2
-        self.size = size
-        self.constant = constant
-        self.loss = loss
-        self.tolerance = tolerance
-        self.change = change
-        self.epsilon = epsilon
-        self.max_rounds = max_rounds
-        self.max_iterations = max_iterations
-        self.random_ties = random_ties
-        self.restarts = restarts
-        self.check_inference = check_inference
-        self.min_count = min_count
-        self.all_weights = all_weights
-        self.classes = classes
-        self.random_state = random_state
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-
     @property
-    def _task(self) -> Task:
+    def task_(self) -> Classifying:
+        """One label for every document."""
         return Classifying()

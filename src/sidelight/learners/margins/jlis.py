@@ -1,135 +1,76 @@
 """Joint learning with indirect supervision: labelled inputs, and inputs of which only a yes or no is known."""
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from ...dictionary import TagDictionary
-from ...errors import DataError, NotSupported, warn
+from ...errors import DataError, Infeasible, warn
 from ...features.encoded import Encoded
 from ...features.templates import sequence_offsets
-from ...inference.compiled import CompiledRules, WeighedRules
+from ...inference.compiled import CompiledRules
 from ...inference.constrained import best_outputs
 from ...kernels.compiling import Floats
 from ...labels import encode_labels, label_set
 from ...rules.automata import labels_named
 from ...rules.language import Rule
-from ...solvers.demands import Argmax
-from ...structures.chain import ChainParts
+from ...solvers import cutting_plane
+from ...solvers.alternate import Problem, Round
+from ...solvers.demands import Accepted, Argmax, Batch, Demand, Labelled, Rejected
+from ...solvers.working_sets import WorkingSets
 from ...structures.protocol import Best
 from ...supervision import BAD, GOOD, Companion, Signal, kind_of
-from ..choosing.guard import Guard, guarded
-from ..labelled.linear import LinearLearner
-from ..learner import Explanation, Scored
-from ..tasks.task import Task
-from ..wrappers.wrapper import check_input
-from .good_and_bad import CompanionLearner, Size
-from .margin_learner import Loss
+from ..checks import check_input
+from ..choosing.guard import guarded
+from ..decoding import Decoder, Free, UnderRules, Within
+from ..learner import Learner, RuleReading
+from ..model import Prepared, prepare
+from ..parameters import GuardParameters, LatentParameters, LinearParameters, declared, require_number
+from .latent_svm import LATENT, best_run, check_rounds, rounds_and_end
 from .structural_svm import StructuralSVM
 
+Size = Literal["length"] | Callable[[Any], float] | None
 
-class JLIS(CompanionLearner, LinearLearner):
-    """Joint learning with indirect supervision on label chains.
 
-        minimise  ‖w‖² / 2 + C1 Σ_labelled ℓ(max_y [Δ(y, y_i) + w·F(x_i, y)] - w·F(x_i, y_i))
-                           + C2 Σ_GOOD ℓ(1 - max_y w·F_B(x_i, y)) + C2 Σ_BAD ℓ(1 + max_y w·F_B(x_i, y))
+@declared
+class JointLearner(LatentParameters, Learner):
+    """Labels and GOOD / BAD on any task; a subclass says what its task and its other parameters are."""
 
-    with F_B(x, y) = (F(x, y) / κ(x), constant): some output of a GOOD input scores above zero, and every output of a
-    BAD one below (Eq. 6.3 of Chang 2011; Chang et al. 2010). Each element of y is a list of labels, GOOD or BAD. The
-    problem is not convex because of the GOOD inputs; the objective never rises from round to round (Theorem 3).
+    C1: Annotated[float, "What missed margins of labelled inputs cost; C of `StructuralSVM`."] = 0.1
+    C2: Annotated[float, "What missed margins of GOOD and BAD inputs cost."] = 0.1
+    size: Annotated[
+        Size, 'κ, by which the features of GOOD and BAD inputs are divided: "length", a function of x, or None for 1.'
+    ] = "length"
+    constant: Annotated[float, "Value of the constant feature of GOOD and BAD inputs; 0 leaves it out."] = 1.0
+    tolerance: Annotated[float, "Gap of the convex problem of each round, as a share of its objective."] = 0.002
+    random_ties: Annotated[
+        bool,
+        "Whether ties between best outputs are broken at random; else the first of `classes` wins. Without "
+        "labelled inputs all outputs tie at first, and where a fixed order leads is a matter of luck with "
+        "that order; random ties are steadier, the more so with a lower C2 and `change`. Under rules that are "
+        "not sums over parts ties are not random.",
+    ] = True
 
-    Parameters
-    ----------
-    features, min_count, order, boundaries, all_weights, classes, task, random_state, verbose, n_jobs : as for `CRF`;
-        without labelled inputs `classes` or the dictionary must name the labels.
-    C1, C2 : what missed margins of labelled and of GOOD / BAD inputs cost; C1 is what C is of `StructuralSVM`.
-    size : κ, by which the features of GOOD and BAD inputs are divided: "length", a function of x, or None for 1.
-    constant : value of the constant feature of GOOD and BAD inputs; 0 leaves it out.
-    rules : what outputs are possible: every rule is hard, in training, `predict` and `decision_function`. Rules that do
-        not fold into the scores, such as `once_each()`, make every search of training slow.
-    dictionary : a `TagDictionary`, used in the same places; token by token it says which labels are possible.
-    loss, epsilon, max_iterations, check_inference : as for `StructuralSVM`.
-    tolerance : gap of the convex problem of each round, as a share of its objective.
-    change : it stops when a round changes the objective by no more than this share (Eq. 6.11, and its value there).
-    max_rounds : rounds at most.
-    random_ties : whether ties between best outputs are broken at random; else the first of `classes` wins. Without
-        labelled inputs all outputs tie at first, and where a fixed order leads is a matter of luck with that order;
-        random ties are steadier, the more so with a lower C2 and `change`. Under rules that are not sums over parts
-        ties are not random.
-    restarts : runs with different seeds, of which the one with the lowest objective is kept.
-    guard : as for `CCM`; what it is compared with is a `StructuralSVM` of the same features, with C = C1.
-
-    Attributes
-    ----------
-    classes_; weights_; constant_weight_ : that of the constant feature; objective_; rounds_ : a `Round` each, with the
-    objective before it; run_objectives_ : that of each run; converged_; trace_ : steps of the last convex problem;
-    guard_ : as for `CCM`.
-    """
-
-    guard_: Guard | None
-    _rules_are_hard = True
+    saved = (*LATENT, "constant_weight_")
+    # Where to find GOOD and BAD inputs.
     _lacking: ClassVar[dict[Companion, str]] = {
         GOOD: "unlabelled sequences that are as they should be (on the command line: --good FILE)",
         BAD: "such as sidelight.shuffled makes of the GOOD ones (on the command line: --bad shuffled)",
     }
 
-    def __init__(
-        self,
-        features: Any = None,
-        *,
-        C1: float = 0.1,
-        C2: float = 0.1,
-        size: Size = "length",
-        constant: float = 1.0,
-        rules: Sequence[Rule] | None = None,
-        dictionary: TagDictionary | None = None,
-        loss: Loss = "squared_hinge",
-        tolerance: float = 0.002,
-        change: float = 1e-5,
-        epsilon: float = 0.01,
-        max_rounds: int = 50,
-        max_iterations: int = 200,
-        random_ties: bool = True,
-        restarts: int = 1,
-        check_inference: bool = False,
-        guard: bool = True,
-        min_count: int = 1,
-        order: int = 1,
-        boundaries: bool = True,
-        all_weights: bool = False,
-        classes: Sequence[str] | None = None,
-        task: Task | None = None,
-        random_state: int | None = 0,
-        verbose: bool = False,
-        n_jobs: int = -1,
-    ) -> None:
-        self.features = features
-        self.C1 = C1
-        self.C2 = C2
-        self.size = size
-        self.constant = constant
-        self.rules = rules
-        self.dictionary = dictionary
-        self.loss = loss
-        self.tolerance = tolerance
-        self.change = change
-        self.epsilon = epsilon
-        self.max_rounds = max_rounds
-        self.max_iterations = max_iterations
-        self.random_ties = random_ties
-        self.restarts = restarts
-        self.check_inference = check_inference
-        self.guard = guard
-        self.min_count = min_count
-        self.order = order
-        self.boundaries = boundaries
-        self.all_weights = all_weights
-        self.classes = classes
-        self.task = task
-        self.random_state = random_state
-        self.verbose = verbose
-        self.n_jobs = n_jobs
+    @property
+    def course_(self) -> tuple[Round, ...]:
+        """The rounds, and the objective after them."""
+        return rounds_and_end(self)
+
+    def without_rules(self) -> Self:
+        """Returns the same model, which predicts as if it had no rules; a dictionary stays."""
+        free = copy(self)
+        free.rules = None
+        return free
 
     @guarded
     def fit(self, X: Any, y: Any) -> Self:
@@ -140,17 +81,109 @@ class JLIS(CompanionLearner, LinearLearner):
         if isinstance(self.rules, Rule):
             raise DataError("rules is a list of rules; write [...] around one")
         self._check_companions(known, labels_known=bool(self.classes or self.dictionary))
-        prepared = self._prepare(X, y, self._all_labels(known))
+        prepared = prepare(self, X, y, self._all_labels(known))
         self._compare_labels(X, known, prepared.classes)
-        runs = self._runs(X, known, prepared)
-        self._adopt(prepared)
-        self._keep_best(runs)
+        weights = self._learn(X, known, prepared)
+        self._adopt(prepared.model(weights[:-1].copy()))
+        self.constant_weight_ = float(weights[-1])
         return self
 
-    def _supervised(self) -> StructuralSVM:
-        """What learns from the labelled inputs alone."""
-        shared = StructuralSVM().get_params().keys() & self.get_params(deep=False).keys() - {"tolerance"}
-        return StructuralSVM(C=self.C1, **{name: getattr(self, name) for name in shared})
+    def _learn(self, X: Any, known: Sequence[Any], prepared: Prepared) -> Floats:
+        """Returns the weights, and that of the constant feature; known: what is known of each input."""
+        labelled = self._labelled(X, prepared, [i for i, one in enumerate(known) if kind_of(one) is Signal.FULL])
+        good, bad = ([i for i, one in enumerate(known) if one is kind] for kind in (GOOD, BAD))
+        sizes, cost = self._sizes(X), float(self.C2)
+        demands: list[Demand] = [] if labelled is None else [labelled]
+        if bad:
+            demands.append(Rejected(self._some(X, prepared, bad), cost, sizes[bad], self.constant))
+        batch = self._some(X, prepared, good) if good else None
+
+        def problem(seed: int) -> Problem:
+            ties = seed if self.random_ties else None
+            choose = [] if batch is None else [_accept_best(batch, cost, sizes[good], self.constant, ties)]
+            return Problem(tuple(demands), tuple(choose), self.loss == "squared_hinge")
+
+        return best_run(self, problem, lambda seed: self._start(labelled, prepared.scorer.size + 1, seed))
+
+    def _check_companions(self, known: Sequence[Any], *, labels_known: bool) -> None:
+        check_rounds(self)
+        for name in ("C1", "C2"):
+            require_number(self, name, 0, open_end=True)
+        require_number(self, "constant", 0)
+        if not (self.size is None or self.size == "length" or callable(self.size)):
+            raise DataError(f"size must be 'length', None or a function of x, got {self.size!r}")
+        kinds = {kind_of(one) for one in known}
+        if Signal.FULL in kinds or not len(known):
+            self._warn_half(known)
+            return
+        if GOOD not in known:
+            raise DataError(
+                "y has neither labelled nor GOOD inputs: BAD ones only say what is wrong, so no structure can be "
+                "learned; add labelled or GOOD inputs"
+            )
+        if BAD not in known:
+            raise DataError(
+                "y has GOOD inputs only: the constant feature alone can suit them, so no structure can be learned; add "
+                "labelled or BAD inputs"
+            )
+        if not labels_known:
+            raise DataError("without labelled inputs the labels are not known; name them in classes=[...]")
+
+    def _warn_half(self, known: Sequence[Any]) -> None:
+        """Warn the caller of `fit` where labelled inputs come with GOOD or with BAD ones alone."""
+        good, bad = (any(one is kind for one in known) for kind in (GOOD, BAD))
+        if good == bad:
+            return
+        there, lacking = (GOOD, BAD) if good else (BAD, GOOD)
+        warn(
+            f"y has {there!r} inputs and no {lacking!r} ones: half of what {type(self).__name__} learns from is "
+            f"missing, and nothing tells the two apart; add {lacking!r} inputs, {self._lacking[lacking]}",
+        )
+
+    def _sizes(self, X: Any) -> Floats:
+        if self.size is None:
+            return np.ones(len(self.task_.sizes(X)))
+        out = np.array([self._size_of(i, x) for i, x in enumerate(X)])
+        bad = np.flatnonzero(~(out > 0) | ~np.isfinite(out))
+        if len(bad):
+            raise DataError(f"the size of input {bad[0]} is {out[bad[0]]:g}; sizes must be positive, finite numbers")
+        return out
+
+    def _size_of(self, index: int, x: Any) -> float:
+        try:
+            return float(len(x) if self.size == "length" else self.size(x))  # type: ignore[misc]
+        except (TypeError, ValueError) as error:
+            raise DataError(
+                f"size gives no number for input {index}: {error}; it is a function of one input"
+            ) from error
+
+    def _some(self, X: Any, prepared: Prepared, which: list[int]) -> Batch:
+        """Some of the inputs."""
+        some = X[which] if hasattr(X, "shape") else [X[i] for i in which]
+        encoded: Encoded = prepared.encoded.take(np.array(which))
+        argmax = numbered(self._argmax(some, prepared.classes), which)
+        return Batch(prepared.scorer, self.structure_, encoded, argmax)
+
+    def _labelled(self, X: Any, prepared: Prepared, which: list[int]) -> Labelled | None:
+        """What labelled inputs ask for."""
+        if not which:
+            return None
+        known = prepared.known.take(np.array(which))
+        return Labelled(self._some(X, prepared, which), replace(known, allowed=None), float(self.C1))
+
+    def _start(self, labelled: Labelled | None, weights: int, seed: int) -> Floats:
+        """The weights that labelled inputs give, or zero."""
+        if labelled is None:
+            return np.zeros(weights)
+        return cutting_plane.minimize(
+            [labelled],
+            WorkingSets(weights, np.full(len(labelled), labelled.cost), squared=self.loss == "squared_hinge"),
+            tolerance=self.tolerance,
+            epsilon=self.epsilon,
+            max_iterations=self.max_iterations,
+            seed=seed,
+            check=self.check_inference,
+        ).weights
 
     def _all_labels(self, y: Any) -> list[str]:
         """Those named in `classes`, or those of y, the rules and the dictionary."""
@@ -179,7 +212,7 @@ class JLIS(CompanionLearner, LinearLearner):
                 ):
                     bad.add(i)
         if labelled and self._rules_given():
-            told = self._task.for_rules(some)
+            told = self.task_.for_rules(some)
             codes = encode_labels(gold, [len(x) for x in told], classes).labels
             violated = CompiledRules.compile(self._rules_given(), told, classes).violations(codes).sum(axis=1)
             bad |= {labelled[n] for n in np.flatnonzero(violated)}
@@ -190,13 +223,13 @@ class JLIS(CompanionLearner, LinearLearner):
             )
 
     def _argmax(self, X: Any, classes: Sequence[str]) -> Argmax:
-        structure, allowed, compiled = self._structure, None, None
+        structure, allowed, compiled = self.structure_, None, None
         if self.dictionary is not None:
             known, lengths = self.dictionary.apply(X), [len(x) for x in X]
             allowed, edges = encode_labels(known, lengths, classes).choices(len(classes)), sequence_offsets(X)
         if self._rules_given():
-            limits = self._limits(X, classes)
-            compiled, hard = limits.compiled, np.full(len(limits.compiled.rules), np.inf)
+            compiled = CompiledRules.compile(self._rules_given(), self.task_.for_rules(X), classes)
+            hard = np.full(len(compiled.rules), np.inf)
 
         def best(scores: Any, first: int, last: int, seed: int | None = None) -> Best:
             if allowed is not None:
@@ -207,70 +240,98 @@ class JLIS(CompanionLearner, LinearLearner):
             folded, rest = limits.fold(scores)
             if not rest.compiled.automata:
                 return structure.argmax(folded, seed=seed)
-            found = best_outputs(structure, scores, limits)
-            return found.best()
+            return best_outputs(structure, scores, limits).best()
 
         return best
 
     def _rules_given(self) -> list[Rule]:
-        return list(self.rules or ())
+        return [rule.hard() for rule in self.rules or ()]
 
-    def scores(self, X: Any) -> ChainParts:
-        """Scores of every part, with -inf on the labels that the dictionary excludes."""
-        if isinstance(X, Encoded) and (self.dictionary is not None or self._rules_given()):
-            raise NotSupported("rules and dictionaries read the tokens themselves; give X as it is, not encoded")
-        scores: ChainParts = super().scores(X)
-        if self.dictionary is None or not len(X):
-            return scores
-        known = encode_labels(self.dictionary.apply(X), [len(x) for x in X], self.classes_)
-        return scores.restrict(known.choices(len(self.classes_)))
+    def _decoder(self) -> Decoder:
+        rules, free = self._rules_given(), Free(self.structure_)
+        if not rules and self.dictionary is None:
+            return free
+        limits = np.full(len(rules), np.inf)
+        inner = UnderRules(self.structure_, self.task_, rules, limits, self.classes_) if rules else free
+        return inner if self.dictionary is None else Within(inner, self.dictionary, self.classes_)
 
-    def predict(self, X: Any) -> list[list[str]]:
-        """The best label sequence of each input that the rules and the dictionary allow."""
-        scores = self.scores(X)
-        return self._split(self._best(X, scores).outputs.values, scores)
-
-    def complete(self, X: Any, y: Any) -> list[list[str]]:
-        """The best label sequence of each input that agrees with y and that the rules and the dictionary allow."""
-        scores = self.scores(X)
-        return self._split(self._best(X, self._agreeing(scores, y)).outputs.values, scores)
-
-    def _best(self, X: Any, scores: ChainParts) -> Best:
-        if not self._rules_given() or not len(scores):
-            return self._structure.argmax(scores)
-        found = best_outputs(self._structure, scores, self._limits(X, self.classes_))
-        return found.best()
-
-    def _limits(self, X: Any, classes: Sequence[str]) -> WeighedRules:
-        rules = [rule.hard() for rule in self._rules_given()]
-        return CompiledRules.compile(rules, self._task.for_rules(X), classes).weigh(np.full(len(rules), np.inf))
+    def rule_readings(self) -> list[RuleReading]:
+        """Every rule limits the outputs."""
+        return [RuleReading("hard", None, False) for _ in self._rules_given()]
 
     def decision_function(self, X: Any) -> Floats:
         """max_y w·F_B(x, y) of each input, over the outputs that are possible: above zero, it looks GOOD."""
         scores = self.scores(X)
         sizes = np.diff(scores.offsets) if self.size == "length" else self._sizes(X)
-        return self._best(X, scores).scores / sizes + self.constant * self.constant_weight_
+        return self.decoder_.best(X, scores, 1).scores[:, 0] / sizes + self.constant * self.constant_weight_
 
-    def predict_kbest(self, X: Any, k: int = 5) -> list[list[Scored]]:
-        """For each input its k best label sequences that are possible, with their scores."""
-        self._require_free("predict_kbest")
-        return super().predict_kbest(X, k)
+    def predict_companion(self, X: Any) -> list[Companion]:
+        """GOOD or BAD for each input."""
+        return [GOOD if value > 0 else BAD for value in self.decision_function(X)]
 
-    def predict_marginals(self, X: Any) -> list[Floats]:
-        """Softmax of the scores, which are not calibrated; not offered under rules."""
-        self._require_free("predict_marginals")
-        return super().predict_marginals(X)
 
-    def log_partition(self, X: Any) -> Floats:
-        """log Σ exp(score) over all label sequences; not offered under rules."""
-        self._require_free("log_partition")
-        return super().log_partition(X)
+@declared
+class JLIS(GuardParameters, LinearParameters, JointLearner):
+    """Joint learning with indirect supervision on label chains, or on what another task predicts.
 
-    def explain(self, x: Any, position: int = 0, *, top: int = 10) -> Explanation:
-        """What speaks for a token's label; not offered under rules."""
-        self._require_free("explain")
-        return super().explain(x, position, top=top)
+        minimise  ‖w‖² / 2 + C1 Σ_labelled ℓ(max_y [Δ(y, y_i) + w·F(x_i, y)] - w·F(x_i, y_i))
+                           + C2 Σ_GOOD ℓ(1 - max_y w·F_B(x_i, y)) + C2 Σ_BAD ℓ(1 + max_y w·F_B(x_i, y))
 
-    def _require_free(self, name: str) -> None:
-        if self._rules_given():
-            raise NotSupported(f"JLIS has no {name} under rules; use CCM.around(model, rules) for what it offers")
+    with F_B(x, y) = (F(x, y) / κ(x), constant): some output of a GOOD input scores above zero, and every output of a
+    BAD one below (Eq. 6.3 of Chang 2011; Chang et al. 2010). Each element of y is a list of labels, GOOD or BAD. The
+    problem is not convex because of the GOOD inputs; the objective never rises from round to round (Theorem 3).
+
+    Attributes
+    ----------
+    classes_, weights_, objective_, rounds_, run_objectives_, converged_, guard_
+    constant_weight_ : float
+        The weight of the constant feature.
+    trace_ : tuple of Step
+        Steps of the last convex problem.
+    """
+
+    classes: Annotated[
+        Sequence[str] | None, "All labels; without labelled inputs, this or the dictionary must name them."
+    ] = None
+    rules: Annotated[
+        Sequence[Rule] | None,
+        "What outputs are possible: every rule is hard, in training, `predict` and `decision_function`. Rules that do "
+        "not fold into the scores, such as `once_each()`, make every search of training slow.",
+    ] = None
+    dictionary: Annotated[TagDictionary | None, "Which labels are possible for each token, in the same places."] = None
+    guard: Annotated[
+        bool,
+        "Whether `fit` compares with a `StructuralSVM` of the same features, with C = C1, on labelled sequences held "
+        "out, and warns where it does worse.",
+    ] = True
+
+    def supervised(self) -> StructuralSVM:
+        """What learns from the labelled inputs alone."""
+        shared = StructuralSVM().get_params().keys() & self.get_params(deep=False).keys() - {"tolerance"}
+        return StructuralSVM(C=self.C1, **{name: getattr(self, name) for name in shared})
+
+
+def _accept_best(
+    batch: Batch, cost: float, size: Floats, constant: float, seed: int | None
+) -> Callable[[Floats, int], Accepted]:
+    """What GOOD inputs ask for, given weights: that their best outputs are good; a seed breaks ties at random."""
+
+    def accept(w: Floats, number: int) -> Accepted:
+        best = batch.best(w, None if seed is None else seed + number)
+        return Accepted(batch, cost, size, constant, best.outputs)
+
+    return accept
+
+
+def numbered(argmax: Argmax, numbers: Sequence[int]) -> Argmax:
+    """The same search, whose errors name inputs by their place in X; numbers: those places."""
+
+    def best(scores: Any, first: int, last: int, seed: int | None = None) -> Best:
+        try:
+            return argmax(scores, first, last, seed)
+        except Infeasible as error:
+            if error.sequence is None:
+                raise
+            raise error.numbered(numbers[first + error.sequence]) from None
+
+    return best

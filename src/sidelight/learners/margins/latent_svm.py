@@ -1,20 +1,71 @@
 """The structural support vector machine with labels that are known in part."""
 
-from collections.abc import Sequence
-from typing import Any, Self
+from collections.abc import Callable
+from math import nan
+from typing import Annotated, Any, Self
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
+from ...errors import warn
 from ...kernels.compiling import Floats
-from ...solvers.alternate import Alternation, Problem
-from ...solvers.demands import Labelled
-from ..labelled.linear import LinearLearner, Prepared
-from ..learner import require_number
-from ..tasks.task import Task
-from .margin_learner import LatentMarginLearner, Loss
+from ...solvers import alternate
+from ...solvers.alternate import Alternation, Problem, Round
+from ...solvers.certificate import warn_unconverged
+from ...solvers.demands import Batch, Labelled, by_structure
+from ..learner import Learner
+from ..model import Prepared, prepare
+from ..parameters import LatentParameters, LinearParameters, declared, require_number
+from .structural_svm import check_margins
+
+# What learners with unknown outputs keep in a model file.
+LATENT = ("converged_", "objective_", "rounds_", "run_objectives_", "trace_")
 
 
-class LatentStructuralSVM(LatentMarginLearner, LinearLearner):
+def check_rounds(learner: Any) -> None:
+    """Raise `DataError` for `LatentParameters` that make no sense."""
+    check_margins(learner)
+    require_number(learner, "change", 0, open_end=True)
+    require_number(learner, "max_rounds", 1, whole=True)
+    require_number(learner, "restarts", 1, whole=True)
+
+
+def best_run(learner: Any, problem: Callable[[int], Problem], start: Callable[[int], Floats]) -> Floats:
+    """Solve a problem with unknown outputs for every restart, and return the weights of the lowest objective.
+
+    problem, start: of a seed. The learner gets what it tells of the run: `rounds_`, `trace_` and so on.
+    """
+    runs: list[Alternation] = []
+    for number in range(learner.restarts):
+        seed = learner.seed(number)
+        runs.append(
+            alternate.minimize(
+                problem(seed), start(seed), change=learner.change, max_rounds=learner.max_rounds,
+                tolerance=learner.tolerance, epsilon=learner.epsilon, max_iterations=learner.max_iterations, seed=seed,
+                check=learner.check_inference, title=type(learner).__name__, verbose=learner.verbose,
+            )
+        )  # fmt: skip
+    best = min(runs, key=lambda run: run.objective)
+    learner.objective_, learner.rounds_, learner.trace_ = best.objective, best.rounds, best.last.steps
+    learner.converged_ = best.converged and best.last.converged
+    learner.run_objectives_ = tuple(run.objective for run in runs)
+    warn_unconverged(type(learner).__name__, best.last, "raise max_iterations, or lower the costs")
+    if not best.converged:
+        warn(
+            f"{type(learner).__name__} still changed by more than `change` after {len(best.rounds)} rounds; "
+            "raise max_rounds or change",
+            ConvergenceWarning,
+        )
+    return best.weights
+
+
+def rounds_and_end(learner: Any) -> tuple[Round, ...]:
+    """Returns the rounds, and the objective after the last of them."""
+    return (*learner.rounds_, Round(len(learner.rounds_) + 1, learner.objective_, nan))
+
+
+@declared
+class LatentStructuralSVM(LatentParameters, LinearParameters, Learner):
     """Structural SVM for labels that are known in part; the others are latent.
 
         minimise  ‖w‖² / 2 + C Σ_i ℓ(max_y [Δ(y, y_i) + w·F(x_i, y)] - max_{y agrees with y_i} w·F(x_i, y))
@@ -22,74 +73,34 @@ class LatentStructuralSVM(LatentMarginLearner, LinearLearner):
     (Eq. 2.18 of Chang 2011; Yu and Joachims 2009). Δ counts labels that contradict what is known. The problem is not
     convex; the objective never rises from round to round. `CRF` takes partial labels too, and is quicker.
 
-    Parameters
-    ----------
-    features, min_count, order, boundaries, all_weights, classes, task, random_state, verbose, n_jobs : as for `CRF`.
-    C, loss, epsilon, max_iterations, check_inference : as for `StructuralSVM`.
-    tolerance, change, max_rounds, restarts : as for `JLIS`.
-
     Attributes
     ----------
-    classes_; weights_; objective_; rounds_ : a `Round` each, with the objective before it; run_objectives_ : that of
-    each run; converged_; trace_ : steps of the last convex problem.
+    classes_, weights_, objective_, rounds_, run_objectives_, converged_
+    trace_ : tuple of Step
+        Steps of the last convex problem.
     """
 
-    def __init__(
-        self,
-        features: Any = None,
-        *,
-        C: float = 0.1,
-        loss: Loss = "squared_hinge",
-        tolerance: float = 0.01,
-        change: float = 1e-5,
-        epsilon: float = 0.01,
-        max_rounds: int = 50,
-        max_iterations: int = 200,
-        restarts: int = 1,
-        check_inference: bool = False,
-        min_count: int = 1,
-        order: int = 1,
-        boundaries: bool = True,
-        all_weights: bool = False,
-        classes: Sequence[str] | None = None,
-        task: Task | None = None,
-        random_state: int | None = 0,
-        verbose: bool = False,
-        n_jobs: int = -1,
-    ) -> None:
-        self.features = features
-        self.C = C
-        self.loss = loss
-        self.tolerance = tolerance
-        self.change = change
-        self.epsilon = epsilon
-        self.max_rounds = max_rounds
-        self.max_iterations = max_iterations
-        self.restarts = restarts
-        self.check_inference = check_inference
-        self.min_count = min_count
-        self.order = order
-        self.boundaries = boundaries
-        self.all_weights = all_weights
-        self.classes = classes
-        self.task = task
-        self.random_state = random_state
-        self.verbose = verbose
-        self.n_jobs = n_jobs
+    C: Annotated[float, "How much a margin that is missed costs; larger fits the training data more closely."] = 0.1
+
+    saved = LATENT
+
+    @property
+    def course_(self) -> tuple[Round, ...]:
+        """The rounds, and the objective after them."""
+        return rounds_and_end(self)
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from sequences X and what is known of their labels y."""
-        self._check_margins()
-        self._check_rounds()
+        check_rounds(self)
         require_number(self, "C", 0, open_end=True)
-        prepared = self._prepare(X, y)
-        runs = [self._run(prepared, self._seed(number)) for number in range(self.restarts)]
-        self._adopt(prepared)
-        self._keep_best(runs)
+        prepared = prepare(self, X, y)
+        weights = best_run(self, lambda seed: self._problem(prepared, seed), lambda _: np.zeros(prepared.scorer.size))
+        self._adopt(prepared.model(weights))
         return self
 
-    def _run(self, prepared: Prepared, seed: int) -> Alternation:
-        batch, known = self._batch(prepared), prepared.known
+    def _problem(self, prepared: Prepared, seed: int) -> Problem:
+        structure, known = self.structure_, prepared.known
+        batch = Batch(prepared.scorer, structure, prepared.encoded, by_structure(structure))
 
         def complete(w: Floats, number: int) -> Labelled:
             """With the best outputs that agree with what is known; ties are broken at random."""
@@ -97,5 +108,4 @@ class LatentStructuralSVM(LatentMarginLearner, LinearLearner):
             best = batch.argmax(scores, 0, len(batch), seed + number)
             return Labelled(batch, known, self.C, best.outputs)
 
-        problem = Problem((), (complete,), self.loss == "squared_hinge")
-        return self._alternate(problem, np.zeros(prepared.scorer.size), seed)
+        return Problem((), (complete,), self.loss == "squared_hinge")

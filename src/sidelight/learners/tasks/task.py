@@ -6,7 +6,6 @@ vector take one as `task=`, and label sequences without it; learners around othe
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, Protocol
 
@@ -23,14 +22,28 @@ from ...supervision import Signal, kind_of
 Reasons = list[tuple[str, Floats]]
 
 
-@dataclass(frozen=True)
-class Weighted:
-    """A linear model as tasks explain it: the labels, the encoder, the scorer, and the weights."""
+class Weighted(Protocol):
+    """A linear model as tasks explain it."""
 
-    classes: Sequence[str]
-    encoder: Any
-    scorer: Any
-    weights: Floats
+    @property
+    def classes(self) -> list[str]:
+        """The labels."""
+        ...
+
+    @property
+    def encoder(self) -> Any:
+        """What made the attributes."""
+        ...
+
+    @property
+    def scorer(self) -> Any:
+        """What the weights belong to."""
+        ...
+
+    @property
+    def weights(self) -> Floats:
+        """The weights."""
+        ...
 
 
 class Task(Protocol):

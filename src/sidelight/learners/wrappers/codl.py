@@ -1,4 +1,4 @@
-"""Constraint-driven learning: labelled and unlabelled data with rules (Algorithm 8 of Chang 2011).
+"""Constraint-driven learning: rules guide how unlabelled data is labelled and learned from (Algorithm 8 of Chang 2011).
 
     (w_0, ρ_0) = learn(L);  repeat:  label U by argmax_y w·F(x, y) - Σ ρ_k d_k(x, y)
                                      (w, ρ) = β (w_0, ρ_0) + (1 - β) learn(U)
@@ -9,40 +9,38 @@ stay as the labelled sequences have them: outputs that were found under a rule s
 Without rules it is hard EM. With no labelled data it begins from the rules alone.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ...errors import DataError
-from ...features.encoded import State
-from ...inference.compiled import (
-    CompiledRules,
-    Counting,
-    WeighedRules,
-    learn_penalties,
-    penalties,
-    times,
-    trusted_penalties,
-)
-from ...inference.constrained import Method
+from ...errors import DataError, numbers_of
+from ...inference.compiled import CompiledRules, learn_penalties, penalties, times, trusted_penalties
 from ...kernels.compiling import Floats, Ints
-from ...labels import encode_labels
-from ...progress import progress
-from ...rules.language import Rule
+from ...records import Record, recorded
+from ...solvers import rounds
+from ..checks import fit_on, split_known
 from ..choosing.guard import guarded
-from ..learner import require_number
-from .ccm import RuleLearner
-from .mixture import Mixture
-from .wrapper import fit_on, numbers_of, split_known
+from ..decoding import UnderRules
+from ..learner import Learner, RuleReading
+from ..model import mixed
+from ..parameters import WrapperParameters, declared, require_number, require_share
+from .ccm import (
+    RuleParameters,
+    check_rules,
+    counted_penalties,
+    decoder_under_rules,
+    default_reading,
+    labels_of,
+    readings_of,
+)
+from .em import labelled_weight
 
 # Penalty per token of a rule whose penalty is to be learned, before anything was.
 _UNLEARNED = 10.0
 
 
-@dataclass(frozen=True)
-class CodlStep:
+@recorded
+class CoDLStep(Record):
     """One round: the objective, violations of the outputs found, and how many of their labels changed.
 
     The objective is that of the model and penalties which the round began with (Eq. 3.7 and 3.8 of Chang 2011), over
@@ -52,77 +50,81 @@ class CodlStep:
     its share. In the first round it is that of the model learned from labelled data, or of none.
     """
 
+    better: ClassVar[str] = "higher"
+    drawn: ClassVar[dict[str, str]] = {"violations": "violations of the rules", "changed": "labels changed"}
     iteration: int
     objective: float
     violations: float
     changed: int
 
+    @property
+    def comparable(self) -> bool:
+        """The first model is that of the labelled sequences alone, or none."""
+        return self.iteration > 1
 
-class Codl(Mixture, RuleLearner):
-    """Constraint-driven learning on any base learner.
+    def __str__(self) -> str:
+        return f"objective {self.objective:.1f}, {self.changed} labels changed, {self.violations:.0f} violations"
 
-    Parameters
-    ----------
-    base : any learner of sequences.
-    rules, reading, counting, method, beam, time_limit, guard : as for `CCM`; no rules make it hard EM.
-    balance : β, the weight of the model learned from labelled data. None: 0.5, but 1 where one label has most of
-        the labelled tokens: unlabelled sequences do harm there, and `fit` warns that it goes without them.
-    iterations : rounds of labelling and learning.
-    k : outputs taken of each unlabelled sequence.
-    rules_at_prediction : whether `predict` uses the rules, or only the model they shaped.
-    random_state : breaks ties where it begins without labelled data.
-    verbose, n_jobs : as for `CRF`.
+
+class _Labelled(NamedTuple):
+    """Outputs that a round found: (k, tokens), -1 where there are fewer; and what is said of them."""
+
+    labels: Ints
+    broken: Floats
+    objective: float
+    changed: int
+
+    @property
+    def tokens(self) -> int:
+        """How many labels there are."""
+        return int((self.labels >= 0).sum())
+
+
+@declared
+class CoDL(RuleParameters, WrapperParameters, Learner):
+    """Constraint-driven learning on any base learner; no rules make it hard EM.
 
     Attributes
     ----------
-    base_ : the model learned from labelled data (None without any); driven_ : the one learned from unlabelled data
-    (None where it has no weight); weight_ : the weight of the first; penalties_; classes_; trace_ : a `CodlStep` for
-    each round; guard_ : as for `CCM`.
+    classes_, weight_, penalties_, guard_
+    base_, driven_ : learner or None
+        The models from labelled and from unlabelled data.
+    trace_ : tuple of CoDLStep
+        The rounds.
     """
 
-    _usual = 0.5
+    balance: Annotated[
+        float | None,
+        "β, the weight of the model learned from labelled data. None: 0.5, but 1 where one label has most of the "
+        "labelled tokens: unlabelled sequences do harm there, and `fit` warns that it goes without them.",
+    ] = None
+    iterations: Annotated[int, "Rounds of labelling and learning."] = 5
+    k: Annotated[int, "Outputs taken of each unlabelled sequence."] = 1
+    rules_at_prediction: Annotated[bool, "Whether `predict` uses the rules, or only the model they shaped."] = True
+    random_state: Annotated[int, "Seed that breaks ties where it begins without labelled data."] = 0
 
-    def __init__(
-        self,
-        base: Any,
-        rules: Sequence[Rule] | None = None,
-        *,
-        reading: Literal["hard", "soft"] = "soft",
-        counting: Counting = "places",
-        balance: float | None = None,
-        iterations: int = 5,
-        k: int = 1,
-        rules_at_prediction: bool = True,
-        method: Method = "exact",
-        beam: int = 50,
-        time_limit: float | None = None,
-        guard: bool = True,
-        random_state: int = 0,
-        verbose: bool = False,
-        n_jobs: int = -1,
-    ) -> None:
-        self.base = base
-        self.rules = rules
-        self.reading = reading
-        self.counting = counting
-        self.balance = balance
-        self.iterations = iterations
-        self.k = k
-        self.rules_at_prediction = rules_at_prediction
-        self.method = method
-        self.beam = beam
-        self.time_limit = time_limit
-        self.guard = guard
-        self.random_state = random_state
-        self.verbose = verbose
-        self.n_jobs = n_jobs
+    saved = ("weight_", "penalties_", "trace_")
+    keeps_base = True
+
+    @property
+    def models_(self) -> dict[str, Any]:
+        """The models from labelled and from unlabelled data."""
+        return {"base_": getattr(self, "base_", None), "driven_": getattr(self, "driven_", None)}
+
+    @property
+    def model_(self) -> Any:
+        """Both models, mixed."""
+        return mixed(self.base_, self.driven_, self.weight_)
 
     @guarded
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from labelled sequences and, where y is None, from unlabelled ones."""
-        self._check()
+        check_rules(self)
+        require_share(self, "balance", "lies between 0 and 1")
+        require_number(self, "iterations", 0, whole=True)
+        require_number(self, "k", 1, whole=True)
         known, rest, read = split_known(self, X, y)
-        classes = self._check_labels(X, read)
+        classes = labels_of(self, X, read)
         if not classes:
             raise DataError("no label is known: give labelled sequences, or rules that name the labels")
         if not known and not self.iterations:
@@ -130,101 +132,107 @@ class Codl(Mixture, RuleLearner):
         base, weight, first = None, 0.0, None
         if known:
             base = fit_on(self.base, [X[i] for i in known], [y[i] for i in known], classes)
-            weight = self._labelled_weight(read)
-            first = self._penalties_of([X[i] for i in known], [read[i] for i in known], classes)
+            weight = labelled_weight(self, read, 0.5)
+            first = counted_penalties(self, [X[i] for i in known], [read[i] for i in known], classes)
+        pool = [X[i] for i in rest] if weight < 1 else []
+        way = _Way(self, base, first, weight, pool, classes)
         with numbers_of(rest):
-            pool = [X[i] for i in rest] if weight < 1 else []
-            driven, second, trace = self._drive(base, first, weight, pool, classes)
-        self.base_, self.driven_, self.classes_, self.trace_ = base, driven, classes, tuple(trace)
-        self.weight_ = weight
-        self.penalties_ = second
+            trace = rounds.alternate(
+                [None] * (self.iterations if pool else 0), lambda _: way.label(), rounds.InTurn(way.learn),
+                lambda number, _, one: CoDLStep(number, one.objective, float(one.broken.sum()), one.changed),
+                title="CoDL", verbose=self.verbose, settled=lambda one: one.changed == 0,
+            )  # fmt: skip
+        self.base_, self.driven_, self.classes_, self.trace_ = base, way.driven, classes, trace
+        self.weight_, self.penalties_ = weight, way.current
         return self
 
-    def _check(self) -> None:
-        self._check_rules()
-        self._check_rounds()
-        require_number(self, "k", 1, whole=True)
+    def _decoder(self) -> UnderRules:
+        charged = self.penalties_ if self.rules_at_prediction else np.zeros_like(self.penalties_)
+        return decoder_under_rules(self, charged)
 
-    def _penalties_of(self, X: Any, y: Any, classes: list[str]) -> Floats:
-        some = self._task.for_rules(X)
-        codes = encode_labels(y, [len(x) for x in some], classes).labels
-        learned = CompiledRules.compile(self._rule_list(), some, classes).learn(codes, self.counting)
-        return penalties(self._rule_list(), self._default(), learned)
+    def rule_readings(self) -> list[RuleReading]:
+        """How each of the rules is used."""
+        return readings_of(self)
 
-    def _drive(
-        self, base: Any, first: Floats | None, weight: float, pool: list[Any], classes: list[str]
-    ) -> tuple[Any, Floats, list[CodlStep]]:
-        """Rounds of labelling the pool and learning from it: the last model, its penalties, and the trace."""
-        driven, current = None, self._first_penalties(first)
-        trace: list[CodlStep] = []
-        if not pool:
-            return driven, current, trace
-        rules = CompiledRules.compile(self._rule_list(), self._task.for_rules(pool), classes)
-        constant = None if base is None else base.scores(pool)
-        before: Ints | None = None
-        with progress("CoDL", self.iterations, self.verbose) as tell:
-            for iteration in range(1, self.iterations + 1):
-                scores = self._mixed(constant, driven, weight, pool, len(classes))
-                found = self._best(scores, rules.weigh(current), self.k)
-                labels = self._structure.token_labels(found.outputs.values)
-                broken, tokens = _violations(rules, labels), int((labels >= 0).sum())
-                objective = float(found.scores[found.scores > -np.inf].sum()) + self._prior(current, tokens)
-                if driven is not None and hasattr(driven, "log_prior"):
-                    objective += driven.log_prior()
-                changed = tokens if before is None else int((labels != before).sum())
-                violated = float(broken.sum())
-                trace.append(CodlStep(iteration, objective, violated, changed))
-                tell(iteration, f"objective {objective:.1f}, {changed} labels changed, {violated:.0f} violations")
-                if changed == 0:
-                    break
-                before = labels
-                driven = self._learn(pool, labels, scores.offsets.tolist(), classes)
-                if self.counting == "places":
-                    continue
-                learned = penalties(self._rule_list(), self._default(), learn_penalties(broken, tokens))
-                mixed = learned if first is None else times(weight, first) + times(1 - weight, learned)
-                current = np.where(np.isinf(self._first_penalties(first)), np.inf, mixed)
-        return driven, current, trace
 
-    def _first_penalties(self, first: Floats | None) -> Floats:
+class _Way:
+    """Where the rounds stand: the model learned from the pool, the penalties, and the outputs found last."""
+
+    def __init__(
+        self, learner: CoDL, base: Any, first: Floats | None, weight: float, pool: list[Any], classes: list[str]
+    ) -> None:
+        self.learner, self.weight, self.pool, self.classes = learner, weight, pool, classes
+        self.structure, self.task = learner.structure_, learner.task_
+        self.driven: Any = None
+        self.before: Ints | None = None
+        self.listed, self.first = list(learner.rules or ()), first
+        self.begun = self.current = self._first_penalties()
+        self.constant: Any = None
+        self.offsets = np.concatenate(([0], np.cumsum(self.task.sizes(pool)))).astype(np.int64)
+        if pool:
+            self.rules = CompiledRules.compile(self.listed, self.task.for_rules(pool), classes)
+            self.constant = None if base is None else base.scores(pool)
+
+    def _first_penalties(self) -> Floats:
         """Penalties to begin with; without labelled data those to be learned are what rules are trusted with."""
-        if first is not None:
-            return first
-        nothing = np.zeros(len(self._rule_list()))
-        learned = trusted_penalties(nothing, nothing) if self.counting == "places" else nothing + _UNLEARNED
-        return penalties(self._rule_list(), self._default(), learned)
+        if self.first is not None:
+            return self.first
+        nothing = np.zeros(len(self.listed))
+        by_places = self.learner.counting == "places"
+        learned = trusted_penalties(nothing, nothing) if by_places else nothing + _UNLEARNED
+        return penalties(self.listed, default_reading(self.learner), learned)
 
-    def _prior(self, current: Floats, tokens: int) -> float:
+    def _scores(self) -> Any:
+        """Scores of the pool: those of the supervised model mixed with those of the other; chance without any."""
+        if self.driven is None and self.constant is None:
+            rng = np.random.default_rng(self.learner.random_state)
+            return self.task.start(self.offsets, rng.uniform(size=(int(self.offsets[-1]), len(self.classes))))
+        if self.driven is None:
+            return self.constant
+        scores = self.driven.scores(self.pool)
+        return scores if self.constant is None else self.constant.mix(scores, self.weight)
+
+    def label(self) -> _Labelled:
+        """The E step: the best outputs under the rules."""
+        one = self.learner
+        decoder = UnderRules(
+            self.structure, self.task, self.listed, self.current, self.classes, one.method, one.beam, one.time_limit
+        )
+        found = decoder.best_of(self._scores(), self.rules.weigh(self.current), one.k)
+        labels = self.structure.token_labels(found.outputs.values)
+        tokens = int((labels >= 0).sum())
+        objective = float(found.scores[found.scores > -np.inf].sum()) + self._prior(tokens)
+        if self.driven is not None and hasattr(self.driven, "log_prior"):
+            objective += self.driven.log_prior()
+        changed = tokens if self.before is None else int((labels != self.before).sum())
+        return _Labelled(labels, _violations(self.rules, labels), objective, changed)
+
+    def _prior(self, tokens: int) -> float:
         """Σ_k T log(1 - P_k) + log P_k + log(1 - P_k) over the learned penalties (Eq. 3.8, and the smoothing)."""
-        if self.counting == "places":
+        if self.learner.counting == "places":
             return 0.0
-        readings = [rule.reading or self._default() for rule in self._rule_list()]
-        rho = current[[r.kind == "soft" and r.penalty is None for r in readings]] if readings else current
+        readings = [rule.reading or default_reading(self.learner) for rule in self.listed]
+        rho = self.current[[r.kind == "soft" and r.penalty is None for r in readings]] if readings else self.current
         return float(-np.sum((tokens + 1) * np.log1p(np.exp(-rho)) + np.logaddexp(0.0, rho)))
 
-    def _learn(self, pool: list[Any], labels: Ints, edges: list[int], classes: list[str]) -> Any:
-        """Fit the base learner to the outputs found; labels: (k, tokens), -1 where there are fewer."""
-        names = np.array(classes, object)
+    def learn(self, found: _Labelled) -> None:
+        """The M step: a model of the outputs, and penalties that follow them if they are counted by tokens."""
+        self.before = found.labels
+        names, edges = np.array(self.classes, object), self.offsets.tolist()
         X, y = [], []
-        for row in labels:
+        for row in found.labels:
             words = names[np.maximum(row, 0)].tolist()
-            for x, a, b in zip(pool, edges[:-1], edges[1:], strict=True):
+            for x, a, b in zip(self.pool, edges[:-1], edges[1:], strict=True):
                 if row[a] >= 0:
                     X.append(x)
                     y.append(words[a:b])
-        return fit_on(self.base, X, self._task.write(y), classes)
-
-    def _state(self) -> State:
-        steps = [[s.iteration, s.objective, s.violations, s.changed] for s in self.trace_]
-        return {"weight": self.weight_, "trace": steps}, {"penalties": self.penalties_}
-
-    def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
-        self.weight_, self.penalties_ = values["weight"], arrays["penalties"]
-        self.trace_ = tuple(CodlStep(*step) for step in values["trace"])
-
-    def _rules(self, X: Any) -> WeighedRules:
-        rules = super()._rules(X)
-        return rules if self.rules_at_prediction else replace(rules, penalty=np.zeros_like(rules.penalty))
+        self.driven = fit_on(self.learner.base, X, self.task.write(y), self.classes)
+        if self.learner.counting == "places":
+            return
+        counted = learn_penalties(found.broken, found.tokens)
+        learned = penalties(self.listed, default_reading(self.learner), counted)
+        mixed = learned if self.first is None else times(self.weight, self.first) + times(1 - self.weight, learned)
+        self.current = np.where(np.isinf(self.begun), np.inf, mixed)
 
 
 def _violations(rules: CompiledRules, labels: Ints) -> Floats:

@@ -4,37 +4,53 @@
 
 With β = 0, and a base that counts every word as itself (`HMM(rare=0)`), every round raises Σ_U log P(x) plus the
 log-prior of the smoothing. With `rare` above 0 that is not so, and a round may lower it. With labelled data, β is the
-weight of the model learned from them, as in `Codl`. Partial labels, from a tag dictionary for instance, forbid the
+weight of the model learned from them, as in `CoDL`. Partial labels, from a tag dictionary for instance, forbid the
 other labels in the E step, so that the likelihood is that of x and a labelling that agrees with them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
-from ...errors import DataError, NotSupported
-from ...features.encoded import Encoded, State
+from ...errors import DataError, NotSupported, warn
 from ...features.templates import sequence_offsets
 from ...kernels.compiling import Flags
-from ...labels import encode_labels
-from ...progress import progress
-from ...supervision import Signal
-from ..choosing.guard import Guard, guarded
-from ..learner import Explanation, require_number
-from .mixture import Mixture
-from .wrapper import check_input, fit_on, told_labels
+from ...labels import encode_labels, majority_label
+from ...records import Record, recorded
+from ...solvers import rounds
+from ...supervision import Signal, kind_of
+from ..checks import check_input, fit_on, told_labels
+from ..choosing.guard import guarded
+from ..learner import Learner
+from ..model import mixed
+from ..parameters import WrapperParameters, declared, require_number, require_share
 
 
-@dataclass(frozen=True)
-class EMStep:
+@recorded
+class EMStep(Record):
     """One round: Σ_U log Z of the round's model, plus its log-prior."""
 
+    better: ClassVar[str] = "higher"
     iteration: int
     objective: float
+
+    @property
+    def comparable(self) -> bool:
+        """The first model is another one: it may know the words of labelled sequences only, or nothing at all."""
+        return self.iteration > 1
+
+    def __str__(self) -> str:
+        return f"objective {self.objective:.1f}"
+
+
+class _Found(NamedTuple):
+    """What an E step finds: the objective, and expected parts."""
+
+    objective: float
+    parts: Any
 
 
 @dataclass(frozen=True)
@@ -58,78 +74,92 @@ class _Run:
     objective: float
 
 
-class EM(Mixture):
-    """Soft EM on a generative base learner.
+def labelled_weight(learner: Any, y: Sequence[Any], usual: float) -> float:
+    """Returns the weight of the model learned from labelled sequences, beside that learned from others in y.
 
-    Parameters
-    ----------
-    base : a learner that can be fitted to expected parts, such as `HMM`.
-    balance : β, the weight of the model learned from full labels. None: 0.8; 0 where there are partial labels, which
-        only the other model knows; 1 where one label has most of the labelled tokens: unlabelled sequences do harm
-        there, and `fit` warns that it goes without them.
-    iterations : rounds.
-    classes : all labels; needed where no label is known.
-    restarts : where no sequence is fully labelled, so many runs begin from random scores, and the one whose model ends
-        with the highest likelihood is kept.
-    spread : None begins from random scores of every token; a number from a random model, with counts 1 + spread U(0, 1)
-        (Gao and Johnson 2008), in which all tokens of a word are alike. Without any label, words then soon part.
-    guard : as for `CCM`.
-    random_state : of these scores.
-    verbose, n_jobs : as for `CRF`.
+    A label that most tokens have is given to even more of the unlabelled ones, and the model learned from these
+    forgets the others: then it has no weight, unless `balance` gives it one.
+    """
+    if learner.balance is not None:
+        return float(learner.balance)
+    kinds, most = set(map(kind_of, y)), majority_label(y)
+    if Signal.PARTIAL in kinds:  # the other model knows these labels, and they count as much as full ones
+        return 0.0
+    if most is None or kinds != {Signal.FULL, Signal.NOTHING}:
+        return usual
+    warn(
+        f"most labelled tokens have the label {most!r}, and {type(learner).__name__} would learn little else from "
+        "unlabelled sequences, so it makes no use of them; set balance below 1 to use them, or try "
+        "PosteriorRegularization"
+    )
+    return 1.0
+
+
+@declared
+class EM(WrapperParameters, Learner):
+    """Soft EM on a generative base learner, one that can be fitted to expected parts, such as `HMM`.
+
+    To predict under the same partial labels, use `complete(X, y)`.
 
     Attributes
     ----------
-    base_, driven_ : the models from labelled and from other data (None where it has no weight); weight_ : the weight of
-    the first; trace_ : an `EMStep` for each round of the run that
-    was kept; run_objectives_ : the objective that the final model of each run has, if there was a choice; guard_ : as
-    for `CCM`.
-
-    To predict under the same partial labels, use `complete(X, y)`.
+    classes_, weight_, guard_
+    base_, driven_ : learner or None
+        The models from labelled data and from other data.
+    trace_ : tuple of EMStep
+        The rounds of the run that was kept.
+    run_objectives_ : tuple of float
+        The objective that the final model of each run has, if there was a choice.
     """
 
-    guard_: Guard | None
-    _usual = 0.8
-    _keeps_base = True  # base_ is the supervised model
+    balance: Annotated[
+        float | None,
+        "β, the weight of the model learned from full labels. None: 0.8; 0 where there are partial labels, which only "
+        "the other model knows; 1 where one label has most of the labelled tokens: unlabelled sequences do harm there, "
+        "and `fit` warns that it goes without them.",
+    ] = None
+    iterations: Annotated[int, "Rounds."] = 5
+    classes: Annotated[Sequence[str] | None, "All labels; needed where no label is known."] = None
+    restarts: Annotated[
+        int,
+        "Where no sequence is fully labelled, this many runs begin from random scores, and the one whose "
+        "model ends with the highest likelihood is kept.",
+    ] = 1
+    spread: Annotated[
+        float | None,
+        "None begins from random scores of every token; a number from a random model, with counts 1 + spread U(0, 1) "
+        "(Gao and Johnson 2008), in which all tokens of a word are alike. Without any label, words then soon part.",
+    ] = None
+    random_state: Annotated[int, "Seed of these scores."] = 0
 
-    def __init__(
-        self,
-        base: Any,
-        *,
-        balance: float | None = None,
-        iterations: int = 5,
-        classes: Any = None,
-        restarts: int = 1,
-        spread: float | None = None,
-        guard: bool = True,
-        random_state: int = 0,
-        verbose: bool = False,
-        n_jobs: int = -1,
-    ) -> None:
-        self.base = base
-        self.balance = balance
-        self.iterations = iterations
-        self.classes = classes
-        self.restarts = restarts
-        self.spread = spread
-        self.guard = guard
-        self.random_state = random_state
-        self.verbose = verbose
-        self.n_jobs = n_jobs
+    saved = ("weight_", "run_objectives_", "trace_")
+    keeps_base = True
+
+    @property
+    def models_(self) -> dict[str, Any]:
+        """The models from labelled and from other data."""
+        return {"base_": getattr(self, "base_", None), "driven_": getattr(self, "driven_", None)}
+
+    @property
+    def model_(self) -> Any:
+        """Both models, mixed."""
+        return mixed(self.base_, self.driven_, self.weight_)
 
     @guarded
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from labelled sequences and, where y is partial or None, from the others."""
-        self._check_rounds()
+        require_share(self, "balance", "lies between 0 and 1")
+        require_number(self, "iterations", 0, whole=True)
         require_number(self, "restarts", 1, whole=True)
         if self.spread is not None:
             require_number(self, "spread", 0, open_end=True)
-        if not hasattr(self.base, "fit_expected"):
+        if not self.base.generative:
             raise NotSupported(f"EM needs a generative base learner such as HMM, not {type(self.base).__name__}")
         known, pool, classes = self._divide(X, y)
         if not known and not self.iterations:
             raise DataError("without labelled sequences there is nothing to learn in 0 iterations")
         base = fit_on(self.base, [X[i] for i in known], [y[i] for i in known], classes) if known else None
-        weight = self._labelled_weight(y) if known else 0.0
+        weight = labelled_weight(self, y, 0.8) if known else 0.0
         beginnings = self._beginnings(base, pool, classes) if weight < 1 else ()
         runs = [self._run(first, base, weight, pool, classes) for first in beginnings]
         best = max(runs, key=lambda run: run.objective, default=_Run(None, (), 0.0))
@@ -163,49 +193,31 @@ class EM(Mixture):
                 if self.spread is not None:
                     yield clone(self.base).fit_random(pool.X, classes, self.spread, rng).scores(pool.X)
                 else:
-                    yield self._task.start(offsets, rng.uniform(size=(int(offsets[-1]), len(classes))))
+                    yield self.task_.start(offsets, rng.uniform(size=(int(offsets[-1]), len(classes))))
 
     def _run(self, first: Any, base: Any, weight: float, pool: "_Pool", classes: list[str]) -> "_Run":
         driven: Any = None
         encoded: Any = None  # the pool, as the driven model encodes it
-        trace: list[EMStep] = []
 
-        def expect() -> tuple[float, Any]:
-            """The E step: objective and expected parts."""
+        def expect(_: None = None) -> _Found:
             scores = first if driven is None else driven.scores(encoded)
             if driven is not None and base is not None:
                 scores = first.mix(scores, weight)
-            marginals = self._structure.marginals(pool.restrict(scores))
+            marginals = self.structure_.marginals(pool.restrict(scores))
             prior = 0.0 if driven is None else driven.log_prior()
-            return float(marginals.log_partition.sum()) + prior, marginals.parts
+            return _Found(float(marginals.log_partition.sum()) + prior, marginals.parts)
 
-        with progress("EM", self.iterations, self.verbose) as tell:
-            for iteration in range(1, self.iterations + 1):
-                objective, parts = expect()
-                trace.append(EMStep(iteration, objective))
-                tell(iteration, f"objective {objective:.1f}")
-                if driven is None:
-                    driven = clone(self.base).fit_expected(pool.X, parts, classes)
-                    encoded = driven.encode(pool.X)
-                else:
-                    driven.update_expected(encoded, parts)
-        final = expect()[0] if base is None and self.restarts > 1 else 0.0
-        return _Run(driven, tuple(trace), final)
+        def estimate(found: _Found) -> None:
+            nonlocal driven, encoded
+            if driven is None:
+                driven = clone(self.base).fit_expected(pool.X, found.parts, classes)
+                encoded = driven.encode(pool.X)
+            else:
+                driven.update_expected(encoded, found.parts)
 
-    def _state(self) -> State:
-        trace = [[s.iteration, s.objective] for s in self.trace_]
-        return {"weight": self.weight_, "trace": trace, "run_objectives": list(self.run_objectives_)}, {}
-
-    def _restore(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
-        self.weight_, self.trace_ = values["weight"], tuple(EMStep(*step) for step in values["trace"])
-        self.run_objectives_ = tuple(values["run_objectives"])
-
-    def explain(self, x: Any, position: int = 0, *, top: int = 10) -> Explanation:
-        """Not offered for a mixture of two models."""
-        check_is_fitted(self, "classes_")
-        raise NotSupported("EM has no explain; ask one of its models, base_.explain(...)")
-
-    def encode(self, X: Any) -> Encoded:
-        """Not offered for a mixture of two models."""
-        check_is_fitted(self, "classes_")
-        raise NotSupported("EM has two models with an encoding each; encode with one of them, base_ or driven_")
+        trace = rounds.alternate(
+            [None] * self.iterations, expect, rounds.InTurn(estimate),
+            lambda number, _, found: EMStep(number, found.objective), title="EM", verbose=self.verbose,
+        )  # fmt: skip
+        final = expect().objective if base is None and self.restarts > 1 else 0.0
+        return _Run(driven, trace, final)

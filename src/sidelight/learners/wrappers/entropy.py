@@ -1,14 +1,12 @@
 """Entropy regularization: the model is to be sure about unlabelled sequences (Grandvalet and Bengio 2004)."""
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Annotated
 
-from ...inference.distances import DistanceName
-from ...rules.language import Rule
-from ..learner import require_number
-from .criteria import CriterionLearner, Weights
+from ..parameters import declared, require_number
+from .generalized import CriterionLearner, Weights
 
 
+@declared
 class EntropyRegularization(CriterionLearner):
     """Entropy regularization of a CRF, with and without rules.
 
@@ -19,49 +17,13 @@ class EntropyRegularization(CriterionLearner):
     supervised CRF to be good, and a strength at which all entropy together weighs less than the labelled sequences'
     likelihood. With a handful of them it soon gives most tokens one label.
 
-    Parameters
-    ----------
-    strength : how much the entropy of each unlabelled sequence counts.
-    rule_strength : how much the rules count; `strength` of `GeneralizedExpectation`.
-    unlabeled_weight : as for `GeneralizedExpectation`; it multiplies both strengths.
-    base, rules, distance, penalty, label_shares, decode, classes, guard, verbose, n_jobs : as for
-        `GeneralizedExpectation`.
-
     Attributes
     ----------
-    base_, rules_used_, classes_, trace_, converged_, guard_ : as for `GeneralizedExpectation`.
+    classes_, base_, rules_used_, trace_, converged_, guard_
     """
 
-    def __init__(
-        self,
-        base: Any,
-        rules: Sequence[Rule] = (),
-        *,
-        strength: float = 0.01,
-        rule_strength: float = 1.0,
-        distance: DistanceName = "squared",
-        penalty: float | Literal["learned"] = "learned",
-        label_shares: bool = True,
-        unlabeled_weight: float | None = None,
-        decode: Literal["rules", "model"] = "rules",
-        classes: Sequence[str] | None = None,
-        guard: bool = True,
-        verbose: bool = False,
-        n_jobs: int = -1,
-    ) -> None:
-        self.base = base
-        self.rules = rules
-        self.strength = strength
-        self.rule_strength = rule_strength
-        self.distance = distance
-        self.penalty = penalty
-        self.label_shares = label_shares
-        self.unlabeled_weight = unlabeled_weight
-        self.decode = decode
-        self.classes = classes
-        self.guard = guard
-        self.verbose = verbose
-        self.n_jobs = n_jobs
+    strength: Annotated[float, "How much the entropy of each unlabelled sequence counts."] = 0.01
+    rule_strength: Annotated[float, "How much the rules count; `strength` of `GeneralizedExpectation`."] = 1.0
 
     def _weights(self) -> Weights:
         require_number(self, "strength", 0)

@@ -1,116 +1,450 @@
-"""Posterior regularization: rules about expectations guide learning from unlabelled data (Ganchev et al. 2010)."""
+"""Posterior regularization: rules about expectations guide learning from unlabelled data (Ganchev et al. 2010).
+
+Unified EM and deterministic annealing are the same alternation, at other temperatures.
+
+    minimise over w, q   -log prior(w) - Σ_L log p_w(labels) - c Σ_P log p_w(partial labels) - ω Σ_U log p_w(x)
+                         + ω α [ Σ_{P, U} E_q(-log p_w(y | observed)) - T H(q) + cost of slack ]
+                         s.t.  A E_q[y] - b <= ξ   on P and U, the pool
+
+L are the sequences with full labels, P those with partial ones, U those without; ω is `unlabeled_weight`. α, the
+strength, weighs only the divergence of q from the model (Eq. 60 of Ganchev et al. 2010), which is given all that is
+observed: log p_w(partial labels), summed over the outputs that agree with them, counts in full, c = 1 (or ω where that
+is more, see `Weights`). At T = 1 without rules q is the model, the divergence is 0 and α does not matter. With a
+generative base p_w is the joint p(x, y); with a discriminative one p(y|x), and the term of U is 0.
+
+q is the projection of the model at temperature T (`inference.projection`), w is fitted to expected parts, ω α times
+those of q and the rest of what a sequence counts by the model (Eq. 62; `solvers.expected`): a round is a projection
+and a step of w. No step raises the objective at a given T (Proposition 2.3 of Ganchev et al. 2010, Theorem 2 of Chang
+2011) by more than the gap of the projection, once the model knows the words of the pool: the first model of a
+generative base does not, and neither do words that it counts as rare.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any
+from typing import Annotated, Any, Literal, Self, get_args
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
-from ...errors import DataError, NotSupported
+from ...errors import DataError, NotSupported, numbers_of, warn
+from ...features.encoded import Encoded
 from ...inference.norms import NormName, Slack
-from ...inference.projection import Projection, project
+from ...inference.occurrences import Occurrences, project_words
+from ...inference.projection import Projection, project, shifted
+from ...inference.readings import Penalty, Readings
 from ...inference.rows import Rows
-from ...kernels.compiling import Flags, Longs
-from ...progress import progress
+from ...kernels.compiling import Floats
+from ...labels import encode_labels
+from ...rules.few_labels import FewLabels
 from ...rules.language import Rule
+from ...rules.rows import require_expected
+from ...solvers import rounds
+from ...solvers.expected import Fitting, ToFit, Weights
+from ...solvers.projections import Batches, Given, Pool, ProjectionStep, Projector, targets
+from ...solvers.quasi_newton import Curvature
 from ...structures.chain import Chain, ChainParts
-from ..learner import require_number
-from .expectations import Decode, Penalty
-from .m_steps import Fitting, joined
-from .projecting import Given, ProjectingLearner, ProjectionStep, Projector
-from .wrapper import numbers_of
+from ...supervision import Signal, kind_of
+from ..checks import all_labels, check_input, fit_on, listed_rules, named_labels
+from ..choosing.guard import guarded
+from ..decoding import Decoder, Free, Projected, UnderRules
+from ..learner import Learner, RuleReading
+from ..model import ChainView, mixed
+from ..parameters import WrapperParameters, declared, require_number, require_share
+
+# How outputs are read off: the best under the rules, by the projection onto them, or by the model alone.
+Decode = Literal["rules", "projected", "model"]
 
 
+@declared
+class ExpectationParameters(WrapperParameters):
+    """What learners that read rules as statements about expectations have."""
+
+    rules: Annotated[Sequence[Rule], "Statements about expectations."] = field(default=(), kw_only=False)
+    penalty: Annotated[
+        Penalty,
+        "The weight of every rule without its own, which is written rule.expected(penalty): a number, or "
+        '"learned": that which `CCM` would learn for it by counting on the labelled sequences, so that a rule '
+        "that they often break has little say. A rule about the corpus counts for each of its sequences, and "
+        "the slack of a share is a number of tokens per sequence, so that a penalty means the same for a "
+        "share and for a count. None asks for rules that hold without slack, where the learner can do that.",
+    ] = "learned"
+    label_shares: Annotated[
+        bool,
+        "Whether to add bounds on the share of each label, two standard errors around that of the labelled sequences "
+        "(`sidelight.label_shares`), beside rules and where these do not give the share themselves; not where the "
+        "penalty is None.",
+    ] = True
+    unlabeled_weight: Annotated[
+        float | None,
+        "What an unlabelled sequence, and the divergence of any, counts beside a labelled one. None: 1 for an "
+        "HMM, which has to count words to know them, and for a CRF all sequences without full labels as much "
+        "as all with labels. A sequence with partial labels counts as a labelled one, or as an unlabelled one "
+        "where that is more.",
+    ] = None
+    decode: Annotated[
+        Decode,
+        '"rules" predicts the best output under the rules, as `CCM` does, with the penalties above and without rules '
+        'about the corpus; "model" by the model alone; "projected" by the projection of the model onto the rules. '
+        'Norms that join rows (all but "l1" and "squared") project all sequences of a call together: each prediction '
+        "depends on the others.",
+    ] = "rules"
+    classes: Annotated[
+        Sequence[str] | None,
+        "All labels, where y does not have them all; without any label, those that the rules name will do.",
+    ] = None
+
+
+@declared
+class ProjectionParameters(ExpectationParameters):
+    """What learners that project have."""
+
+    norm: Annotated[
+        NormName,
+        'The slack of the rules\' bounds is charged `penalty` times its norm ("l1", "l2", "linf", "group") or half of '
+        'its square ("squared"). `few_labels` (section 8 of Ganchev et al. 2010) is charged for, whatever the norm: '
+        '`penalty` (1 if it is "learned") times its own.',
+    ] = "l1"
+    bound: Annotated[
+        float | None,
+        "The norm of the slack is at most this; with None for both, here and as penalty, there is no slack.",
+    ] = None
+    balance: Annotated[
+        float | None,
+        "β, the weight of the scores of the model learned from full labels alone in predictions. None: 0.7 for an HMM, "
+        "but 0 where there are partial labels, and 0 for a CRF. Learning itself does not depend on it.",
+    ] = None
+    iterations: Annotated[
+        int, "Rounds, each a projection and a step of the model: EM's M step for an HMM, one of L-BFGS for a CRF."
+    ] = 10
+    tolerance: Annotated[
+        float, "Gap of the projection for each sequence, and the largest miss of a bound beyond its slack."
+    ] = 0.02
+    random_state: Annotated[
+        int, "Seed of the first scores, where nothing is labelled and `fit` is given no model to begin with."
+    ] = 0
+
+
+def check_expectations(learner: Any, decodings: tuple[str, ...]) -> None:
+    """Raise for `ExpectationParameters` that make no sense, and for tasks without label chains."""
+    listed_rules(learner)
+    if not learner.task_.chained:
+        raise NotSupported(
+            f"{type(learner).__name__} works out expectations on label chains, and {type(learner.base).__name__} has "
+            "others; use CRF or HMM for labels, or CCM or CoDL with hard or soft rules"
+        )
+    if isinstance(learner.penalty, str) and learner.penalty != "learned":
+        raise DataError(f"the penalty is a number, None or 'learned', got {learner.penalty!r}")
+    if learner.unlabeled_weight is not None:
+        require_number(learner, "unlabeled_weight", 0)
+    if learner.decode not in decodings:
+        raise DataError(f"decode is one of {', '.join(decodings)}, got {learner.decode!r}")
+
+
+def read_rules(learner: Any, X: Sequence[Any], y: Sequence[Any], classes: list[str], *, shares: bool) -> Readings:
+    """Returns the rules with what fully labelled sequences say; shares: whether those of labels are added."""
+    rules = list(learner.rules or ())
+    for rule in rules:
+        require_expected(rule)
+    return Readings.of(rules, X, y, classes, penalty=learner.penalty, shares=shares, decoding=learner.decode == "rules")
+
+
+def expectation_decoder(learner: Any) -> Decoder:
+    """Returns how outputs are read off: under the rules that are about single outputs, or freely."""
+    read: Readings = learner.readings_
+    if learner.decode != "rules" or not read.decoded:
+        return Free(learner.structure_)
+    return UnderRules(learner.structure_, learner.task_, list(read.decoded), read.penalties, learner.classes_)
+
+
+def expectation_readings(learner: Any) -> list[RuleReading]:
+    """Returns how each rule is used, and what its slack costs."""
+    out, shared = [], learner.penalty
+    for rule, used in zip(learner.rules or (), learner.rules_used_, strict=False):
+        own = 1.0 if used.reading is None else used.reading.penalty or 1.0
+        learned = shared == "learned" and (rule.reading is None or rule.reading.penalty is None)
+        cost = None if shared is None else own if shared == "learned" else shared * own
+        out.append(RuleReading("expected", cost, learned))
+    return out
+
+
+@declared
+class ProjectingLearner(ProjectionParameters, Learner):
+    """Base of the learners that alternate between projecting and fitting.
+
+    A subclass gives the temperature of every round and may change how it projects.
+    """
+
+    saved = ("readings_", "prices_", "units_", "balance_", "temperature_", "trace_")
+
+    def _temperatures(self) -> list[float]:
+        """The temperature of every round."""
+        raise NotImplementedError
+
+    def _strength(self) -> float:
+        """α: how much the divergence counts (Appendix A of Ganchev et al. 2010)."""
+        return 1.0
+
+    def _labelled_first(self) -> bool:
+        """Whether the first projection is of the base fitted to the labelled sequences."""
+        return True
+
+    @property
+    def structure_(self) -> Chain:
+        """Label chains; documents are sequences of one token."""
+        return Chain(self.n_jobs)
+
+    @property
+    def models_(self) -> dict[str, Any]:
+        """The model, and the supervised one that predictions are mixed with."""
+        return {"base_": getattr(self, "base_", None), "start_": getattr(self, "start_", None)}
+
+    @property
+    def model_(self) -> Any:
+        """The model that predictions are read off."""
+        return ChainView(mixed(self.start_, self.base_, self.balance_))
+
+    @property
+    def rules_used_(self) -> tuple[Rule, ...]:
+        """The rules with their penalties, and the label shares that were added."""
+        check_is_fitted(self, "classes_")
+        return self.readings_.used
+
+    def rule_readings(self) -> list[RuleReading]:
+        """How each of the rules is used."""
+        return expectation_readings(self)
+
+    def slack(self) -> Slack:
+        """Returns how far expectations may be from what rules ask, and what that costs."""
+        penalty = (1.0 if self.bound is None else None) if self.penalty == "learned" else self.penalty
+        slack = Slack(self.norm, penalty, self.bound)
+        slack.check()
+        return slack
+
+    @guarded
+    def fit(self, X: Any, y: Any, *, initial: Any = None) -> Self:
+        """Learn from labelled sequences and, where y is partial or None, from rules and unlabelled ones.
+
+        initial : a fitted model that the first projection is of, for a generative base; it has the labels to learn.
+        None: the base fitted to the labelled sequences, or chance where there are none.
+        """
+        self._check()
+        read = check_input(self, X, y)
+        known = [i for i, one in enumerate(read) if kind_of(one) is Signal.FULL]
+        partial = [i for i, one in enumerate(read) if kind_of(one) is Signal.PARTIAL]
+        rest = [*partial, *(i for i, one in enumerate(read) if kind_of(one) is Signal.NOTHING)]
+        if initial is not None and not rest:
+            raise DataError("an initial model is for unlabelled sequences to begin with; here all are labelled")
+        if initial is not None and not self._labelled_first():
+            raise DataError("begin='nothing' and an initial model contradict each other; leave one of them out")
+        classes = all_labels(self, read) if initial is None else _labels_of(initial, named_labels(self, read))
+        if not known and not self.iterations and initial is None:
+            raise DataError("without labelled sequences there is nothing to learn in 0 iterations")
+        pool, labelled, labels = [X[i] for i in rest], [X[i] for i in known], [read[i] for i in known]
+        told = self.task_.for_rules(X)
+        readings = self._read([told[i] for i in known], labels, classes)
+        rows, projector = self._projector(readings.used, [told[i] for i in rest] or told, classes)
+        self._require_prices(rows)
+        weight, balance = self._weights(len(known) + len(partial), len(rest), partial=bool(partial))
+        fitting = self.base.fitting(
+            ToFit(
+                labelled, labels, pool, [read[i] for i in rest], classes,
+                Weights.of(len(partial), weight, self._strength()), self.random_state, self.n_jobs,
+                self._labelled_first() or not pool, initial,
+            )
+        )  # fmt: skip
+        temperatures = self._temperatures()
+        found, trace = None, tuple[ProjectionStep, ...]()
+        if pool:
+            targeted = encode_labels([read[i] for i in rest], [len(told[i]) for i in rest], classes)
+            sequences = Pool(self.structure_, projector, targeted.allowed if partial else None, np.zeros(len(rows)))
+            with numbers_of(rest):
+                trace = self._rounds(fitting, rows, sequences, temperatures if self.iterations else [])
+                sequences.expect(fitting, temperatures[-1])
+                trace = (*trace, sequences.step(len(trace) + 1, temperatures[-1], fitting))
+            found = sequences.found
+        elif rows.joint:  # the prices of rules about the corpus are those on the labelled sequences
+            everything = Pool(self.structure_, projector, None, np.zeros(len(rows)))
+            found = everything.project(fitting.learner.scores(X).as_chain(), temperatures[-1], fitting)
+        if found is not None:
+            _warn_unfinished(found)
+        mixing = balance and known and pool
+        self.start_ = fit_on(self.base, labelled, [y[i] for i in known], classes) if mixing else None
+        self.base_, self.classes_, self.trace_ = fitting.learner, classes, trace
+        self.balance_, self.readings_ = balance, readings
+        self.prices_ = np.empty(0) if found is None else found.prices[: rows.joint]
+        self.units_, self.temperature_ = rows.units, temperatures[-1]
+        return self
+
+    def _rounds(
+        self, fitting: Fitting, rows: Rows, pool: Pool, temperatures: list[float]
+    ) -> tuple[ProjectionStep, ...]:
+        """Project and fit in turn."""
+        return rounds.alternate(
+            temperatures, lambda temperature: pool.expect(fitting, temperature), fitting,
+            lambda number, temperature, _: pool.step(number, temperature, fitting),
+            title=type(self).__name__, verbose=self.verbose,
+        )  # fmt: skip
+
+    def _read(self, X: Sequence[Any], y: Sequence[Any], classes: list[str]) -> Readings:
+        """The rules with what fully labelled sequences say about them."""
+        return read_rules(self, X, y, classes, shares=self.label_shares and not self.slack().none)
+
+    def _weights(self, observed: int, rest: int, *, partial: bool) -> tuple[float, float]:
+        """What an unlabelled sequence counts, and what the supervised model does in predictions.
+
+        The supervised model knows full labels only, so it has no weight where there are partial ones, which count as
+        much.
+        """
+        counting = self.base.generative
+        weight, balance = self.unlabeled_weight, self.balance
+        if weight is None:
+            weight = observed / rest if observed and rest and not counting else 1.0
+        if balance is None:
+            balance = 0.7 if counting and self._labelled_first() and not partial else 0.0
+        return weight, balance
+
+    def _require_prices(self, rows: Rows) -> None:
+        """Raise where predictions need prices of rules about the corpus that cannot be kept."""
+        if self.decode == "projected" and rows.joint and not self.slack().separates(rows):
+            raise NotSupported(
+                f"the price of {rows.about_corpus[0].title!r}, which is about the corpus, cannot be kept for "
+                f"decode='projected' with the norm {self.norm}; use a penalty in 'squared' or 'l1', or decode='model'"
+            )
+
+    def _check(self) -> None:
+        check_expectations(self, get_args(Decode))
+        self.slack()
+        require_number(self, "iterations", 0, whole=True)
+        require_number(self, "tolerance", 0, open_end=True)
+        require_share(self, "balance", "lies between 0 and 1")
+
+    def _few_labels(self) -> list[FewLabels]:
+        """The rules that each word has few labels; they have their own projection, and stand alone."""
+        rules = list(self.rules or ())
+        few = [rule for rule in rules if isinstance(rule, FewLabels)]
+        if not few:
+            return []
+        for rule in rules:
+            require_expected(rule)
+        other = next((rule for rule in rules if not isinstance(rule, FewLabels)), None)
+        if other is not None:
+            raise NotSupported(f"{few[0].title!r} is projected onto alone, without other rules such as {other.title!r}")
+        if self.penalty is None:
+            raise DataError(
+                f"{few[0].title!r} is charged for and has no bound: give the learner a penalty; its own multiplies it"
+            )
+        return few
+
+    def _words(self, X: Sequence[Any]) -> Occurrences:
+        """The words that are to have few labels, with what each of these costs."""
+        return Occurrences.compile(self._few_labels(), X, self.slack().penalty or 0.0)
+
+    def _projector(self, rules: Sequence[Rule], pool: Sequence[Any], classes: Sequence[str]) -> tuple[Rows, Projector]:
+        """The rules on the pool, and the E step under them."""
+        few = self._few_labels()
+        if few:
+            words = self._words(pool)
+            if not words.words:
+                raise DataError(f"rule {few[0].title!r} is about words of the corpus, and the data has none of them")
+            return Rows.compile([], pool, classes), self._word_projector(words)
+        rows, slack, curvature = Rows.compile(rules, pool, classes), self.slack(), Curvature()
+
+        def step(scores: ChainParts, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
+            return project(
+                scores, rows, slack, temperature=temperature, start=prices, curvature=curvature,
+                log_partition=log_partition, tolerance=self.tolerance, n_jobs=self.n_jobs,
+            )  # fmt: skip
+
+        return rows, step
+
+    def _word_projector(self, words: Occurrences) -> Projector:
+        """The E step under few labels for each word; there are no rows then, and prices begin as none."""
+
+        def step(scores: ChainParts, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
+            return project_words(
+                scores, words, temperature=temperature, start=prices if len(prices) else None,
+                log_partition=log_partition, tolerance=self.tolerance, n_jobs=self.n_jobs,
+            )  # fmt: skip
+
+        return step
+
+    # Prediction ------------------------------------------------------------------------------------------------------
+
+    def _decoder(self) -> Decoder:
+        if self.decode == "projected":
+            return Projected(self.structure_, self._move) if self.rules else _Cooled(self.structure_, self.temperature_)
+        return expectation_decoder(self)
+
+    def _move(self, X: Any, scores: ChainParts) -> ChainParts:
+        """Scores of the projection of the model onto the rules.
+
+        Prices of rules about the corpus are those of training; those about single sequences are found for X (Eq. 30
+        of Dhillon et al. 2012), and so are those of words that are to have few labels, over all of X.
+        """
+        if self._few_labels():
+            words, log_z = self._words(self.task_.for_rules(X)), self.structure_.marginals(scores).log_partition
+            found = self._word_projector(words)(scores, self.temperature_, np.empty(0), log_z)
+            _warn_unfinished(found)
+            return words.shift(scores, found.prices).divide(self.temperature_)
+        rows, found = self._project(X, scores)
+        return shifted(scores, rows, found.prices).divide(self.temperature_)
+
+    def project(self, X: Any) -> tuple[Rows, Projection]:
+        """The model's distributions over outputs of X projected onto the rules, as decode="projected" predicts by them,
+        and the rows that the prices and expectations belong to.
+        """
+        check_is_fitted(self, "classes_")
+        if isinstance(X, Encoded):
+            raise NotSupported("rules read tokens, not encoded input; give the sequences")
+        if self._few_labels():
+            raise NotSupported(f"{self._few_labels()[0].title!r} has a price for every token, not rows; see scores(X)")
+        if not 0 < self.temperature_ < np.inf:
+            raise NotSupported(f"there is a projection between gamma = 0 and inf, not at {self.temperature_}")
+        return self._project(X, self.model_.scores(X, self.n_jobs))
+
+    def _project(self, X: Any, scores: ChainParts) -> tuple[Rows, Projection]:
+        rows = Rows.compile(self.rules_used_, self.task_.for_rules(X), self.classes_, self.units_)
+        start = np.zeros(len(rows))
+        start[: rows.joint] = self.prices_
+        found = project(
+            scores, rows, self.slack(), temperature=self.temperature_, start=start, fixed=bool(rows.joint),
+            tolerance=self.tolerance, n_jobs=self.n_jobs,
+        )  # fmt: skip
+        if not rows.joint:  # kept prices are not the best ones for X
+            _warn_unfinished(found)
+        return rows, found
+
+
+@declared
 class PosteriorRegularization(ProjectingLearner):
-    """Posterior regularization of a generative (HMM) or discriminative (CRF) model.
+    """Posterior regularization of a generative (HMM) or discriminative (CRF of order 1) model.
 
         maximise  L(w) - α min over q of [ KL(q ‖ p_w) + cost of slack ]      (Eq. 4, 5, 25 and 60)
 
-    L is the likelihood of what is observed, and p_w is given that: see `wrappers.projecting`.
-
-    Parameters
-    ----------
-    base : HMM, or a CRF of order 1.
-    rules : statements about expectations; none make it EM (HMM) or leave the model as it is (CRF).
-    norm, penalty, bound : the slack of the rules' bounds: `penalty` times its norm ("l1", "l2", "linf", "group") or
-        half of its square ("squared"), or at most `bound` in norm; None for both: no slack. A rule's own weight is
-        written rule.expected(penalty); a rule about the corpus counts for each of its sequences, and the slack of a
-        share is a number of tokens per sequence, so that a penalty means the same for a share and for a count.
-        "learned" gives every rule without its own weight the penalty that `CCM` would learn for it by counting on the
-        labelled sequences: in the norm "l1" a rule that they often break then has little say. `few_labels` (section 8)
-        is charged for, whatever the norm: `penalty` (1 if it is "learned") times its own.
-    label_shares : whether to add bounds on the share of each label, two standard errors around that of the labelled
-        sequences (`sidelight.label_shares`), beside rules and where these do not give the share themselves; not where
-        the penalty is None.
-    strength : α between 0 and 1: what the divergence counts, and with it the rules. What is observed, partial labels
-        among it, counts in full.
-    unlabeled_weight : what an unlabelled sequence, and the divergence of any, counts beside a labelled one; None: 1 for
-        an HMM, which has to count words to know them, and for a CRF all sequences without full labels as much as all
-        with labels. A sequence with partial labels counts as a labelled one, or as an unlabelled one where that is
-        more.
-    balance : β, the weight of the scores of the model learned from full labels alone in predictions; None: 0.7 for an
-        HMM, but 0 where there are partial labels, and 0 for a CRF. Learning itself does not depend on it.
-    iterations : rounds, each a projection and a step of the model: EM's M step for an HMM, one of L-BFGS for a CRF.
-    batches : in each round the unlabelled sequences come in so many batches, and the model is fitted after each of them
-        (incremental EM; a CRF takes a few steps of L-BFGS); for rules about each sequence.
-    decode : "rules" predicts the best output under the rules, as `CCM` does, with the penalties above and without rules
-        about the corpus, "model" by p alone, "projected" by the projection of p onto the rules. Norms that join rows
-        (all but "l1" and "squared") project all sequences of a call together: each prediction depends on the others.
-    tolerance : gap of the projection for each sequence, and the largest miss of a bound beyond its slack.
-    classes : all labels, where y does not have them all; without any label, those that the rules name will do.
-    guard : as for `CCM`; not where `fit` is given a model to begin with.
-    random_state : of the first scores, where nothing is labelled and `fit` is given no model to begin with.
-    verbose, n_jobs : as for `CRF`.
+    L is the likelihood of what is observed, and p_w is given that. Without rules it is EM (HMM), or leaves the model as
+    it is (CRF). The guard makes no comparison where `fit` is given a model to begin with.
 
     Attributes
     ----------
-    base_ : the model; start_ : the supervised model that predictions are mixed with, or None; rules_used_ : the rules
-    with their penalties, and the label shares that were added; classes_ : labels; prices_, units_ : of the rules about
-    the corpus; trace_ : a `ProjectionStep` for each round and for the final model; guard_ : as for `CCM`.
+    classes_, start_, rules_used_, prices_, units_, guard_
+    base_ : learner
+        The model.
+    trace_ : tuple of ProjectionStep
+        The rounds, and the final model.
     """
 
-    def __init__(
-        self,
-        base: Any,
-        rules: Sequence[Rule] = (),
-        *,
-        norm: NormName = "l1",
-        penalty: Penalty = "learned",
-        bound: float | None = None,
-        label_shares: bool = True,
-        strength: float = 1.0,
-        unlabeled_weight: float | None = None,
-        balance: float | None = None,
-        iterations: int = 10,
-        batches: int = 1,
-        decode: Decode = "rules",
-        tolerance: float = 0.02,
-        classes: Sequence[str] | None = None,
-        guard: bool = True,
-        random_state: int = 0,
-        verbose: bool = False,
-        n_jobs: int = -1,
-    ) -> None:
-        self.base = base
-        self.rules = rules
-        self.norm = norm
-        self.penalty = penalty
-        self.bound = bound
-        self.label_shares = label_shares
-        self.strength = strength
-        self.unlabeled_weight = unlabeled_weight
-        self.balance = balance
-        self.iterations = iterations
-        self.batches = batches
-        self.decode = decode
-        self.tolerance = tolerance
-        self.classes = classes
-        self.guard = guard
-        self.random_state = random_state
-        self.verbose = verbose
-        self.n_jobs = n_jobs
+    strength: Annotated[
+        float,
+        "α between 0 and 1: what the divergence counts, and with it the rules. What is observed, partial labels among "
+        "it, counts in full.",
+    ] = 1.0
+    batches: Annotated[
+        int,
+        "In each round the unlabelled sequences come in this many batches, and the model is fitted after each of them "
+        "(incremental EM; a CRF takes a few steps of L-BFGS); for rules about each sequence.",
+    ] = 1
 
     def _check(self) -> None:
         super()._check()
@@ -127,86 +461,68 @@ class PosteriorRegularization(ProjectingLearner):
         return [1.0] * max(self.iterations, 1)
 
     def _rounds(
-        self,
-        fitting: Fitting,
-        rows: Rows,
-        projector: Projector,
-        allowed: Flags | None,
-        temperatures: list[float],
-        last: float,
-    ) -> tuple[Projection, list[ProjectionStep]]:
-        if self.batches == 1 or not self.iterations:
-            return super()._rounds(fitting, rows, projector, allowed, temperatures, last)
+        self, fitting: Fitting, rows: Rows, pool: Pool, temperatures: list[float]
+    ) -> tuple[ProjectionStep, ...]:
+        if self.batches == 1 or not temperatures:
+            return super()._rounds(fitting, rows, pool, temperatures)
         if rows.joint:
             raise NotSupported(f"{rows.about_corpus[0].title!r} is about the corpus and cannot be kept batch by batch")
-        if not self._slack().separates(rows):
+        if not self.slack().separates(rows):
             raise NotSupported(
                 f"slack in the norm {self.norm} is that of all batches together; use a penalty in 'squared' or 'l1'"
             )
-        pool = _Batches.cut(rows, min(self.batches, rows.sequences), self._slack(), self.tolerance, self.n_jobs)
-        trace = []
-        with progress(type(self).__name__, self.iterations, self.verbose) as tell:
-            for iteration in range(1, self.iterations + 1):
-                for number in range(len(pool.ranges)):
-                    pool.project(number, fitting.scores(*pool.ranges[number]), allowed)
-                    if iteration > 1 or number == len(pool.ranges) - 1:  # every batch has its distribution
-                        fitting.update(self._targets(fitting, pool.parts(), lambda: self._given(fitting, allowed)))
-                step = self._batch_step(iteration, fitting, pool, allowed)
-                trace.append(step)
-                tell(iteration, str(step))
-        final, more = super()._rounds(fitting, rows, projector, allowed, [], last)
-        return final, [*trace, replace(more[0], iteration=self.iterations + 1)]
+        count = min(self.batches, rows.sequences)
+        some = Batches.cut(self.structure_, rows, count, self.slack(), self.tolerance, self.n_jobs)
 
-    def _given(self, fitting: Fitting, allowed: Flags | None) -> Given:
-        """The pool's distributions under the model, given what is observed."""
-        scores = fitting.scores()
-        return Given.of(self._structure, scores, scores if allowed is None else scores.restrict(allowed), fitting)
+        def given() -> Given:
+            scores = fitting.scores()
+            return Given.of(self.structure_, scores, pool.restrict(scores), fitting)
 
-    def _batch_step(self, iteration: int, fitting: Fitting, pool: "_Batches", allowed: Flags | None) -> ProjectionStep:
-        """Where a round ends: the objective at the distributions as they are, none of them newer than its batch."""
-        scores, given = fitting.scores(), self._given(fitting, allowed)
-        primal = float(given.log_partition.sum()) - scores.dot(pool.parts()) + sum(pool.rest)
-        objective = fitting.loss() + given.loss + fitting.weights.rules * primal
-        found = [one for one in pool.found if one is not None]
-        slack = sum(float(np.abs(one.excess).sum()) for one in found)
-        dual = primal - sum(one.gap for one in found)
-        passes = sum(one.passes * len(one.parts.unary) for one in found) / len(scores.unary)
-        return ProjectionStep(iteration, 1.0, objective, primal, dual, slack, passes)
+        def expect(place: tuple[int, int]) -> tuple[int, int]:
+            some.project(place[1], fitting.scores(*some.ranges[place[1]]), pool.allowed)
+            return place
+
+        def fit(place: tuple[int, int]) -> None:
+            if place[0] > 1 or place[1] == count - 1:  # every batch has its distribution
+                fitting.update(targets(fitting, some.parts(), given))
+            if place[1] == count - 1:
+                trace.append(some.step(place[0], fitting, given()))
+
+        trace: list[ProjectionStep] = []
+        schedule = [(iteration, number) for iteration in range(1, self.iterations + 1) for number in range(count)]
+        rounds.alternate(
+            schedule, expect, rounds.InTurn(fit), lambda number, place, _: f"round {place[0]}, batch {place[1] + 1}",
+            title=type(self).__name__, verbose=self.verbose,
+        )  # fmt: skip
+        return tuple(trace)
 
 
-@dataclass
-class _Batches:
-    """Batches of the pool, the projection of each, and its entropy and slack: what of F(q, w) does not change with w
-    (Neal and Hinton 1998).
-    """
+@dataclass(frozen=True)
+class _Cooled(Free):
+    """The best outputs of a model at another temperature."""
 
-    offsets: Longs
-    ranges: list[tuple[int, int]]
-    rows: list[Rows]
-    options: dict[str, Any]
-    found: list[Projection | None]
-    rest: list[float]
+    temperature: float
 
-    @classmethod
-    def cut(cls, rows: Rows, count: int, slack: Slack, tolerance: float, n_jobs: int) -> "_Batches":
-        """Ranges of about equally many sequences."""
-        edges = np.linspace(0, rows.sequences, count + 1).astype(int).tolist()
-        ranges = list(pairwise(edges))
-        some = [rows.sequence_range(*one) for one in ranges]
-        options = {"slack": slack, "tolerance": tolerance, "n_jobs": n_jobs}
-        return cls(rows.offsets, ranges, some, options, [None] * count, [0.0] * count)
+    def shift(self, X: Any, scores: Any) -> Any:
+        """Returns the scores at that temperature."""
+        return scores.divide(self.temperature) if len(scores) else scores
 
-    def project(self, number: int, batch: ChainParts, allowed: Flags | None) -> None:
-        """The E step of one batch, with the scores of its sequences; allowed: of all."""
-        (first, last), before = self.ranges[number], self.found[number]
-        a, b = self.offsets[first], self.offsets[last]
-        restricted = batch if allowed is None else batch.restrict(allowed[a:b])
-        log_z = Chain(self.options["n_jobs"]).marginals(restricted).log_partition
-        start = None if before is None else before.prices
-        with numbers_of(range(first, last)):
-            now = project(restricted, self.rows[number], log_partition=log_z, start=start, **self.options)
-        self.found[number], self.rest[number] = now, now.primal - float(log_z.sum()) + batch.dot(now.parts)
 
-    def parts(self) -> ChainParts:
-        """Expected parts of the whole pool."""
-        return joined([one.parts for one in self.found if one is not None])
+def _warn_unfinished(found: Projection) -> None:
+    """Warn of a projection that is not as good as asked."""
+    if not found.converged:
+        missed = f", and misses bounds by {found.violation:.2g}" if found.violation else ""
+        warn(
+            f"the projection onto the rules stopped {abs(found.gap):.2g} from its best{missed}; raise tolerance, or "
+            "let the rules have more slack",
+            ConvergenceWarning,
+        )
+
+
+def _labels_of(initial: Any, named: list[str]) -> list[str]:
+    """All labels where learning begins with a model: those of the model, which must know all that are named."""
+    check_is_fitted(initial, "classes_")
+    lacking = sorted(set(named) - set(initial.classes_))
+    if lacking:
+        raise DataError(f"the initial model lacks the labels {', '.join(lacking)}; fit it with `classes` set to all")
+    return list(initial.classes_)

@@ -3,26 +3,29 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Real
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from ...errors import DataError, NotSupported
 from ...inference.compiled import CompiledRules
 from ...inference.constrained import best_outputs
-from ...inference.norms import NormName, Slack
+from ...inference.norms import Slack
 from ...inference.projection import Projection, project
+from ...inference.readings import Readings
 from ...inference.relaxation import relax, require_linear
 from ...inference.rows import Rows
 from ...kernels.compiling import Floats
 from ...rules.language import Rule
 from ...solvers.annealing import geometric, require_temperature
+from ...solvers.projections import Projector
 from ...structures.chain import ChainParts
-from .expectations import Decode, Penalty, Readings
-from .m_steps import Fitting
-from .projecting import Given, ProjectingLearner, ProjectionStep, Projector
+from ..learner import RuleReading
+from ..parameters import declared
+from .posterior import ProjectingLearner
 
 
+@declared
 class UnifiedEM(ProjectingLearner):
     """EM whose E step weighs the entropy of q by γ.
 
@@ -30,72 +33,34 @@ class UnifiedEM(ProjectingLearner):
 
     γ = 1 is EM, with rules posterior regularization; γ = 0 a linear program, without rules hard EM; γ = -inf hard EM
     with hard rules (constraint-driven learning without penalties); above 1 tempered EM, and at inf q is as even as the
-    rules allow. Below 0 the E step is not convex, so with rules only -inf is offered.
-
-    Parameters
-    ----------
-    gamma : γ.
-    start, rate : begin with γ = start and multiply by `rate` in each round until `gamma` is reached (deterministic
-        annealing EM); None begins with `gamma`.
-    base, rules, norm, penalty, bound, label_shares, unlabeled_weight, balance, iterations, decode, tolerance, classes,
-    guard, random_state, verbose, n_jobs : as for `PosteriorRegularization`. At γ = -inf and inf, where a penalty has no
-    meaning, "learned" allows no slack.
+    rules allow. Below 0 the E step is not convex, so with rules only -inf is offered. At γ = -inf and inf, where a
+    penalty has no meaning, "learned" allows no slack.
 
     The better the model to begin with, the lower γ may be (Figure 4.1). To begin with a model, use
     fit(X, y, initial=model); with even distributions, that of UnifiedEM(base, gamma=inf, iterations=1), its base_.
 
     Attributes
     ----------
-    base_, start_, rules_used_, classes_, prices_, units_, trace_, guard_ : as for `PosteriorRegularization`; in trace_,
-    at γ = inf, the objective is that over γ: -H(q).
+    classes_, start_, rules_used_, prices_, units_, guard_
+    base_ : learner
+        The model.
+    trace_ : tuple of ProjectionStep
+        The rounds, and the final model; at γ = inf, the objective is that over γ: -H(q).
     """
 
-    def __init__(
-        self,
-        base: Any,
-        rules: Sequence[Rule] = (),
-        *,
-        gamma: float = 1.0,
-        start: float | None = None,
-        rate: float = 0.9,
-        norm: NormName = "l1",
-        penalty: Penalty = "learned",
-        bound: float | None = None,
-        label_shares: bool = True,
-        unlabeled_weight: float | None = None,
-        balance: float | None = None,
-        iterations: int = 10,
-        decode: Decode = "rules",
-        tolerance: float = 0.02,
-        classes: Sequence[str] | None = None,
-        guard: bool = True,
-        random_state: int = 0,
-        verbose: bool = False,
-        n_jobs: int = -1,
-    ) -> None:
-        self.base = base
-        self.rules = rules
-        self.gamma = gamma
-        self.start = start
-        self.rate = rate
-        self.norm = norm
-        self.penalty = penalty
-        self.bound = bound
-        self.label_shares = label_shares
-        self.unlabeled_weight = unlabeled_weight
-        self.balance = balance
-        self.iterations = iterations
-        self.decode = decode
-        self.tolerance = tolerance
-        self.classes = classes
-        self.guard = guard
-        self.random_state = random_state
-        self.verbose = verbose
-        self.n_jobs = n_jobs
+    gamma: Annotated[float, "γ, the weight of the entropy."] = 1.0
+    start: Annotated[
+        float | None,
+        "Begin with γ = start and multiply by `rate` in each round until `gamma` is reached (deterministic annealing "
+        "EM); None begins with `gamma`.",
+    ] = None
+    rate: Annotated[float, "What γ is multiplied by in each round."] = 0.9
 
-    @property
-    def _rules_are_hard(self) -> bool:
-        return bool(self.gamma == -np.inf)
+    def rule_readings(self) -> list[RuleReading]:
+        """How each of the rules is used."""
+        if self.gamma > -np.inf:
+            return super().rule_readings()
+        return [RuleReading("hard", None, False) for _ in self.rules or ()]
 
     def _check(self) -> None:
         super()._check()
@@ -111,16 +76,16 @@ class UnifiedEM(ProjectingLearner):
             )
         if self.decode == "projected" and not 0 < self.gamma < np.inf:
             raise NotSupported("decode='projected' needs a gamma above 0 and below inf; use decode='model'")
-        if self.gamma == -np.inf and self.rules and self._slack() != Slack(self.norm):
+        if self.gamma == -np.inf and self.rules and self.slack() != Slack(self.norm):
             raise NotSupported(
-                "at gamma = -inf rules are hard: leave out penalty and bound, or use Codl for soft rules"
+                "at gamma = -inf rules are hard: leave out penalty and bound, or use CoDL for soft rules"
             )
-        if self.gamma == np.inf and self.rules and self._slack().penalty is not None:
+        if self.gamma == np.inf and self.rules and self.slack().penalty is not None:
             raise NotSupported(
                 "at gamma = inf a penalty is nothing beside the entropy: leave it out, or give a bound or another gamma"
             )
         if self.gamma == 0 and self.rules:
-            require_linear(self._slack())
+            require_linear(self.slack())
         if self.start is not None:
             if self.gamma < 0:
                 raise NotSupported(f"start needs a gamma of at least 0, got {self.gamma!r}: below, every round is hard")
@@ -142,11 +107,11 @@ class UnifiedEM(ProjectingLearner):
             return [float(self.gamma)] * rounds
         return [max(T, float(self.gamma)) for T in geometric(self.start, self.rate, rounds)]
 
-    def _slack(self) -> Slack:
+    def slack(self) -> Slack:
         """None at γ = ±inf, where no penalty has a meaning and "learned" asks for none."""
         if self.penalty == "learned" and self.bound is None and np.isinf(self.gamma):
             return Slack(self.norm)
-        return super()._slack()
+        return super().slack()
 
     def _read(self, X: Sequence[Any], y: Sequence[Any], classes: list[str]) -> Readings:
         if self.gamma > -np.inf:
@@ -156,7 +121,7 @@ class UnifiedEM(ProjectingLearner):
             if rule.reading is not None and rule.reading.kind != "hard":
                 raise NotSupported(
                     f"at gamma = -inf rules are hard, and {rule.title!r} is read as {rule.reading.kind}; write it with "
-                    ".hard(), or use Codl for soft rules"
+                    ".hard(), or use CoDL for soft rules"
                 )
         return Readings.of(rules, X, y, classes, penalty=None, shares=False, decoding=self.decode == "rules", hard=True)
 
@@ -167,7 +132,7 @@ class UnifiedEM(ProjectingLearner):
 
         def step(scores: ChainParts, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
             if temperature == 0:
-                return relax(scores, rows, self._slack(), log_partition=log_partition, n_jobs=self.n_jobs)
+                return relax(scores, rows, self.slack(), log_partition=log_partition, n_jobs=self.n_jobs)
             if temperature == np.inf:
                 return self._even(scores, rows, prices)
             return usual(scores, temperature, prices, log_partition)
@@ -180,19 +145,13 @@ class UnifiedEM(ProjectingLearner):
         rules = CompiledRules.compile(hard, pool, classes).weigh(np.full(len(hard), np.inf))
 
         def step(scores: ChainParts, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
-            best = best_outputs(self._structure, scores, rules)
-            parts = self._structure.indicator(scores, best.outputs.values[0])
+            best = best_outputs(self.structure_, scores, rules)
+            parts = self.structure_.indicator(scores, best.outputs.values[0])
             value = float((log_partition - best.scores[:, 0]).sum())
             nothing = np.empty(0)
             return Projection(parts, nothing, nothing, nothing, value, value, value, 0.0, True, 0.0)
 
         return Rows.compile([], pool, classes), step
-
-    def _step(
-        self, iteration: int, temperature: float, fitting: Fitting, found: Projection, given: Given
-    ) -> ProjectionStep:
-        step = super()._step(iteration, temperature, fitting, found, given)
-        return step if temperature < np.inf else replace(step, objective=found.primal)
 
     def _even(self, scores: ChainParts, rows: Rows, prices: Floats) -> Projection:
         """The most even distribution under the rules; its primal is -H(q)."""
@@ -204,6 +163,6 @@ class UnifiedEM(ProjectingLearner):
             scores, unary=level(scores.unary), pair=level(scores.pair), start=level(scores.start), end=level(scores.end)
         )
         return project(
-            flat, rows, self._slack(), start=prices, log_partition=np.zeros(len(scores)), tolerance=self.tolerance,
+            flat, rows, self.slack(), start=prices, log_partition=np.zeros(len(scores)), tolerance=self.tolerance,
             n_jobs=self.n_jobs,
         )  # fmt: skip

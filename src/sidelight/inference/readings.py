@@ -7,34 +7,23 @@ shares.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil, floor
 from typing import Any, Literal
 
 import numpy as np
 
-from ...errors import DataError, NotSupported
-from ...features.encoded import Encoded
-from ...inference.compiled import CompiledRules, WeighedRules, trusted_penalties
-from ...inference.constrained import Constrained, best_outputs
-from ...kernels.compiling import Floats, Ints
-from ...labels import encode_labels
-from ...rules.automata import about_the_corpus
-from ...rules.comparisons import Comparison
-from ...rules.few_labels import FewLabels
-from ...rules.files import parse_rule, saved_text
-from ...rules.labels import Each
-from ...rules.language import Rule
-from ...rules.rows import require_expected
-from ...rules.shares import share
-from ...structures.chain import Chain, ChainParts
-from ..choosing.guard import Guard
-from ..learner import Learner, require_number
-from ..tasks.task import Task
-from .ccm import warn_unproved
+from ..errors import DataError
+from ..kernels.compiling import Floats
+from ..labels import encode_labels
+from ..records import recorded
+from ..rules.automata import about_the_corpus
+from ..rules.comparisons import Comparison
+from ..rules.few_labels import FewLabels
+from ..rules.labels import Each
+from ..rules.language import Rule
+from ..rules.shares import share
+from .compiled import CompiledRules, trusted_penalties
 
-# How outputs are read off: the best under the rules, by the projection onto them, or by the model alone.
-Decode = Literal["rules", "projected", "model"]
 Penalty = float | Literal["learned"] | None
 # Standard errors that a label's share may be away from that of the labelled sequences.
 _ERRORS = 2.0
@@ -72,7 +61,7 @@ def label_shares(y: Sequence[Sequence[str]], classes: Sequence[str] | None = Non
     return out
 
 
-@dataclass(frozen=True)
+@recorded
 class Readings:
     """Rules as a learner of expectations uses them.
 
@@ -116,95 +105,6 @@ class Readings:
         added = _added_shares(rules, y, classes) if shares and penalty is not None else []
         more = [_weighed(rule, _trust()) for rule in added] if penalty == "learned" else added
         return cls((*weighed, *more), tuple(rules[k] for k in local), np.array([costs[k] for k in local], float))
-
-    def state(self) -> tuple[list[str], Floats]:
-        """The rules as text, and the penalties, for a model file."""
-        return [saved_text(rule) for rule in self.used], self.penalties
-
-    @classmethod
-    def restored(cls, rules: Sequence[Rule], used: Sequence[str], penalties: Floats) -> "Readings":
-        """Take back what `state` gave, for these rules."""
-        decoded = tuple(rule for rule in rules if not about_the_corpus(rule)) if len(penalties) else ()
-        return cls(tuple(map(parse_rule, used)), decoded, penalties)
-
-    def best(self, structure: Any, scores: Any, X: Any, classes: Sequence[str], k: int = 1) -> Constrained:
-        """The k best outputs under the rules that decoding can keep to."""
-        return best_outputs(structure, scores, self.weigh(X, classes), k=k)
-
-    def weigh(self, X: Any, classes: Sequence[str]) -> WeighedRules:
-        """The rules that decoding can keep to, compiled for X."""
-        if isinstance(X, Encoded):
-            raise NotSupported("rules read tokens, not encoded input; give the sequences, or set decode='model'")
-        return CompiledRules.compile(self.decoded, X, classes).weigh(self.penalties)
-
-
-class ExpectationLearner(Learner[ChainParts]):
-    """Base of the learners that read rules as statements about expectations, and decode under them."""
-
-    base: Any
-    rules: Sequence[Rule]
-    penalty: Penalty
-    label_shares: bool
-    unlabeled_weight: float | None
-    decode: Any
-    classes: Sequence[str] | None
-    guard: bool
-    verbose: bool
-    base_: Any
-    rules_used_: tuple[Rule, ...]
-    guard_: Guard | None
-    readings_: Readings
-
-    @property
-    def _task(self) -> Task:
-        task: Task = self.base._task
-        return task
-
-    @property
-    def _structure(self) -> Chain:
-        """Label chains; documents are sequences of one token."""
-        return Chain(self.n_jobs)
-
-    def _for_rules(self, X: Any) -> Any:
-        """X as rules read it; what is encoded already stays so, and is refused where rules are needed."""
-        return X if isinstance(X, Encoded) else self._task.for_rules(X)
-
-    def _check_readings(self, decodings: tuple[str, ...]) -> None:
-        """Check the parameters that all of them have."""
-        if not self._task.chained:
-            raise NotSupported(
-                f"{type(self).__name__} works out expectations on label chains, and {type(self.base).__name__} has "
-                "others; use CRF or HMM for labels, or CCM or Codl with hard or soft rules"
-            )
-        if isinstance(self.penalty, str) and self.penalty != "learned":
-            raise DataError(f"the penalty is a number, None or 'learned', got {self.penalty!r}")
-        if self.unlabeled_weight is not None:
-            require_number(self, "unlabeled_weight", 0)
-        if self.decode not in decodings:
-            raise DataError(f"decode is one of {', '.join(decodings)}, got {self.decode!r}")
-
-    def _read(self, X: Sequence[Any], y: Sequence[Any], classes: list[str]) -> Readings:
-        """The rules with what fully labelled sequences say about them."""
-        rules = list(self.rules or ())
-        for rule in rules:
-            require_expected(rule)
-        return Readings.of(
-            rules, X, y, classes, penalty=self.penalty, shares=self._adds_shares(), decoding=self.decode == "rules"
-        )
-
-    def _adds_shares(self) -> bool:
-        """Whether label shares are added to the rules."""
-        return self.label_shares
-
-    def _adopt_readings(self, readings: Readings) -> None:
-        self.readings_, self.rules_used_ = readings, readings.used
-
-    def _decode(self, X: Any, scores: ChainParts, k: int) -> tuple[Ints, Floats]:
-        """Under the rules, if `decode` says so; their penalties are part of the scores then."""
-        if self.decode != "rules" or not len(X) or not self.readings_.decoded:
-            return super()._decode(X, scores, k)
-        found = warn_unproved(self.readings_.best(self._structure, scores, self._for_rules(X), self.classes_, k))
-        return found.outputs.values, found.scores
 
 
 def _trust() -> float:

@@ -1,18 +1,15 @@
-"""What learners around others share: checks of their input, their labels, and the base learner's structure."""
+"""Checks of what learners are given, before some of it goes to other learners: inputs, labels, and rules."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 from sklearn.base import clone
 
-from ...errors import DataError, Infeasible, NotSupported
-from ...labels import label_set
-from ...rules.automata import labels_named
-from ...rules.language import Rule
-from ...supervision import Signal, kind_of, require
-from ..learner import Learner
-from ..tasks.task import Task
+from ..errors import DataError, NotSupported
+from ..labels import label_set
+from ..rules.automata import labels_named
+from ..rules.language import Rule
+from ..supervision import Signal, kind_of, require
 
 
 def fit_on(base: Any, X: Any, y: Any, classes: Sequence[str]) -> Any:
@@ -28,11 +25,11 @@ def check_input(learner: Any, X: Any, y: Any) -> list[Any]:
 
     Returns y with a list of decisions for every input of which some are known.
     """
-    task = learner._task
+    task = learner.task_
     if not task.of_labels:
         raise NotSupported(
             f"{type(learner).__name__} works with labels of tokens or documents, and {type(task).__name__} has none; "
-            "use CRF, StructuralSVM, StructuredPerceptron or Mira"
+            "use CRF, StructuralSVM, StructuredPerceptron or MIRA"
         )
     sizes = task.sizes(X)
     if 0 in sizes:
@@ -60,7 +57,7 @@ def listed_rules(learner: Any) -> list[Rule]:
     """A learner's rules; an error if they are no list of rules."""
     rules = learner.rules
     if isinstance(rules, Rule | str) or not isinstance(rules or [], Sequence):
-        first = "base, " if hasattr(learner, "base") else ""
+        first = "base, " if learner.base is not None else ""
         raise DataError(
             f"rules is a list of rules; write {type(learner).__name__}({first}[rule]), or read_rules(path) for a file, "
             f"got {rules!r}"
@@ -96,25 +93,3 @@ def all_labels(learner: Any, y: Any) -> list[str]:
     if not labels:
         raise DataError("no label is known: give labelled sequences, or `classes`, or rules that name the labels")
     return labels
-
-
-@contextmanager
-def numbers_of(chosen: Sequence[int]) -> Iterator[None]:
-    """Errors about a selection of sequences name them by their numbers among all."""
-    try:
-        yield
-    except Infeasible as error:
-        if error.sequence is None:
-            raise
-        raise error.numbered(chosen[error.sequence]) from None
-
-
-class Wrapper(Learner[Any]):
-    """A learner around a base learner, with its task."""
-
-    base: Any
-
-    @property
-    def _task(self) -> Task:
-        task: Task = self.base._task
-        return task

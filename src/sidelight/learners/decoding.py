@@ -1,0 +1,224 @@
+"""Decoders: how outputs are read off scores. Freely, under rules, by a projection, or within a dictionary.
+
+Every learner has one, `decoder_`, and predictions of all kinds go through it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..dictionary import TagDictionary
+from ..errors import NotSupported, warn
+from ..features.encoded import Encoded
+from ..inference.compiled import CompiledRules, WeighedRules
+from ..inference.constrained import Constrained, Method, best_outputs
+from ..kernels.compiling import Floats, Ints
+from ..labels import encode_labels
+from ..rules.language import Rule
+from ..structures.known import Outputs
+from ..structures.protocol import Structure
+from .tasks.task import Reasons, Task
+
+
+class Decoder(Protocol):
+    """How outputs are read off."""
+
+    @property
+    def reads_tokens(self) -> bool:
+        """Whether it needs the inputs themselves, not only their encoding."""
+        ...
+
+    def shift(self, X: Any, scores: Any) -> Any:
+        """Returns the scores as predictions see them."""
+        ...
+
+    def best(self, X: Any, scores: Any, k: int) -> Constrained:
+        """Returns the k best outputs by scores that were shifted, with what is known of their exactness."""
+        ...
+
+    def fold(self, X: Any, scores: Any) -> Any:
+        """Returns shifted scores with everything that outputs cost, for probabilities."""
+        ...
+
+    def reasons(self, X: Any, outputs: Ints, t: int) -> Reasons:
+        """Returns what speaks for each label of decision t beside the model, the other decisions being as they are."""
+        ...
+
+
+@dataclass(frozen=True)
+class Free:
+    """The best outputs, whatever they are."""
+
+    structure: Structure[Any]
+
+    @property
+    def reads_tokens(self) -> bool:
+        """Scores say everything."""
+        return False
+
+    def shift(self, X: Any, scores: Any) -> Any:
+        """Returns the scores."""
+        return scores
+
+    def best(self, X: Any, scores: Any, k: int) -> Constrained:
+        """Returns the k best outputs, all of them exact."""
+        if k == 1:
+            found = self.structure.argmax(scores)
+            outputs, values = Outputs(found.outputs.values[None], found.outputs.offsets), found.scores[:, None]
+        else:
+            ranked = self.structure.kbest(scores, k)
+            outputs, values = ranked.outputs, ranked.scores
+        count = len(values)
+        no, exact = np.zeros(count, bool), np.ones(count, bool)
+        return Constrained(outputs, values, exact, values[:, 0], no, np.zeros(count, np.int64))
+
+    def fold(self, X: Any, scores: Any) -> Any:
+        """Returns the scores."""
+        return scores
+
+    def reasons(self, X: Any, outputs: Ints, t: int) -> Reasons:
+        """Nothing but the model speaks."""
+        return []
+
+
+@dataclass(frozen=True)
+class UnderRules:
+    """The best outputs less what rules cost: w·F(x, y) - Σ_k ρ_k d_k(x, y)."""
+
+    structure: Structure[Any]
+    task: Task
+    rules: Sequence[Rule]
+    penalties: Floats
+    classes: Sequence[str]
+    method: Method = "exact"
+    beam: int = 50
+    time_limit: float | None = None
+
+    @property
+    def reads_tokens(self) -> bool:
+        """Rules read the tokens."""
+        return True
+
+    def weighed(self, X: Any) -> WeighedRules:
+        """Returns the rules, compiled for X, with their penalties."""
+        if isinstance(X, Encoded):
+            raise NotSupported("rules read tokens, not encoded input; give the sequences, or set decode='model'")
+        return CompiledRules.compile(self.rules, self.task.for_rules(X), self.classes).weigh(self.penalties)
+
+    def shift(self, X: Any, scores: Any) -> Any:
+        """Returns the scores: penalties are for whole outputs."""
+        return scores
+
+    def best(self, X: Any, scores: Any, k: int) -> Constrained:
+        """Returns the k best outputs under the rules."""
+        if not len(scores):
+            return Free(self.structure).best(X, scores, k)
+        return self.best_of(scores, self.weighed(X), k)
+
+    def best_of(self, scores: Any, rules: WeighedRules, k: int) -> Constrained:
+        """Returns the k best outputs under rules that are compiled already."""
+        return best_outputs(
+            self.structure, scores, rules, k=k, method=self.method, beam=self.beam, time_limit=self.time_limit
+        )
+
+    def fold(self, X: Any, scores: Any) -> Any:
+        """Returns scores less penalties; an error where a rule is no sum over parts."""
+        if not len(scores):
+            return scores
+        folded, rest = self.weighed(X).fold(scores)
+        if rest.compiled.automata:
+            title = rest.compiled.automata[0].title
+            raise NotSupported(
+                f"there are no exact marginals under the rule {title!r}; leave it out, or ask the base model"
+            )
+        return folded
+
+    def reasons(self, X: Any, outputs: Ints, t: int) -> Reasons:
+        """Returns what every rule charges for each label."""
+        told = self.task.for_rules(X)
+        changed = np.tile(self.structure.token_labels(outputs), (len(self.classes), 1))
+        changed[:, t] = np.arange(len(self.classes))
+        rules = CompiledRules.compile(self.rules, list(told) * len(self.classes), self.classes)
+        broken = rules.violations(changed.ravel())  # (labels, rules)
+        with np.errstate(invalid="ignore"):
+            cost = np.where(broken > 0, broken * self.penalties, 0.0)
+        return [(f"rule: {rule.title}", -cost[:, k]) for k, rule in enumerate(self.rules)]
+
+
+@dataclass(frozen=True)
+class Projected:
+    """The best outputs by scores that prices of rules have moved."""
+
+    structure: Structure[Any]
+    move: Callable[[Any, Any], Any]
+
+    @property
+    def reads_tokens(self) -> bool:
+        """Rules read the tokens."""
+        return True
+
+    def shift(self, X: Any, scores: Any) -> Any:
+        """Returns the scores of the projection."""
+        if isinstance(X, Encoded):
+            raise NotSupported("rules read tokens, not encoded input; give the sequences, or set decode='model'")
+        return self.move(X, scores) if len(scores) else scores
+
+    def best(self, X: Any, scores: Any, k: int) -> Constrained:
+        """Returns the k best outputs by the projection."""
+        return Free(self.structure).best(X, scores, k)
+
+    def fold(self, X: Any, scores: Any) -> Any:
+        """Returns the scores of the projection."""
+        return scores
+
+    def reasons(self, X: Any, outputs: Ints, t: int) -> Reasons:
+        """Not offered: prices are those of whole outputs."""
+        raise NotSupported("a projection has no explanation; ask the model, base_.explain(...)")
+
+
+@dataclass(frozen=True)
+class Within:
+    """The outputs of another decoder that a dictionary allows."""
+
+    inner: Decoder
+    dictionary: TagDictionary
+    classes: Sequence[str]
+
+    @property
+    def reads_tokens(self) -> bool:
+        """Dictionaries read the tokens."""
+        return True
+
+    def shift(self, X: Any, scores: Any) -> Any:
+        """Returns scores with -inf on the labels that the dictionary excludes."""
+        if isinstance(X, Encoded):
+            raise NotSupported("rules and dictionaries read the tokens themselves; give X as it is, not encoded")
+        if not len(scores):
+            return scores
+        known = encode_labels(self.dictionary.apply(X), [len(x) for x in X], self.classes)
+        return self.inner.shift(X, scores.restrict(known.choices(len(self.classes))))
+
+    def best(self, X: Any, scores: Any, k: int) -> Constrained:
+        """Returns the k best outputs."""
+        return self.inner.best(X, scores, k)
+
+    def fold(self, X: Any, scores: Any) -> Any:
+        """Returns scores with everything that outputs cost."""
+        return self.inner.fold(X, scores)
+
+    def reasons(self, X: Any, outputs: Ints, t: int) -> Reasons:
+        """What the other decoder says; labels that are excluded are no rivals."""
+        return self.inner.reasons(X, outputs, t)
+
+
+def warn_unproved(found: Constrained) -> Constrained:
+    """Returns the same, with a warning where outputs are not proved to be the best."""
+    open_ends = int((~found.exact).sum())
+    if open_ends:
+        warn(
+            f"{open_ends} of {len(found.exact)} outputs are not proved to be the best (beam or time limit); "
+            "`infer` gives a bound for each",
+        )
+    return found

@@ -1,0 +1,238 @@
+"""Models: what was learned and is saved. A model gives scores to parts, and says what they are made of.
+
+A linear model has weights for the scorer that its task laid out; a mixture has the same face, and adds the scores of
+several models.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from ..errors import DataError, NotSupported
+from ..features.encoded import Encoded, Encoder, State
+from ..kernels.compiling import Floats, Ints
+from .parameters import require_number
+from .tasks.task import Reasons, Task
+
+
+class Model(Protocol):
+    """What was learned."""
+
+    @property
+    def classes(self) -> list[str]:
+        """The labels."""
+        ...
+
+    @property
+    def attributes(self) -> int:
+        """What can be observed of an input."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """How many numbers were learned."""
+        ...
+
+    def encode(self, X: Any) -> Encoded:
+        """Returns X as flat arrays; what is encoded already stays as it is."""
+        ...
+
+    def scores(self, X: Any, n_jobs: int) -> Any:
+        """Returns the scores of every part of every input."""
+        ...
+
+    def reasons(self, X: Any, outputs: Ints, t: int, n_jobs: int) -> Reasons:
+        """Returns every contribution to the score of decision t of one input, the others being as in `outputs`."""
+        ...
+
+    def strongest(self, count: int, label: int | None) -> list[tuple[str, int, float]]:
+        """Returns the weights of largest size, of one label or of all: (feature, label, weight)."""
+        ...
+
+
+@dataclass(frozen=True)
+class LinearModel:
+    """One weight vector for a scorer."""
+
+    task: Task
+    classes: list[str]
+    encoder: Any
+    scorer: Any
+    weights: Floats
+
+    @property
+    def attributes(self) -> int:
+        """What can be observed of an input."""
+        return int(self.encoder.transform([]).attributes)
+
+    @property
+    def size(self) -> int:
+        """How many weights there are."""
+        return int(self.weights.size)
+
+    def encode(self, X: Any) -> Encoded:
+        """Returns X as flat arrays."""
+        return X if isinstance(X, Encoded) else self.encoder.transform(X)
+
+    def scores(self, X: Any, n_jobs: int) -> Any:
+        """Returns the scores of every part of every input."""
+        encoded = self.encode(X)
+        self.task.require_encoded(self.scorer, encoded)
+        return self.scorer.scores(encoded, self.weights, n_jobs)
+
+    def reasons(self, X: Any, outputs: Ints, t: int, n_jobs: int) -> Reasons:
+        """Returns every contribution to the score of decision t."""
+        return self.task.reasons(self, self.encode(X), self.scores(X, n_jobs), outputs, t)
+
+    def strongest(self, count: int, label: int | None) -> list[tuple[str, int, float]]:
+        """Returns the weights of largest size."""
+        return self.task.strongest(self, count, label)
+
+    def state(self) -> State:
+        """Returns plain values and arrays, for a model file; the encoder has its own."""
+        return {}, {**self.scorer.arrays(), "weights": self.weights}
+
+    @classmethod
+    def restored(cls, task: Task, classes: list[str], encoder: Any, arrays: dict[str, Any]) -> "LinearModel":
+        """Returns the model whose `state()` had these arrays."""
+        return cls(task, classes, encoder, task.restore(len(classes), arrays), arrays["weights"])
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """The scores of two models: those of the first count `weight`, those of the second the rest."""
+
+    first: Model
+    second: Model
+    weight: float
+
+    @property
+    def classes(self) -> list[str]:
+        """The labels of both."""
+        return self.first.classes
+
+    @property
+    def attributes(self) -> int:
+        """What can be observed of an input, by either."""
+        return self.first.attributes + self.second.attributes
+
+    @property
+    def size(self) -> int:
+        """How many numbers were learned in all."""
+        return self.first.size + self.second.size
+
+    def encode(self, X: Any) -> Encoded:
+        """Not offered: each model has its own encoding."""
+        raise NotSupported("two models are mixed, each with its own encoding; give X as it is, or encode with one")
+
+    def scores(self, X: Any, n_jobs: int) -> Any:
+        """Returns the weighted sums of the scores."""
+        return self.first.scores(X, n_jobs).mix(self.second.scores(X, n_jobs), self.weight)
+
+    def reasons(self, X: Any, outputs: Ints, t: int, n_jobs: int) -> Reasons:
+        """Returns what both models say, those with the same text added up."""
+        rows: dict[str, Floats] = {}
+        for weight, model in ((self.weight, self.first), (1 - self.weight, self.second)):
+            for text, row in model.reasons(X, outputs, t, n_jobs):
+                rows[text] = rows[text] + weight * row if text in rows else weight * row
+        return list(rows.items())
+
+    def strongest(self, count: int, label: int | None) -> list[tuple[str, int, float]]:
+        """Returns the weights of largest size among the largest of each model, as much as they count."""
+        found: dict[tuple[str, int], float] = {}
+        for share, model in ((self.weight, self.first), (1 - self.weight, self.second)):
+            for feature, c, weight in model.strongest(count, label):
+                found[feature, c] = found.get((feature, c), 0.0) + share * weight
+        ranked = sorted(found.items(), key=lambda item: -abs(item[1]))
+        return [(feature, c, weight) for (feature, c), weight in ranked[:count]]
+
+
+@dataclass(frozen=True)
+class ChainView:
+    """A model whose scores are seen as those of label chains; documents are sequences of one token."""
+
+    inner: Model
+
+    @property
+    def classes(self) -> list[str]:
+        """The labels."""
+        return self.inner.classes
+
+    @property
+    def attributes(self) -> int:
+        """What can be observed of an input."""
+        return self.inner.attributes
+
+    @property
+    def size(self) -> int:
+        """How many numbers were learned."""
+        return self.inner.size
+
+    def encode(self, X: Any) -> Encoded:
+        """Returns X as flat arrays."""
+        return self.inner.encode(X)
+
+    def scores(self, X: Any, n_jobs: int) -> Any:
+        """Returns the scores of every part."""
+        return self.inner.scores(X, n_jobs).as_chain()
+
+    def reasons(self, X: Any, outputs: Ints, t: int, n_jobs: int) -> Reasons:
+        """Returns every contribution to the score of decision t."""
+        return self.inner.reasons(X, outputs, t, n_jobs)
+
+    def strongest(self, count: int, label: int | None) -> list[tuple[str, int, float]]:
+        """Returns the weights of largest size."""
+        return self.inner.strongest(count, label)
+
+
+def mixed(first: Any, second: Any, weight: float) -> Model:
+    """Returns the model of two fitted learners, of which the first counts `weight`; either may be None."""
+    if first is None or second is None:
+        one: Model = (second if first is None else first).model_
+        return one
+    return Mixture(first.model_, second.model_, weight)
+
+
+class Prepared(NamedTuple):
+    """Data made ready for fitting, and what the learner takes over when the fit is done."""
+
+    task: Task
+    encoded: Any
+    known: Any
+    classes: list[str]
+    encoder: Encoder
+    scorer: Any
+
+    def model(self, weights: Floats) -> LinearModel:
+        """Returns the model with these weights."""
+        return LinearModel(self.task, self.classes, self.encoder, self.scorer, weights)
+
+
+def prepare(learner: Any, X: Any, y: Any, classes: Sequence[str] | None = None) -> Prepared:
+    """Check the parameters of a linear learner, encode X and y, and lay out the weights."""
+    encoder = choose_encoder(learner, X)
+    sizes = learner.task_.sizes(X)
+    found, known = learner.read_known(sizes, y, learner.classes if classes is None else classes)
+    return lay_out(learner, encoder, X, known, found)
+
+
+def choose_encoder(learner: Any, X: Any) -> Encoder:
+    """Check the parameters of a linear learner, and how X becomes attributes."""
+    given = getattr(learner, "task", None)  # presets have a task of their own
+    if given is not None and (isinstance(given, type) or not hasattr(given, "lay_out")):
+        raise DataError(f"task is a task such as Segmenting() or Classifying(), or None, got {given!r}")
+    if given is not None and (learner.order != 1 or not learner.boundaries):
+        raise DataError("order and boundaries belong to the task where one is given: Labelling(order=2)")
+    task: Task = learner.task_
+    task.check()
+    require_number(learner, "min_count", 0, whole=True)
+    if learner.random_state is not None:
+        require_number(learner, "random_state", 0, whole=True)
+    return task.choose_encoder(X, learner.features, learner.min_count, learner.n_jobs)
+
+
+def lay_out(learner: Any, encoder: Encoder, X: Any, known: Any, classes: list[str]) -> Prepared:
+    """Encode X, and give a weight to whatever is known to be, or may be."""
+    encoded = encoder.fit_transform(X)
+    scorer = learner.task_.lay_out(encoded, known, len(classes), all_weights=bool(learner.all_weights))
+    return Prepared(learner.task_, encoded, known, classes, encoder, scorer)

@@ -1,0 +1,225 @@
+"""Parameters of learners, declared once: a field with its type, its text and its default.
+
+    @declared
+    class CRF(LinearParameters, Learner):
+        l2: Annotated[float, "Penalty of the squared weights."] = 0.1
+
+`declared` makes a class a dataclass without a comparison or a representation of its own, so that scikit-learn's
+conventions hold, and writes the section *Parameters* of its docstring. Parameters that several learners have are
+declared in the classes below, which know nothing else. In the section *Attributes* of a docstring a line of names
+alone takes its texts from `ATTRIBUTES`.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from numbers import Integral, Real
+from typing import Annotated, Any, Literal, TypeVar, dataclass_transform, get_args, get_origin
+
+import numpy as np
+
+from ..errors import DataError
+from .tasks.labelling import Labelling
+from .tasks.task import Task
+
+C = TypeVar("C", bound=type)
+MarginLoss = Literal["squared_hinge", "hinge"]
+
+# What many learners have after `fit`: type and text.
+ATTRIBUTES = {
+    "classes_": ("list of str", "The labels."),
+    "weights_": ("array", "The weights."),
+    "trace_": ("tuple", "A step for each iteration or round."),
+    "converged_": ("bool", "Whether the tolerance was reached."),
+    "solver_": ("str", "The solver that ran."),
+    "mistakes_": ("tuple of int", "Wrong tokens in each pass."),
+    "base_": ("learner", "The fitted base learner."),
+    "penalties_": ("array", "The penalty of each rule; infinite for hard rules."),
+    "rules_used_": ("tuple of Rule", "The rules with their penalties, and the label shares that were added."),
+    "guard_": ("Guard or None", "The comparison with the base learner alone; None where nothing was compared."),
+    "objective_": ("float", "The objective of the weights."),
+    "rounds_": ("tuple of Round", "The rounds, each with the objective before it."),
+    "run_objectives_": ("tuple of float", "The objective that each run ended with."),
+    "weight_": ("float", "The weight of the model learned from labelled data."),
+    "start_": ("learner or None", "The supervised model that predictions are mixed with."),
+    "prices_": ("array", "Prices of the rules about the corpus."),
+    "units_": ("list of float", "What a share of each rule about the corpus counts in."),
+}
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
+def declared(cls: C) -> C:
+    """Returns the class with its annotated names as keyword parameters, and their texts in its docstring."""
+    made: Any = dataclass(kw_only=True, eq=False, repr=False)(cls)
+    made.__doc__ = _documented(made)
+    return made  # type: ignore[no-any-return]
+
+
+def _documented(cls: Any) -> str:
+    """Returns the docstring with all parameters and attributes in numpydoc form."""
+    order = sorted(fields(cls), key=lambda one: bool(one.kw_only))  # as in the signature
+    text = "\n".join(_entry(one.name, one.type, one.default) for one in order)
+    written = f"    Parameters\n    ----------\n{text}\n"
+    before, mark, attributes = (cls.__doc__ or "").partition("    Attributes\n    ----------\n")
+    return f"{before.rstrip()}\n\n{written}" + (f"\n{mark}{_attributes(attributes)}" if mark else "    ")
+
+
+def _entry(name: str, hint: Any, default: Any) -> str:
+    """Returns the lines of one parameter."""
+    kind, text = get_args(hint) if get_origin(hint) is Annotated else (hint, "")
+    shown = "" if default is MISSING else f", default={default!r}"
+    return f"    {name} : {_type_name(kind)}{shown}\n{_wrapped(text)}"
+
+
+def _type_name(kind: Any) -> str:
+    if get_origin(kind) is Literal:
+        return "{" + ", ".join(map(repr, get_args(kind))) + "}"
+    parts = [_type_name(one) for one in get_args(kind)] if "|" in str(kind) and get_origin(kind) is not Sequence else []
+    if parts:
+        return " or ".join(parts)
+    if kind is Any:
+        return "object"
+    name = kind.__name__ if isinstance(kind, type) and not get_args(kind) else str(kind)
+    return "None" if name == "NoneType" else re.sub(r"\b[a-z_]+(\.[a-z_]+)*\.(?=[A-Z])", "", name)
+
+
+def _wrapped(text: str, width: int = 112) -> str:
+    """Returns a text in lines that are indented by eight."""
+    lines, line = list[str](), ""
+    for word in text.split():
+        if len(line) + len(word) + 1 > width:
+            lines, line = [*lines, line], ""
+        line = f"{line} {word}".strip()
+    return "\n".join(f"        {one}" for one in [*lines, line])
+
+
+def _attributes(section: str) -> str:
+    """Returns the section with lines of names alone written out."""
+    out = []
+    for line in section.splitlines():
+        names = [name.strip() for name in line.split(",")]
+        if line.strip() and all(name in ATTRIBUTES for name in names):
+            out += [f"    {name} : {ATTRIBUTES[name][0]}\n        {ATTRIBUTES[name][1]}" for name in names]
+        else:
+            out.append(line)
+    return "\n".join(out)
+
+
+def require_number(learner: Any, name: str, low: float, *, whole: bool = False, open_end: bool = False) -> None:
+    """Raise `DataError` unless a parameter is a finite (whole) number of at least `low` (above it, if open)."""
+    value = getattr(learner, name)
+    kind = Integral if whole else Real
+    good = isinstance(value, kind) and not isinstance(value, bool) and np.isfinite(float(value))
+    if not good or value < low or (open_end and value == low):
+        bound = f"above {low:g}" if open_end else f"of at least {low:g}"
+        raise DataError(f"{name} must be a {'whole' if whole else 'finite'} number {bound}, got {value!r}")
+
+
+def require_share(learner: Any, name: str, what: str) -> None:
+    """Raise `DataError` unless a parameter is None or a number between 0 and 1."""
+    value = getattr(learner, name)
+    if value is None:
+        return
+    require_number(learner, name, 0)
+    if value > 1:
+        raise DataError(f"{name} {what}, got {value!r}")
+
+
+# Parameters that several learners have --------------------------------------------------------------------------------
+
+
+@declared
+class Running:
+    """How a fit runs."""
+
+    verbose: Annotated[bool, "Whether to show progress: a bar on a terminal, log lines elsewhere."] = False
+    n_jobs: Annotated[int, "Threads; -1 is every core."] = -1
+
+
+@declared
+class LinearParameters(Running):
+    """What all learners with a weight vector have."""
+
+    features: Annotated[
+        Any,
+        "Templates over the token columns, as text or expressions; None is a default set. It must be None "
+        "where X holds feature dicts or arrays.",
+    ] = field(default=None, kw_only=False)
+    min_count: Annotated[int, "Attributes that occur less often are dropped."] = 1
+    order: Annotated[int, "1 gives weights to label pairs, 2 to label triples as well."] = 1
+    boundaries: Annotated[bool, "Whether first and last labels have weights of their own."] = True
+    all_weights: Annotated[bool, "Whether all pairs of attribute and label have weights, not only those observed."] = (
+        False
+    )
+    classes: Annotated[Sequence[str] | None, "All labels, where y may lack some."] = None
+    task: Annotated[
+        Task | None,
+        "What is predicted. None labels sequences, Segmenting() cuts them into segments, Classifying() is for "
+        "documents. `order` and `boundaries` are those of labelling.",
+    ] = None
+    random_state: Annotated[int | None, "Seed of everything that is random; None gives another one each time."] = 0
+
+    @property
+    def task_(self) -> Task:
+        """What is predicted, and from what: the task that was given, or labelling."""
+        return Labelling(self.order, self.boundaries) if self.task is None else self.task
+
+
+@declared
+class MarginParameters:
+    """What the large-margin learners have."""
+
+    loss: Annotated[MarginLoss, "What a missed margin costs: its square, or itself."] = "squared_hinge"
+    tolerance: Annotated[float, "The duality gap to stop at, as a share of the objective."] = 0.01
+    epsilon: Annotated[
+        float, "An output joins its working set if it misses the margin by this much more than those already there."
+    ] = 0.01
+    max_iterations: Annotated[int, "Searches through the data at most."] = 200
+    check_inference: Annotated[
+        bool, "Whether to raise an error if an output found before is ever better than the one that the search returns."
+    ] = False
+
+
+@declared
+class LatentParameters(MarginParameters):
+    """What large-margin learners with unknown outputs have."""
+
+    change: Annotated[
+        float, "It stops when a round changes the objective by no more than this share (Eq. 6.11 of Chang 2011)."
+    ] = 1e-5
+    max_rounds: Annotated[int, "Rounds at most."] = 50
+    restarts: Annotated[int, "Runs with different seeds, of which the one with the lowest objective is kept."] = 1
+
+
+@declared
+class GuardParameters(Running):
+    """What learners have that are compared with their supervised start."""
+
+    guard: Annotated[
+        bool,
+        "Whether `fit` tries the learner and its base alone on labelled sequences held out, and warns "
+        "(`WorseThanBase`) where rules or unlabelled sequences do harm.",
+    ] = True
+
+
+@declared
+class WrapperParameters(GuardParameters):
+    """What learners around others have."""
+
+    base: Annotated[Any, "The base learner."] = field(kw_only=False)
+
+    @property
+    def task_(self) -> Task:
+        """What the base learner predicts."""
+        task: Task = self.base.task_
+        return task
+
+    @property
+    def models_(self) -> dict[str, Any]:
+        """The fitted base learner."""
+        return {"base_": getattr(self, "base_", None)}
+
+    @property
+    def model_(self) -> Any:
+        """The model that predictions are read off: that of the fitted base learner."""
+        return self.models_["base_"].model_

@@ -1,0 +1,200 @@
+"""E steps of learners that project: the model's distributions over a pool of sequences, as near to rules as these ask.
+
+minimise over q   E_q(-log p_w(y | observed)) - T H(q) + cost of slack      s.t.  A E_q[y] - b <= ξ
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..errors import numbers_of
+from ..inference.norms import Slack
+from ..inference.projection import Projection, project
+from ..inference.rows import Rows
+from ..kernels.compiling import Flags, Floats, Longs
+from ..records import Record, recorded
+from ..structures.chain import ChainParts
+from ..structures.protocol import Structure
+from .expected import Expected, Fitting, joined
+
+# Scores, temperature, prices to begin with, and the model's log-partitions.
+Projector = Callable[[ChainParts, float, Floats, Floats], Projection]
+
+
+@recorded
+class ProjectionStep(Record):
+    """One round, before its step of the model: the objective, which falls at any one temperature; both sides of the
+    projection; the slack of its expectations, added up (of `few_labels`, what is charged); and its work in
+    forward-backward passes.
+    """
+
+    drawn: ClassVar[dict[str, str]] = {"slack": "slack of the rules, in all", "temperature": "temperature"}
+    iteration: int
+    temperature: float
+    objective: float
+    primal: float
+    dual: float
+    slack: float
+    passes: float
+    of_start: bool = False  # whether the model is that of labelled sequences alone, which may not know other words
+
+    @property
+    def comparable(self) -> bool:
+        """Whether the model knows the words of the pool, as those after it do."""
+        return not self.of_start
+
+    @property
+    def gap(self) -> float:
+        """How far the projection may be from the best."""
+        return self.primal - self.dual
+
+    def __str__(self) -> str:
+        return f"objective {self.objective:.6g}, gap {self.gap:.2g}, slack {self.slack:.4g}"
+
+
+@dataclass(frozen=True)
+class Given:
+    """The model's distributions over the outputs of the pool, given what is observed of these.
+
+    log_partition: (sequences,) log Z of the outputs that agree with it; loss: what the likelihood of the pool adds to
+    the objective; rest: expected parts to fit beside ω α times those of q, so that each sequence counts its weight;
+    model: those of a discriminative model whatever is observed, each with the weight of its sequence.
+    """
+
+    log_partition: Floats
+    loss: float
+    rest: ChainParts
+    model: ChainParts
+
+    @classmethod
+    def of(
+        cls, structure: Structure[ChainParts], scores: ChainParts, restricted: ChainParts, fitting: Fitting
+    ) -> "Given":
+        """Those of the pool's scores; restricted: the same with -inf on what is observed not to be."""
+        groups = fitting.weights.groups(len(scores))
+        given = []
+        for first, last, _ in groups:
+            with numbers_of(range(first, last)):
+                given.append(structure.marginals(restricted.sequences(first, last)))
+        free, weights = given, [weight for *_, weight in groups]
+        if not fitting.generative and fitting.weights.partial:
+            free = [structure.marginals(scores.sequences(*groups[0][:2])), *given[1:]]
+        loss = -sum(w * float(one.log_partition.sum()) for w, one in zip(weights, given, strict=True))
+        if not fitting.generative:
+            loss += sum(w * float(one.log_partition.sum()) for w, one in zip(weights, free, strict=True))
+        return cls(
+            np.concatenate([one.log_partition for one in given]),
+            loss,
+            joined([one.parts for one in given], [w - fitting.weights.rules for w in weights]),
+            joined([one.parts for one in free], weights),
+        )
+
+
+@dataclass
+class Pool:
+    """The sequences without full labels between E steps, each of which begins with the prices of the last.
+
+    allowed: (tokens, labels), what is observed not to be is False; found: the projection; given: what it projects.
+    """
+
+    structure: Structure[ChainParts]
+    projector: Projector
+    allowed: Flags | None
+    prices: Floats
+    found: Projection = field(init=False)
+    given: Given = field(init=False)
+
+    def restrict(self, scores: ChainParts) -> ChainParts:
+        """Returns scores with -inf on what is observed not to be."""
+        return scores if self.allowed is None else scores.restrict(self.allowed)
+
+    def project(self, scores: ChainParts, temperature: float, fitting: Fitting) -> Projection:
+        """The E step."""
+        restricted = self.restrict(scores)
+        self.given = Given.of(self.structure, scores, restricted, fitting)
+        self.found = self.projector(restricted, temperature, self.prices, self.given.log_partition)
+        self.prices = self.found.prices
+        return self.found
+
+    def expect(self, fitting: Fitting, temperature: float) -> Expected:
+        """The E step, as M steps take it."""
+        scores = fitting.scores()
+        found = self.project(scores, temperature, fitting)
+        log_z = float(self.given.log_partition.sum())
+        # Not the primal: at given prices the gradient that is followed is that of the dual, and exact. Where slack is
+        # dear and the projection rough, the primal is much further from the optimum.
+        divergence = found.dual if temperature < np.inf else log_z - scores.dot(found.parts)
+        cost = self.given.loss + fitting.weights.rules * divergence
+        return Expected(targets(fitting, found.parts, lambda: self.given), self.given.model, cost)
+
+    def step(self, iteration: int, temperature: float, fitting: Fitting) -> ProjectionStep:
+        """Returns where a round stands, before its step of the model; at T = inf the objective is -H(q)."""
+        found = self.found
+        objective = fitting.loss() + self.given.loss + fitting.weights.rules * found.primal
+        objective = objective if temperature < np.inf else found.primal
+        slack = float(np.abs(found.excess).sum())
+        first = iteration == 1 and fitting.generative
+        return ProjectionStep(iteration, temperature, objective, found.primal, found.dual, slack, found.passes, first)
+
+
+def targets(fitting: Fitting, projected: ChainParts, given: Callable[[], Given]) -> ChainParts:
+    """Returns expected parts to fit: those of q, and of the model where its likelihood counts more than q (Eq. 62)."""
+    weights = fitting.weights
+    if all(weight == weights.rules for *_, weight in weights.groups(len(projected))):
+        return joined([projected], [weights.rules])
+    return joined([projected], [weights.rules]) + given().rest
+
+
+@dataclass
+class Batches:
+    """Batches of the pool, the projection of each, and its entropy and slack: what of F(q, w) does not change with w
+    (Neal and Hinton 1998).
+    """
+
+    structure: Structure[ChainParts]
+    offsets: Longs
+    ranges: list[tuple[int, int]]
+    rows: list[Rows]
+    options: dict[str, Any]
+    found: list[Projection | None]
+    rest: list[float]
+
+    @classmethod
+    def cut(
+        cls, structure: Structure[ChainParts], rows: Rows, count: int, slack: Slack, tolerance: float, n_jobs: int
+    ) -> "Batches":
+        """Ranges of about equally many sequences."""
+        edges = np.linspace(0, rows.sequences, count + 1).astype(int).tolist()
+        ranges = list(pairwise(edges))
+        some = [rows.sequence_range(*one) for one in ranges]
+        options = {"slack": slack, "tolerance": tolerance, "n_jobs": n_jobs}
+        return cls(structure, rows.offsets, ranges, some, options, [None] * count, [0.0] * count)
+
+    def project(self, number: int, batch: ChainParts, allowed: Flags | None) -> None:
+        """The E step of one batch, with the scores of its sequences; allowed: of all."""
+        (first, last), before = self.ranges[number], self.found[number]
+        a, b = self.offsets[first], self.offsets[last]
+        restricted = batch if allowed is None else batch.restrict(allowed[a:b])
+        log_z = self.structure.marginals(restricted).log_partition
+        start = None if before is None else before.prices
+        with numbers_of(range(first, last)):
+            now = project(restricted, self.rows[number], log_partition=log_z, start=start, **self.options)
+        self.found[number], self.rest[number] = now, now.primal - float(log_z.sum()) + batch.dot(now.parts)
+
+    def parts(self) -> ChainParts:
+        """Expected parts of the whole pool."""
+        return joined([one.parts for one in self.found if one is not None])
+
+    def step(self, iteration: int, fitting: Fitting, given: Given) -> ProjectionStep:
+        """Returns where a round ends: the objective at the distributions as they are, none newer than its batch."""
+        scores = fitting.scores()
+        primal = float(given.log_partition.sum()) - scores.dot(self.parts()) + sum(self.rest)
+        objective = fitting.loss() + given.loss + fitting.weights.rules * primal
+        found = [one for one in self.found if one is not None]
+        slack = sum(float(np.abs(one.excess).sum()) for one in found)
+        dual = primal - sum(one.gap for one in found)
+        passes = sum(one.passes * len(one.parts.unary) for one in found) / len(scores.unary)
+        return ProjectionStep(iteration, 1.0, objective, primal, dual, slack, passes)
