@@ -57,8 +57,8 @@ def short(scores, limit=100):
 
 def enumerate_labels(fitted, scores, index):
     """Every label sequence of one input with its score; a learner's outputs are one to one with these."""
-    outputs, values = enumerate_outputs(fitted._structure, scores, index)
-    labels = [tuple(fitted._structure.token_labels(np.array(output, np.int32)).tolist()) for output in outputs]
+    outputs, values = enumerate_outputs(fitted.structure_, scores, index)
+    labels = [tuple(fitted.structure_.token_labels(np.array(output, np.int32)).tolist()) for output in outputs]
     assert len(set(labels)) == len(labels)
     return labels, values
 
@@ -66,7 +66,7 @@ def enumerate_labels(fitted, scores, index):
 def relabelled(fitted, scores, output, t, label):
     """The output with another label at token t, or for the whole segment that holds it; None if there is none."""
     flipped = output.copy()
-    if not isinstance(fitted._structure, Segmentation):
+    if not isinstance(fitted.structure_, Segmentation):
         flipped[t] = label
         return flipped
     cut = Segments.of(scores.offsets, output)
@@ -197,11 +197,11 @@ def check_kbest(fitted, X):
 
 def check_explanations(fitted, X):
     """All evidence together is the difference of the total scores of the output and of the one with the rival."""
-    structure = fitted._structure
+    structure = fitted.structure_
     for i in range(min(len(X), 6)):
         scores = fitted.scores(X[i : i + 1])
         output = structure.argmax(scores).outputs.values
-        labels = fitted._structure.token_labels(output)
+        labels = fitted.structure_.token_labels(output)
         chances = fitted.predict_marginals(X[i : i + 1])[0]
         for t in range(len(labels)):
             told = fitted.explain(X[i], t, top=10_000)

@@ -219,7 +219,7 @@ def test_future_learners(saved):
         lambda header: header.pop("parameters"),
         lambda header: header.pop("classes"),
         lambda header: header.pop("encoder"),
-        lambda header: header.pop("values"),
+        lambda header: header.pop("kept"),
         lambda header: header["encoder"].update({"class": "Other"}),
         lambda header: header["encoder"]["values"].pop("words"),
         lambda header: header["parameters"].update(no_such=1),

@@ -76,14 +76,13 @@ def load(path: str | PathLike[str]) -> Any:
 
 def _describe(learner: Any, folder: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """A fitted learner, and the fitted learners inside it, as plain values and arrays named by folder."""
-    values, arrays = learner.state()
+    arrays = learner.state()
     named = {f"{folder}learner/{k}": array for k, array in arrays.items()}
     kept = {name: _packed(getattr(learner, name), named, f"{folder}{name}") for name in (*learner.saved, "guard_")}
     out: dict[str, Any] = {
         "learner": type(learner).__name__,
         "parameters": _parameters(learner),
         "classes": learner.classes_,
-        "values": values,
         "kept": kept,
         "models": {},
     }

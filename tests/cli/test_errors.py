@@ -115,7 +115,7 @@ def test_files_that_are_no_models(run: Run, folder: Path, tmp_path: Path, comman
         (["-l", "crf", "--epochs", "3"], "--epochs: the learner crf has no such option; perceptron and mira have it"),
         (["-l", "crf", "--smoothing", "3"], "--smoothing: the learner crf has no such option; hmm has it"),
         (["-l", "crf", "--set", "epochs=3"], "the learner crf has no epochs; perceptron and mira have it"),
-        (["-l", "crf", "--set", "colour=red"], "the learner crf has no colour; it has l1, l2, solver"),
+        (["-l", "crf", "--set", "colour=red"], "the learner crf has no colour; it has solver, order"),
         (["-l", "crf", "--set", "l2"], "expected name=value, got 'l2'"),
         (["-l", "crf", "--set", "l2=much"], "l2 must be a number, got 'much'"),
         (["-l", "crf", "--set", "order=1.5"], "order must be a whole number, got '1.5'"),

@@ -122,7 +122,7 @@ def test_settings_may_be_none_or_a_number(run: Run, data: list[object], tmp_path
 def test_settings_of_the_learner_and_of_its_base(run: Run, data: list[object], tmp_path: Path) -> None:
     said = run(*data, "-o", tmp_path / "m", "-l", "daso", "--set", "temperature=0")
     assert said.code == 2
-    assert "the learner daso has no temperature; it has start, rate, temperatures" in said.message
+    assert "the learner daso has no temperature; it has iterations, start, rate, temperatures" in said.message
 
 
 def test_rules_with_another_reading(run: Run, data: list[object], tmp_path: Path) -> None:

@@ -190,8 +190,17 @@ def test_explain_tells_what_rules_change(run: Run, folder: Path, ruled: Path, dr
     assert "The rules change this label from" in run("explain", ruled, folder / "dev.tsv", "--labeled", "-s", i).out
     same = next(i for i in range(len(X)) if free[i] == kept[i])
     assert "The rules change nothing" in run("explain", ruled, folder / "dev.tsv", "--labeled", "-s", same).out
-    page = run("explain", driven, folder / "new.txt", "-p", 0).out
-    assert ("learned from labelled data" in page, "learned from unlabelled data" in page) == (True, True)
+    told = run("explain", driven, folder / "dev.tsv", "--labeled", "-s", i, "--top", 100, "--json").json
+    assert any(item["feature"].startswith("word=") for item in told["explanation"]["evidence"])
+    by_rules = [
+        item["feature"]
+        for position in range(len(X[i]))
+        for item in run("explain", ruled, folder / "dev.tsv", "--labeled", "-s", i, "-p", position, "--json").json[
+            "explanation"
+        ]["evidence"]
+        if item["feature"].startswith("rule: ")
+    ]
+    assert by_rules
     assert run("explain", folder / "crf.model", folder / "new.txt", "--json").json["rules"] is None
 
 

@@ -40,8 +40,8 @@ from sidelight.inference.projection import project
 from sidelight.inference.relaxation import relax
 from sidelight.inference.rows import Rows
 from sidelight.learners.choosing import guard
-from sidelight.learners.wrappers import posterior
-from sidelight.learners.wrappers.m_steps import Discriminative
+from sidelight.learners.labelled.crf import Descent
+from sidelight.solvers import projections
 from tests import learner_kit
 from tests.learners.as_published import (
     DeterministicAnnealing,
@@ -164,10 +164,10 @@ def test_a_model_to_begin_with():
     known = HMM(classes=[*LABELS, "Z"]).fit(X[:12], Y[:12])
     model = UnifiedEM(LOOSE, iterations=1).fit(X[12:], [None] * 18, initial=known)
     assert model.classes_ == known.classes_
-    counts = known._structure.marginals(known.scores(X[12:])).parts
+    counts = known.structure_.marginals(known.scores(X[12:])).parts
     expected = LOOSE.fit_expected(X[12:], counts, known.classes_)
     np.testing.assert_allclose(model.scores(X).unary, expected.scores(X).unary)
-    log_p = -known._structure.marginals(known.scores(X[12:])).log_partition.sum() - known.log_prior()
+    log_p = -known.structure_.marginals(known.scores(X[12:])).log_partition.sum() - known.log_prior()
     np.testing.assert_allclose(model.trace_[0].objective, log_p)
     for cls in (PosteriorRegularization, UnifiedEM):
         kept = cls(LOOSE, iterations=0).fit(X, HALF, initial=known).base_
@@ -253,7 +253,7 @@ def test_objective_by_enumeration():
     base = model.base_
     scores = base.scores(X[:12])
     codes = np.array([LABELS.index(c) for y in Y[:12] for c in y], np.int32)
-    known = base.log_partition(X[:12]).sum() - base._structure.score(scores, codes).sum()
+    known = base.log_partition(X[:12]).sum() - base.structure_.score(scores, codes).sum()
     found = project(base.scores(X[12:]), Rows.compile(rules, X[12:], LABELS), Slack(penalty=2.0))
     total = known + base.l2 * float(base.weights_ @ base.weights_) + 0.5 * found.primal
     np.testing.assert_allclose(model.trace_[0].objective, total, rtol=1e-4)
@@ -374,7 +374,7 @@ def test_objective_with_partial_labels_by_enumeration(base):
     rules = [runs("A") <= 0.5]
     options = {"penalty": 2.0, "unlabeled_weight": 0.5, "strength": 0.3, "tolerance": 1e-9}
     model = PosteriorRegularization(base, rules, iterations=0, **options).fit(X, SOME)
-    one, chain = model.base_, model._structure
+    one, chain = model.base_, model.structure_
     partly, nothing = slice(3, 20), slice(20, 30)
     allowed = np.array([[label in c for label in LABELS] for y in PARTIAL[partly] for c in y])
     given = one.scores(X[partly]).restrict(allowed)
@@ -573,7 +573,7 @@ def test_the_gap_of_a_round_of_batches_is_that_of_its_projections(monkeypatch):
         made.append((found.primal - found.dual, found.primal - best.primal))
         return found
 
-    monkeypatch.setattr(posterior, "project", spy)
+    monkeypatch.setattr(projections, "project", spy)
     rules = [runs(each) <= 1, where(word.isdigit()).label("Y")]
     model = PosteriorRegularization(LOOSE, rules, batches=3, penalty=3.0, tolerance=0.3, iterations=4).fit(X, MIXED)
     for step, some in zip(model.trace_, batched(made, 3), strict=False):
@@ -776,7 +776,7 @@ def test_misspelt_labels_of_rules(learner):
 def test_the_slope_of_the_objective_with_the_projection_minimised_out(monkeypatch, y):
     """What L-BFGS goes down around a CRF: its gradient is that of finite differences (Danskin)."""
     seen = []
-    monkeypatch.setattr(Discriminative, "_descend", lambda self, loss, *_, **__: seen.append((self, loss)))
+    monkeypatch.setattr(Descent, "_descend", lambda self, loss, *_, **__: seen.append((self, loss)))
     PosteriorRegularization(FAST, RULES, iterations=1, tolerance=1e-9, strength=0.7, unlabeled_weight=0.6).fit(X, y)
     (fitting, loss), rng = seen[0], np.random.default_rng(0)
     at = rng.normal(size=len(fitting.learner.weights_))

@@ -65,8 +65,22 @@ def check_composite(learner, X, y, folder):
     assert fitted.score(X, y) > 0.8
     assert fitted.predict([]) == fitted.predict_kbest([]) == fitted.predict_marginals([]) == []
     assert [rows[0].labels for rows in fitted.predict_kbest(X, 3)] == predicted
+    check_contract(fitted, X)
     check_bad_input(learner, X, y)
     check_copies(fitted, X, folder)
+
+
+def check_contract(fitted, X):
+    """What reports rely on."""
+    assert all(step.iteration for step in fitted.trace_)
+    assert len(fitted.rule_readings()) == len(fitted.rules or ())
+    assert len(fitted.rules_used_) >= len(fitted.rules or ())
+    assert fitted.models_["base_"] is fitted.base_
+    assert {label for _, label, _ in fitted.top_weights(50)} <= set(fitted.classes_)
+    assert len(fitted.without_rules().predict(X)) == len(X)
+    decoder = getattr(fitted, "decode", "")
+    if decoder != "projected":
+        assert fitted.explain(X[0], 0).label == fitted.predict(X[:1])[0][0]
 
 
 def check_bad_input(learner, X, y):
@@ -124,7 +138,7 @@ def test_conventions(learner, tmp_path):
 def by_hand(model, x):
     """All labels of one input with their score less penalties, by the model's scores and the violations alone."""
     outputs, values = learner_kit.enumerate_labels(model, model.scores([x]), 0)
-    rules = model._rules([x]).compiled
+    rules = model.decoder_.weighed([x]).compiled
     for n, y in enumerate(outputs):
         degree = rules.violations(np.array(y, np.int32))[0]
         values[n] -= sum(p * d for p, d in zip(model.penalties_, degree, strict=True) if d > 0)
@@ -338,10 +352,28 @@ def test_what_cannot_be_a_rule_or_a_base():
             CCM(HMM(), [(count("A") <= 1).hard()], **options).fit(X, Y)
     with pytest.raises(Infeasible, match="sequence 0 has no output that satisfies \"count\\('A'\\) >= 99\""):
         CCM(HMM(), [(count("A") >= 99).hard()]).fit(X, Y).predict(X)
-    with pytest.raises(NotSupported, match=r"CCM has no explain; ask its base model, base_\.explain"):
-        CCM(HMM()).fit(X, Y).explain(X[0], 0)
-    with pytest.raises(NotSupported, match="CCM reads tokens, not encoded input"):
+    with pytest.raises(NotSupported, match="CCM reads the tokens themselves; give X as it is"):
         CCM(HMM()).fit(X, Y).encode(X)
+
+
+def test_rules_are_among_the_reasons():
+    """Evidence adds up to the difference of scores less penalties where one label is changed."""
+    model = CCM(CRF(), [*LOCAL, *BEYOND]).fit(X, Y)
+    for x in SHORT[:4]:
+        outputs, values = by_hand(model, x)
+        score = {tuple(model.classes_[c] for c in y): v for y, v in zip(outputs, values, strict=True)}
+        best = model.predict([x])[0]
+        for t in range(len(x)):
+            found = model.explain(x, t, top=1000)
+            assert found.label == best[t]
+            other = [*best[:t], found.rival, *best[t + 1 :]]
+            expected = score[tuple(best)] - score[tuple(other)]
+            np.testing.assert_allclose(sum(e.difference for e in found.evidence), expected, rtol=1e-4, atol=1e-5)
+    hard = CCM(HMM(), [where(word.isdigit()).label("Y").hard()]).fit(X, Y)
+    x, t = next((x, t) for x in X for t, token in enumerate(x) if token.isdigit())
+    first = hard.explain(x, t).evidence[0]
+    assert first.feature.startswith("rule: ")
+    assert first.difference == np.inf
 
 
 def test_labels_the_base_was_told_of_are_kept():

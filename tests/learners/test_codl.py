@@ -211,7 +211,7 @@ def test_without_rules_it_is_hard_em(balance, seed):
             scores = model.scores([x])
             for y in (["A"] * len(x), ["T"] * len(x), (["A", "T", "Y"] * 2)[: len(x)]):
                 codes = np.array([labels.index(c) for c in y], np.int32)
-                np.testing.assert_allclose(model._structure.score(scores, codes)[0], value(x, y))
+                np.testing.assert_allclose(model.structure_.score(scores, codes)[0], value(x, y))
     assert rounds >= 2
 
 

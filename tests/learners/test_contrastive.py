@@ -67,7 +67,7 @@ def test_the_objective_by_enumeration(order, features):
     def log_z(x, y):
         scores = prepared.scorer.scores(prepared.encoder.transform([list(x)]), w)
         outputs = product(*(["ATY".index(label) for label in allowed] for allowed in y))
-        return logsumexp([learner._structure.score(scores, np.array(o, np.int32))[0] for o in outputs])
+        return logsumexp([learner.structure_.score(scores, np.array(o, np.int32))[0] for o in outputs])
 
     expected = 0.0
     for x, y in short:

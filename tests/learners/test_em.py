@@ -95,7 +95,7 @@ def test_baum_welch_by_enumeration(balance):
     base = HMM(rare=0, unknown=None, classes=LABELS).fit(inputs[:5], known[:5])
 
     def first(x, y):
-        return base._structure.score(base.scores([x]), np.array(y, np.int32))[0]
+        return base.structure_.score(base.scores([x]), np.array(y, np.int32))[0]
 
     score, prior = first, 0.0
     for rounds in (1, 2, 3):
@@ -118,7 +118,7 @@ def test_baum_welch_by_enumeration(balance):
 
         for x in pool[:3]:
             y = [0, 1, 2, 0][: len(x)]
-            np.testing.assert_allclose(model._structure.score(model.scores([x]), np.array(y, np.int32))[0], score(x, y))
+            np.testing.assert_allclose(model.structure_.score(model.scores([x]), np.array(y, np.int32))[0], score(x, y))
 
 
 def test_partial_labels_forbid_the_others():
@@ -134,7 +134,7 @@ def test_partial_labels_forbid_the_others():
     def score(x, y):
         if not agrees(x, y):
             return -np.inf
-        return first._structure.score(first.scores([x]), np.array(y, np.int32))[0]
+        return first.structure_.score(first.scores([x]), np.array(y, np.int32))[0]
 
     start, move, emit, log_z = expected_counts(score, inputs, words)
     model = EM(HMM(rare=0, unknown=None), iterations=2).fit(inputs, known)
@@ -190,7 +190,7 @@ def test_certain_posteriors_are_counts():
     """Expected parts that are one output each give the supervised model."""
     alone = HMM().fit(X, Y)
     codes = np.array([LABELS.index(c) for y in Y for c in y], np.int32)
-    parts = alone._structure.indicator(alone.scores(X), codes)
+    parts = alone.structure_.indicator(alone.scores(X), codes)
     again = HMM().fit_expected(X, parts, LABELS)
     np.testing.assert_allclose(again.scores(X).unary, alone.scores(X).unary)
     np.testing.assert_allclose(again.scores(X).pair, alone.scores(X).pair)
@@ -211,8 +211,6 @@ def test_what_it_cannot_do():
         EM(CRF()).fit(X, HALF)
     with pytest.raises(NotSupported, match=r"EM cannot learn from GOOD / BAD \(sequence 0\)"):
         EM(HMM()).fit(X, [GOOD, *Y[1:]])
-    with pytest.raises(NotSupported, match="EM has no explain; ask one of its models"):
-        EM(HMM()).fit(X, HALF).explain(X[0], 0)
     with pytest.raises(DataError, match="no label is known: give labelled sequences, or `classes`"):
         EM(HMM()).fit(X, [None] * 30)
     with pytest.raises(DataError, match="nothing to learn in 0 iterations"):

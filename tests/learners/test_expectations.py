@@ -30,9 +30,9 @@ from sidelight import (
 )
 from sidelight.inference.compiled import CompiledRules
 from sidelight.inference.constrained import best_outputs
+from sidelight.inference.readings import Readings
 from sidelight.inference.rows import Rows
 from sidelight.labels import encode_labels
-from sidelight.learners.wrappers.expectations import Readings
 from sidelight.rules.files import saved_text
 
 X, Y = generate_references(40, seed=5)
@@ -185,7 +185,7 @@ def test_outputs_are_the_best_under_the_rules(learner):
     readings = learner.readings_
     scores = learner.scores(X)
     weighed = CompiledRules.compile(RULES, X, learner.classes_).weigh(readings.penalties)
-    found = best_outputs(learner._structure, scores, weighed)
+    found = best_outputs(learner.structure_, scores, weighed)
     flat = [label for labels in learner.predict(X) for label in labels]
     assert flat == [learner.classes_[code] for code in found.outputs.values[0]]
     best = [lists[0] for lists in learner.predict_kbest(X, 2)]
@@ -208,8 +208,10 @@ def test_what_is_fitted_comes_back_from_a_file(learner, tmp_path):
 
 def test_encoded_input_has_no_tokens_for_rules():
     learner = PosteriorRegularization(CRF(), RULES, **QUICK).fit(X, HALF)
+    with pytest.raises(NotSupported, match="reads the tokens themselves; give X as it is"):
+        learner.encode(X)
     with pytest.raises(NotSupported, match="rules read tokens, not encoded input"):
-        learner.predict(learner.encode(X))
+        learner.predict(learner.base_.encode(X))
 
 
 # Weights -------------------------------------------------------------------------------------------------------------
@@ -294,9 +296,13 @@ def test_hard_rules_of_training_are_hard_in_prediction():
     assert all(labels.count("A") <= 1 for labels in model.predict(X))
 
 
-def test_two_mixed_models_have_no_explanation():
+def test_two_mixed_models_explain_together():
     X, y = generate_references(8, seed=1)
     rules = [count("author") >= 1]
     model = PosteriorRegularization(HMM(n_jobs=1), rules, iterations=1, n_jobs=1).fit(X, [*y[:5], *[None] * 3])
-    with pytest.raises(NotSupported, match=r"two models are mixed; ask one of them, base_\.explain"):
-        model.explain(X[0], 0)
+    free = model.without_rules()
+    scores, best = free.scores(X[:1]), free.predict(X[:1])[0]
+    found = free.explain(X[0], 1, top=1000)
+    one, other = ([model.classes_.index(c) for c in labels] for labels in (best, [best[0], found.rival, *best[2:]]))
+    values = [free.structure_.score(scores, np.array(codes, np.int32))[0] for codes in (one, other)]
+    np.testing.assert_allclose(sum(e.difference for e in found.evidence), values[0] - values[1], rtol=1e-6)

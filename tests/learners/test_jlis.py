@@ -38,13 +38,13 @@ def objective(learner, data, y):
     for x, known in zip(data, y, strict=True):
         scores = learner.scores([x])
         if known is GOOD or known is BAD:
-            best = learner._structure.argmax(scores).scores[0] / len(x) + learner.constant * last
+            best = learner.structure_.argmax(scores).scores[0] / len(x) + learner.constant * last
             slack = 1 - best if known is GOOD else 1 + best
             total += learner.C2 * max(slack, 0.0) ** 2
         else:
             gold = np.array([learner.classes_.index(label) for label in known], np.int32)
             wrong = scores.of_labels((gold[:, None] != np.arange(len(learner.classes_))).astype(float))
-            structure = learner._structure
+            structure = learner.structure_
             slack = structure.argmax(scores + wrong).scores[0] - structure.score(scores, gold)[0]
             total += learner.C1 * slack**2
     return total
@@ -196,14 +196,17 @@ def test_rules_limit_outputs(tmp_path):
     assert all(labels[0] == "A" and labels.count("Y") <= 1 for labels in predicted)
     free = JLIS(C2=10.0).fit(data, y)
     assert any(labels.count("Y") > 1 for labels in free.predict(data))
-    best = learner._structure.argmax(learner.scores(data)).scores / [len(x) for x in data] + learner.constant_weight_
+    best = learner.structure_.argmax(learner.scores(data)).scores / [len(x) for x in data] + learner.constant_weight_
     assert (learner.decision_function(data) <= best + 1e-9).all()
     assert learner.complete(data, [None] * len(data)) == predicted
-    for call in (learner.predict_kbest, learner.predict_marginals, learner.log_partition):
-        with pytest.raises(NotSupported, match=r"JLIS has no .* under rules; use CCM\.around"):
+    for ranked, first in zip(learner.predict_kbest(data, 3), predicted, strict=True):
+        assert ranked[0].labels == first
+        assert all(one.labels[0] == "A" and one.labels.count("Y") <= 1 for one in ranked)
+    for call in (learner.predict_marginals, learner.log_partition):
+        with pytest.raises(NotSupported, match="there are no exact marginals under the rule"):
             call(data)
-    with pytest.raises(NotSupported, match="give X as it is, not encoded"):
-        learner.predict(learner.encode(data))
+    with pytest.raises(NotSupported, match="reads the tokens themselves; give X as it is"):
+        learner.encode(data)
     learner.save(tmp_path / "m")
     assert load(tmp_path / "m").predict(data) == predicted
 

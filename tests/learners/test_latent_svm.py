@@ -20,7 +20,7 @@ def objective(learner, y):
     total = 0.5 * learner.weights_ @ learner.weights_
     for x, known in zip(X, y, strict=True):
         allowed = np.array([[c == k if isinstance(k, str) else c in k for c in learner.classes_] for k in known])
-        scores, structure = learner.scores([x]), learner._structure
+        scores, structure = learner.scores([x]), learner.structure_
         slack = structure.argmax(scores + scores.of_labels((~allowed).astype(float))).scores[0]
         slack -= structure.argmax(scores.restrict(allowed)).scores[0]
         total += learner.C * (slack**2 if learner.loss == "squared_hinge" else slack)

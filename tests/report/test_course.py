@@ -36,7 +36,7 @@ def curves(learner):
 def test_rounds_of_a_projecting_learner():
     model = PosteriorRegularization(HMM(), RULES, iterations=3).fit(X, HALF)
     course = course_of(model)
-    assert (course.unit, course.steps, course.breaks) == ("rounds done", [0, 1, 2, 3], [])
+    assert (course.unit, course.steps, course.breaks) == ("round", [1, 2, 3, 4], [])
     found = curves(model)
     assert list(found) == ["objective (lower is better)", "slack of the rules, in all"]
     first, *rest = found["objective (lower is better)"]["objective"]
@@ -79,7 +79,7 @@ def test_other_learners():
     assert curves(CCM(CRF(["word"]), RULES).fit(X, y)).keys() == curves(CRF(["word"]).fit(X, y)).keys()
 
 
-def test_nothing_to_draw(tmp_path):
+def test_nothing_to_draw():
     for learner in (HMM(), CCM(HMM(), RULES)):
         with pytest.raises(NotSupported, match="by counting"):
             require_course(learner)
@@ -87,6 +87,9 @@ def test_nothing_to_draw(tmp_path):
         require_course(learner)
     with pytest.raises(NotSupported, match="0 step"):
         course_of(CoDL(HMM()).fit(X, y))
-    CRF(["word"]).fit(X, y).save(tmp_path / "m")
-    with pytest.raises(NotSupported, match="1 step of its training"):
-        course_of(load(tmp_path / "m"))
+
+
+def test_files_keep_the_course(tmp_path):
+    model = CRF(["word"]).fit(X, y)
+    model.save(tmp_path / "m")
+    assert repr(course_of(load(tmp_path / "m"))) == repr(course_of(model))

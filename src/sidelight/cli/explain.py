@@ -55,12 +55,11 @@ def command(
 ) -> None:
     """Show why one token got its label rather than the next most probable one.
 
-    Of a model with rules, the evidence is that of the model without them, and the rules that this would violate.
+    Of a model with rules, these are among the evidence, and it shows what the labels would be without them.
     """
     from sidelight.cli.loading import load_model
     from sidelight.cli.output import check_figure, print_json
     from sidelight.report.explanations import what_rules_changed
-    from sidelight.report.inner import inner_models
 
     if figure:
         check_figure(figure, model, data)
@@ -71,27 +70,23 @@ def command(
     tokens, gold = sequences.X[sequence], sequences.y[sequence]
     labels = learner.predict([tokens])[0]
     where = _least_certain(learner, tokens, labels) if position is None else position
-    explanations = {source: model.explain(tokens, where, top=top) for source, model in inner_models(learner).items()}
+    explanation = learner.explain(tokens, where, top=top)
     change = what_rules_changed(learner, tokens, labels)
     if figure:
         from sidelight.report.figures import draw_posteriors
 
         draw_posteriors(learner, tokens, figure, gold=gold if isinstance(gold, list) else None)
     if json:
-        first, *others = explanations.values()
-        said = {"tokens": tokens, "labels": labels, "explanation": first}
-        print_json({**said, "unlabeled_explanation": others[0] if others else None, "rules": change})
+        print_json({"tokens": tokens, "labels": labels, "explanation": explanation, "rules": change})
         return
     from sidelight.report.console import results
     from sidelight.report.explanation_pages import explanation_page
 
-    results().print(explanation_page(explanations, tokens, labels, gold, change))
+    results().print(explanation_page(explanation, tokens, labels, gold, change))
 
 
 def _least_certain(learner: Any, tokens: Any, labels: list[str]) -> int:
     """The token whose label is least probable, were there no rules."""
-    from sidelight.learners.learner import Learner
-
-    table = Learner.predict_marginals(learner, [tokens])[0]
+    table = learner.without_rules().predict_marginals([tokens])[0]
     number = {label: k for k, label in enumerate(learner.classes_)}
     return min(range(len(labels)), key=lambda t: float(table[t, number[labels[t]]]))

@@ -85,7 +85,10 @@ class Free:
 
 @dataclass(frozen=True)
 class UnderRules:
-    """The best outputs less what rules cost: w·F(x, y) - Σ_k ρ_k d_k(x, y)."""
+    """The best outputs less what rules cost: w·F(x, y) - Σ_k ρ_k d_k(x, y).
+
+    folds: whether probabilities are those under the rules, which must be sums over parts then, or those of the model.
+    """
 
     structure: Structure[Any]
     task: Task
@@ -95,6 +98,7 @@ class UnderRules:
     method: Method = "exact"
     beam: int = 50
     time_limit: float | None = None
+    folds: bool = True
 
     @property
     def reads_tokens(self) -> bool:
@@ -125,7 +129,7 @@ class UnderRules:
 
     def fold(self, X: Any, scores: Any) -> Any:
         """Returns scores less penalties; an error where a rule is no sum over parts."""
-        if not len(scores):
+        if not len(scores) or not self.folds:
             return scores
         folded, rest = self.weighed(X).fold(scores)
         if rest.compiled.automata:

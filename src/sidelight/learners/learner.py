@@ -20,13 +20,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError, NotSupported
-from ..features.encoded import Encoded, State
+from ..features.encoded import Encoded
 from ..inference.constrained import Constrained
 from ..kernels.compiling import Floats
 from ..rules.language import Rule
 from ..solvers.expected import Fitting, ToFit
 from ..structures.known import Known
-from ..structures.protocol import Structure
+from ..structures.protocol import Marginals, Structure
 from ..supervision import Companion, Signal, require
 from .decoding import Decoder, Free, warn_unproved
 from .model import LinearModel
@@ -246,7 +246,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     def infer(self, X: Any, k: int = 1) -> Constrained:
         """The k best outputs of each input, with what is known of their exactness, as arrays."""
-        return self.decoder_.best(X, self.scores(X), k)
+        scores = self.scores(X)
+        return self.decoder_.best(X, scores, k)
 
     def predict(self, X: Any) -> list[Any]:
         """The best output of each input, written as in y."""
@@ -267,7 +268,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     def predict_marginals(self, X: Any) -> list[Floats]:
         """For each input the probability of every label at every token: (tokens, labels), columns as `classes_`."""
-        return self.task_.chances(self.structure_.marginals(self.decoder_.fold(X, self.scores(X))).parts)
+        return self.task_.chances(self._marginals(X).parts)
 
     @available_if(lambda self: self.task_.noun == "document")  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
@@ -289,7 +290,11 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     def log_partition(self, X: Any) -> Floats:
         """log Σ exp(score) over all outputs of each input; score - this is an output's log-probability."""
-        return self.structure_.marginals(self.decoder_.fold(X, self.scores(X))).log_partition
+        return self._marginals(X).log_partition
+
+    def _marginals(self, X: Any) -> Marginals[Any]:
+        scores = self.scores(X)
+        return self.structure_.marginals(self.decoder_.fold(X, scores))
 
     def score(self, X: Any, y: Any) -> float:
         """Share of right labels; inputs that are not labelled (None, GOOD, BAD) are left out."""
@@ -310,7 +315,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """
         if not self.task_.of_labels:
             raise NotSupported(f"{type(self.task_).__name__} has no labels to explain; see top_weights")
-        scores, decoder = self.scores([x]), self.decoder_
+        scores = self.scores([x])
+        decoder = self.decoder_
         tokens = int(scores.offsets[-1])
         if not -tokens <= position < tokens:
             raise DataError(f"position {position} is outside the sequence of {tokens} tokens")
@@ -349,9 +355,9 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     # Files ------------------------------------------------------------------------------------------------------------
 
-    def state(self) -> State:
-        """Plain values and arrays of the model, for a file; learners around others have none of their own."""
-        own: State = ({}, {}) if self.models_ else self.model_.state()
+    def state(self) -> dict[str, Any]:
+        """Arrays of the model, for a file; learners around others have none of their own."""
+        own: dict[str, Any] = {} if self.models_ else self.model_.state()
         return own
 
     def restore(self, encoder: Any, arrays: dict[str, Any]) -> None:

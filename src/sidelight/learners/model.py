@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from ..errors import DataError, NotSupported
-from ..features.encoded import Encoded, Encoder, State
+from ..features.encoded import Encoded, Encoder
 from ..kernels.compiling import Floats, Ints
 from .parameters import require_number
 from .tasks.task import Reasons, Task
@@ -88,9 +88,9 @@ class LinearModel:
         """Returns the weights of largest size."""
         return self.task.strongest(self, count, label)
 
-    def state(self) -> State:
-        """Returns plain values and arrays, for a model file; the encoder has its own."""
-        return {}, {**self.scorer.arrays(), "weights": self.weights}
+    def state(self) -> dict[str, Any]:
+        """Returns arrays, for a model file; the encoder has its own."""
+        return {**self.scorer.arrays(), "weights": self.weights}
 
     @classmethod
     def restored(cls, task: Task, classes: list[str], encoder: Any, arrays: dict[str, Any]) -> "LinearModel":

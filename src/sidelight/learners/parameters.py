@@ -10,9 +10,10 @@ declared in the classes below, which know nothing else. In the section *Attribut
 alone takes its texts from `ATTRIBUTES`.
 """
 
+import inspect
 import re
 from collections.abc import Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
 from numbers import Integral, Real
 from typing import Annotated, Any, Literal, TypeVar, dataclass_transform, get_args, get_origin
 
@@ -25,6 +26,8 @@ from .tasks.task import Task
 C = TypeVar("C", bound=type)
 MarginLoss = Literal["squared_hinge", "hinge"]
 
+# Parameters that say how a fit runs.
+_RUNNING = ("guard", "random_state", "verbose", "n_jobs")
 # What many learners have after `fit`: type and text.
 ATTRIBUTES = {
     "classes_": ("list of str", "The labels."),
@@ -51,13 +54,25 @@ ATTRIBUTES = {
 def declared(cls: C) -> C:
     """Returns the class with its annotated names as keyword parameters, and their texts in its docstring."""
     made: Any = dataclass(kw_only=True, eq=False, repr=False)(cls)
-    made.__doc__ = _documented(made)
+    order = _ordered(made)
+    written = inspect.signature(made.__init__)
+    made.__signature__ = written.replace(parameters=[written.parameters[one.name] for one in order])
+    made.__doc__ = _documented(made, order)
     return made  # type: ignore[no-any-return]
 
 
-def _documented(cls: Any) -> str:
+def _ordered(cls: Any) -> list[Field[Any]]:
+    """Returns the parameters as people read them: by position first, then a class's own, and how it runs last."""
+
+    def rank(one: Field[Any]) -> tuple[bool, bool, int]:
+        home = next(k for k, base in enumerate(cls.__mro__) if one.name in inspect.get_annotations(base))
+        return bool(one.kw_only), one.name in _RUNNING, home if one.kw_only else 0
+
+    return sorted(fields(cls), key=rank)
+
+
+def _documented(cls: Any, order: list[Field[Any]]) -> str:
     """Returns the docstring with all parameters and attributes in numpydoc form."""
-    order = sorted(fields(cls), key=lambda one: bool(one.kw_only))  # as in the signature
     text = "\n".join(_entry(one.name, one.type, one.default) for one in order)
     written = f"    Parameters\n    ----------\n{text}\n"
     before, mark, attributes = (cls.__doc__ or "").partition("    Attributes\n    ----------\n")
@@ -137,21 +152,27 @@ class Running:
 
 
 @declared
-class LinearParameters(Running):
+class LayoutParameters(Running):
     """What all learners with a weight vector have."""
+
+    min_count: Annotated[int, "Attributes that occur less often are dropped."] = 1
+    all_weights: Annotated[bool, "Whether all pairs of attribute and label have weights, not only those observed."] = (
+        False
+    )
+    classes: Annotated[Sequence[str] | None, "All labels, where y may lack some."] = None
+
+
+@declared
+class LinearParameters(LayoutParameters):
+    """What learners with a weight vector have that take any task."""
 
     features: Annotated[
         Any,
         "Templates over the token columns, as text or expressions; None is a default set. It must be None "
         "where X holds feature dicts or arrays.",
     ] = field(default=None, kw_only=False)
-    min_count: Annotated[int, "Attributes that occur less often are dropped."] = 1
     order: Annotated[int, "1 gives weights to label pairs, 2 to label triples as well."] = 1
     boundaries: Annotated[bool, "Whether first and last labels have weights of their own."] = True
-    all_weights: Annotated[bool, "Whether all pairs of attribute and label have weights, not only those observed."] = (
-        False
-    )
-    classes: Annotated[Sequence[str] | None, "All labels, where y may lack some."] = None
     task: Annotated[
         Task | None,
         "What is predicted. None labels sequences, Segmenting() cuts them into segments, Classifying() is for "

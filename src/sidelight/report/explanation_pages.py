@@ -1,43 +1,41 @@
-"""Why a token got its label: the evidence of each model, and what the rules did."""
+"""Why a token got its label: the evidence, and what the rules did."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from math import isfinite
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ..learners.learner import Explanation
 from .explanations import Change
 from .tables import counted, page, sheet
 from .text import labelled_text, token_text
 
 
 def explanation_page(
-    explanations: Mapping[str, Any], tokens: Sequence[Any], labels: Sequence[str], gold: Any, change: Change | None
+    e: Explanation, tokens: Sequence[Any], labels: Sequence[str], gold: Any, change: Change | None
 ) -> Group:
-    """The labelled sequence, and what speaks for the label of one token, by what the model was learned from."""
+    """The labelled sequence, what speaks for the label of one token, and what the rules changed."""
     known = gold if isinstance(gold, list) else None
-    parts: list[RenderableType] = [labelled_text(tokens, labels, known)]
-    for source, e in explanations.items():
-        says = Text(f"Token {e.position}, ")
-        says.append(token_text(tokens[e.position]), "bold underline")
-        says.append(f": {e.label} ({e.probability:.1%}) rather than {e.rival} ({e.rival_probability:.1%})")
-        says.append(f", learned from {source}" if source else "")
-        if known and known[e.position] != labels[e.position]:
-            says.append(f"; gold is {known[e.position]}")
-        parts += [says, _evidence(e)]
+    says = Text(f"Token {e.position}, ")
+    says.append(token_text(tokens[e.position]), "bold underline")
+    says.append(f": {e.label} ({e.probability:.1%}) rather than {e.rival} ({e.rival_probability:.1%})")
+    if known and known[e.position] != labels[e.position]:
+        says.append(f"; gold is {known[e.position]}")
+    parts: list[RenderableType] = [labelled_text(tokens, labels, known), says, _evidence(e)]
     if change is not None:
-        at = next(iter(explanations.values())).position
-        parts += _changes(change, tokens, labels, at)
+        parts += _changes(change, tokens, labels, e.position)
     return page(*parts)
 
 
-def _evidence(e: Any) -> Table:
+def _evidence(e: Explanation) -> Table:
     table = sheet(["evidence", e.label, e.rival, "difference", ""], text_columns=1)
     table.columns[4].justify = "left"
-    largest = max((abs(item.difference) for item in e.evidence), default=1.0)
+    largest = max((abs(item.difference) for item in e.evidence if isfinite(item.difference)), default=1.0)
     for item in e.evidence:
-        bar = "█" * max(1, round(12 * abs(item.difference) / largest))
+        bar = "█" * max(1, round(12 * min(abs(item.difference) / largest, 1.0)))
         style = "green" if item.difference > 0 else "red"
         numbers = (f"{item.weight:+.3f}", f"{item.rival_weight:+.3f}", f"{item.difference:+.3f}")
         table.add_row(Text(item.feature), *numbers, Text(bar, style))

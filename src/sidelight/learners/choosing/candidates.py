@@ -227,7 +227,7 @@ def fallback(known: Known) -> Candidate:
 
 def too_slow(known: Known, candidate: Candidate, budget: float) -> str | None:
     """Why a candidate should not even be tried with what is known in a trial, if so."""
-    base = getattr(candidate.learner, "base", candidate.learner)
+    base = candidate.learner.base or candidate.learner
     if not isinstance(base, SemiCRF):
         return None
     seconds, most = known.segment_seconds, max(budget / 10, _ALWAYS)

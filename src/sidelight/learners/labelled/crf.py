@@ -1,6 +1,6 @@
 """Conditional random fields: log-linear models of any task."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Any, Literal, Self
 
@@ -19,7 +19,7 @@ from ...solvers.losses import ExpectedLoss, LogLoss
 from ...structures.chain import Chain, ChainParts
 from ..learner import Learner
 from ..model import Prepared, choose_encoder, lay_out, prepare
-from ..parameters import LinearParameters, Running, declared, require_number
+from ..parameters import LayoutParameters, LinearParameters, declared, require_number
 
 # Where visiting one sequence after another does not pay, "auto" takes L-BFGS: with sequences longer than this, with a
 # mean squared length of a token's features above this times l2, or with so many labels that the label pairs of the
@@ -30,7 +30,7 @@ _WIDEST = 4.0
 
 
 @declared
-class LogLinear(Running, Learner):
+class LogLinear(LayoutParameters, Learner):
     """Penalised log-likelihood of what is known; a subclass says what its task and its other parameters are."""
 
     l1: Annotated[float, "Penalty of the sum of the weights' sizes; c1 of CRFsuite."] = 0.0
@@ -41,11 +41,6 @@ class LogLinear(Running, Learner):
         "non-convex, it stops after ten iterations that lower the objective by less than a tenth of that.",
     ] = 1e-3
     max_iterations: Annotated[int, "Passes over the data or L-BFGS iterations, at most."] = 500
-    min_count: Annotated[int, "Attributes that occur less often are dropped."] = 1
-    all_weights: Annotated[bool, "Whether all pairs of attribute and label have weights, not only those observed."] = (
-        False
-    )
-    classes: Annotated[Sequence[str] | None, "All labels, where y may lack some."] = None
 
     saved = ("solver_", "converged_", "trace_")
     # What presets do not ask for.

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from ...errors import DataError
 from ...features.choose import kind_of
 from ...features.columns import Column
-from ...features.encoded import Encoded, State, require_attributes
+from ...features.encoded import Encoded, require_attributes
 from ...features.symbols import SymbolEncoder
 from ...features.templates import sequence_offsets
 from ...kernels.compiling import Ints
@@ -78,10 +78,10 @@ class HMMModel:
         ]
         return sorted(chosen, key=lambda item: -item[2])
 
-    def state(self) -> State:
+    def state(self) -> dict[str, Any]:
         """Returns the counts, for a model file."""
         counts = self.counts
-        return {}, {"start": counts.start, "transition": counts.transition, "emission": counts.emission}
+        return {"start": counts.start, "transition": counts.transition, "emission": counts.emission}
 
 
 @declared

@@ -1,16 +1,15 @@
 """J-LIS on documents: classes, and documents that belong to one of them or to none."""
 
-from collections.abc import Sequence
 from typing import Annotated, ClassVar
 
 from ...supervision import BAD, GOOD, Companion
-from ..parameters import Running, declared
+from ..parameters import LayoutParameters, declared
 from ..tasks.classifying import Classifying
 from .jlis import JointLearner, Size
 
 
 @declared
-class DocumentJLIS(Running, JointLearner):
+class DocumentJLIS(LayoutParameters, JointLearner):
     """`JLIS` with one label per document (section 6.4.4 of Chang 2011): `JLIS(task=Classifying(), size=None)`.
 
     An element of y is the document's label, GOOD (it belongs to one of the classes) or BAD (to none of them). With very
@@ -30,7 +29,6 @@ class DocumentJLIS(Running, JointLearner):
     all_weights: Annotated[bool, "Whether all pairs of attribute and label have weights, not only those observed."] = (
         True
     )
-    classes: Annotated[Sequence[str] | None, "All labels, where y may lack some."] = None
     random_state: Annotated[int | None, "Seed of everything that is random; None gives another one each time."] = 0
 
     _lacking: ClassVar[dict[Companion, str]] = {

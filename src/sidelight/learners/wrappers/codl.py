@@ -168,8 +168,8 @@ class _Way:
         self.listed, self.first = list(learner.rules or ()), first
         self.begun = self.current = self._first_penalties()
         self.constant: Any = None
-        self.offsets = np.concatenate(([0], np.cumsum(self.task.sizes(pool)))).astype(np.int64)
         if pool:
+            self.offsets = np.concatenate(([0], np.cumsum(self.task.sizes(pool)))).astype(np.int64)
             self.rules = CompiledRules.compile(self.listed, self.task.for_rules(pool), classes)
             self.constant = None if base is None else base.scores(pool)
 

@@ -155,7 +155,9 @@ def expectation_decoder(learner: Any) -> Decoder:
     read: Readings = learner.readings_
     if learner.decode != "rules" or not read.decoded:
         return Free(learner.structure_)
-    return UnderRules(learner.structure_, learner.task_, list(read.decoded), read.penalties, learner.classes_)
+    return UnderRules(
+        learner.structure_, learner.task_, list(read.decoded), read.penalties, learner.classes_, folds=False
+    )
 
 
 def expectation_readings(learner: Any) -> list[RuleReading]:
@@ -274,7 +276,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
         self.base_, self.classes_, self.trace_ = fitting.learner, classes, trace
         self.balance_, self.readings_ = balance, readings
         self.prices_ = np.empty(0) if found is None else found.prices[: rows.joint]
-        self.units_, self.temperature_ = rows.units, temperatures[-1]
+        self.units_, self.temperature_ = tuple(rows.units), temperatures[-1]
         return self
 
     def _rounds(
