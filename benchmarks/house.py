@@ -1,0 +1,67 @@
+"""How the library is built: depth of inheritance, lines, and the files that a fit passes through.
+
+`python -m benchmarks.house` prints it for the version that is imported.
+"""
+
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import sidelight
+from sidelight import CRF, HMM, JLIS, CoDL, PosteriorRegularization, generate_references, runs
+from sidelight.learners.learner import Learner
+
+HOME = Path(sidelight.__file__).parent
+
+
+def depth(cls: type) -> int:
+    """Returns how many learner classes there are from this one up to `Learner`, both counted."""
+    return 1 + max((depth(base) for base in cls.__bases__ if issubclass(base, Learner)), default=0)
+
+
+def lines(folder: Path) -> int:
+    """Returns the lines of all modules of a folder."""
+    return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in folder.rglob("*.py"))
+
+
+def passed_through(learner: Any, X: Any, y: Any) -> list[str]:
+    """Returns the modules in which a function is called during a fit, compiled ones left out."""
+    seen: set[str] = set()
+
+    def note(frame: Any, event: str, _: Any) -> None:
+        if event == "call" and str(HOME) in frame.f_code.co_filename:
+            seen.add(str(Path(frame.f_code.co_filename).relative_to(HOME)))
+
+    sys.setprofile(note)
+    try:
+        learner.fit(X, y)
+    finally:
+        sys.setprofile(None)
+    return sorted(seen)
+
+
+def main() -> None:
+    """Print what was found."""
+    depths = {name: depth(cls) for name, cls in sidelight.learners_by_name().items()}
+    print(f"depth of inheritance: {max(depths.values())} at most; {depths}")
+    for name in ("", "labelled", "margins", "wrappers", "tasks", "choosing"):
+        print(f"lines of learners/{name}: {lines(HOME / 'learners' / name):,}")
+    X, y = generate_references(20, seed=0)
+    half = [labels if i < 10 else None for i, labels in enumerate(y)]
+    rules = [runs("author") <= 1]
+    fits = {
+        "CRF": (CRF(n_jobs=1), y),
+        "CoDL(HMM)": (CoDL(HMM(n_jobs=1), rules, guard=False, n_jobs=1), half),
+        "PosteriorRegularization(CRF)": (PosteriorRegularization(CRF(n_jobs=1), rules, guard=False, n_jobs=1), half),
+        "JLIS": (JLIS(guard=False, n_jobs=1, max_rounds=2), y),
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, (learner, known) in fits.items():
+            files = passed_through(learner, X, known)
+            print(f"{name}: a fit passes through {len(files)} files: {', '.join(files)}")
+
+
+if __name__ == "__main__":
+    main()
