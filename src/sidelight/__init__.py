@@ -92,5 +92,11 @@ def __dir__() -> list[str]:
 
 
 def learners_by_name() -> dict[str, Any]:
-    """Every learner class by its name."""
+    """Return every learner class by its name.
+
+    Returns
+    -------
+    dict of str to type
+        The classes, in the order of `LEARNERS`.
+    """
     return {name: __getattr__(name) for name in LEARNERS}

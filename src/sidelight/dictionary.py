@@ -21,9 +21,16 @@ from .supervision import Signal, kind_of
 
 @dataclass(frozen=True)
 class TagDictionary:
-    """labels: those of each word; open: those of words that are not in it; word: what of a token is looked up.
+    """The labels that words may have.
 
-    Without `open`, unknown words may have any label.
+    Parameters
+    ----------
+    labels : mapping of str to set of str
+        The labels of each word.
+    open : set of str, default=frozenset()
+        The labels of words that are not in the dictionary. If it is empty, unknown words may have any label.
+    word : str or Column, default='word'
+        What of a token is looked up: a column expression, such as `word.lower()`, or its text.
     """
 
     labels: Mapping[str, AbstractSet[str]]

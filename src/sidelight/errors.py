@@ -25,7 +25,12 @@ class NotSupported(SidelightError):
 class Infeasible(SidelightError):
     """No output satisfies what is required; the message names the input and the requirement.
 
-    sequence : the input's number, or None if the message is not about one.
+    Parameters
+    ----------
+    what : str
+        The message, without the input's number.
+    sequence : int or None, default=None
+        The input's number, or None if the message is not about one.
     """
 
     def __init__(self, what: str, sequence: int | None = None) -> None:

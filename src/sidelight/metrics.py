@@ -60,7 +60,20 @@ class SpanScores:
 
 
 def token_accuracy(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> float:
-    """Return the fraction of tokens whose label is right."""
+    """Return the fraction of tokens whose label is right.
+
+    Parameters
+    ----------
+    y_true : sequence of sequence of str
+        The true labels of each sequence.
+    y_pred : sequence of sequence of str
+        The predicted labels of each sequence.
+
+    Returns
+    -------
+    float
+        The token accuracy, from 0 to 1.
+    """
     _check_aligned(y_true, y_pred)
     return _accuracy(y_true, y_pred)
 
@@ -83,9 +96,23 @@ def scheme_of(labels: Iterable[str]) -> Scheme:
 
 
 def span_scores(y_true: Sequence[Labels], y_pred: Sequence[Labels], *, scheme: Scheme = "auto") -> SpanScores:
-    """Return the scores of predicted spans, right if type, start and end are; the numbers are conlleval's.
+    """Return the scores of predicted spans, which are right if type, start and end are.
 
-    ``auto`` chooses the scheme by all labels, true and predicted; see `spans`.
+    The numbers are conlleval's, as fractions from 0 to 1.
+
+    Parameters
+    ----------
+    y_true : sequence of sequence of str
+        The true labels of each sequence.
+    y_pred : sequence of sequence of str
+        The predicted labels of each sequence.
+    scheme : {'bio', 'runs', 'auto'}, default='auto'
+        How labels are read as spans, see `sidelight.metrics.spans`; 'auto' chooses by all labels, true and predicted.
+
+    Returns
+    -------
+    SpanScores
+        The scores of all types together (micro-averaged) and of each type, and the accuracy over tokens.
     """
     _check_aligned(y_true, y_pred)
     resolved = _resolve(scheme, _distinct(y_true) | _distinct(y_pred))
@@ -105,7 +132,20 @@ def span_scores(y_true: Sequence[Labels], y_pred: Sequence[Labels], *, scheme: S
 
 
 def label_scores(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> dict[str, Score]:
-    """Return the scores of each label over tokens, in the order of the labels' names."""
+    """Return the scores of each label over tokens.
+
+    Parameters
+    ----------
+    y_true : sequence of sequence of str
+        The true labels of each sequence.
+    y_pred : sequence of sequence of str
+        The predicted labels of each sequence.
+
+    Returns
+    -------
+    dict of str to Score
+        Precision, recall and F1 of each label, in the order of the labels' names.
+    """
     labels, matrix = confusion(y_true, y_pred)
     correct, predicted, support = matrix.diagonal(), matrix.sum(axis=0), matrix.sum(axis=1)
     return {
@@ -114,7 +154,22 @@ def label_scores(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> dict[str
 
 
 def confusion(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the sorted labels and a (labels, labels) matrix: tokens of true label i predicted as label j."""
+    """Return how many tokens of each true label are predicted as each label.
+
+    Parameters
+    ----------
+    y_true : sequence of sequence of str
+        The true labels of each sequence.
+    y_pred : sequence of sequence of str
+        The predicted labels of each sequence.
+
+    Returns
+    -------
+    labels : list of str
+        The labels, sorted.
+    matrix : array of int64, shape (labels, labels)
+        At [i, j] the number of tokens of true label i that are predicted as label j.
+    """
     _check_aligned(y_true, y_pred)
     labels = sorted(_distinct(y_true) | _distinct(y_pred))
     index = {label: i for i, label in enumerate(labels)}
@@ -124,13 +179,39 @@ def confusion(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> tuple[list[
 
 
 def one_to_many(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> float:
-    """Return the accuracy when each predicted label stands for the true one that it meets most often."""
+    """Return the accuracy when each predicted label stands for the true one that it meets most often.
+
+    Parameters
+    ----------
+    y_true : sequence of sequence of str
+        The true labels of each sequence.
+    y_pred : sequence of sequence of str
+        The predicted labels of each sequence, which may have other names.
+
+    Returns
+    -------
+    float
+        The accuracy, from 0 to 1.
+    """
     matrix = confusion(y_true, y_pred)[1]
     return float(matrix.max(axis=0).sum() / matrix.sum())
 
 
 def one_to_one(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> float:
-    """Return the accuracy when each predicted label stands for a different true one, in the best way there is."""
+    """Return the accuracy when each predicted label stands for a different true one, in the best way there is.
+
+    Parameters
+    ----------
+    y_true : sequence of sequence of str
+        The true labels of each sequence.
+    y_pred : sequence of sequence of str
+        The predicted labels of each sequence, which may have other names.
+
+    Returns
+    -------
+    float
+        The accuracy, from 0 to 1.
+    """
     from scipy.optimize import linear_sum_assignment
 
     matrix = confusion(y_true, y_pred)[1]
@@ -138,13 +219,39 @@ def one_to_one(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> float:
 
 
 def mutual_information(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> float:
-    """Return I(true; predicted) in bits: at most the entropy of either."""
+    """Return the mutual information I(true; predicted) in bits.
+
+    Parameters
+    ----------
+    y_true : sequence of sequence of str
+        The true labels of each sequence.
+    y_pred : sequence of sequence of str
+        The predicted labels of each sequence, which may have other names.
+
+    Returns
+    -------
+    float
+        The information in bits, at most the entropy of either.
+    """
     true, predicted, both = _entropies(y_true, y_pred)
     return max(true + predicted - both, 0.0)
 
 
 def variation_of_information(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> float:
-    """Return H(true | predicted) + H(predicted | true) in bits: 0 if they group the tokens alike."""
+    """Return the variation of information H(true | predicted) + H(predicted | true) in bits.
+
+    Parameters
+    ----------
+    y_true : sequence of sequence of str
+        The true labels of each sequence.
+    y_pred : sequence of sequence of str
+        The predicted labels of each sequence, which may have other names.
+
+    Returns
+    -------
+    float
+        The information in bits: 0 if both group the tokens alike.
+    """
     true, predicted, both = _entropies(y_true, y_pred)
     return max(2 * both - true - predicted, 0.0)
 
@@ -154,8 +261,21 @@ def labels_per_word(
 ) -> float:
     """Return Σ over labels of the largest probability that any token of a word gives it, a mean over words.
 
-    It is 1 where all tokens of a word have one label for sure, and at most the number of labels. ``marginals`` are
-    those of ``predict_marginals``; words seen fewer than ``at_least`` times are left out (L1LMax, section 8.2 there).
+    It is called L1LMax in section 8.2 of Ganchev et al. 2010.
+
+    Parameters
+    ----------
+    words : sequence of sequence of str
+        The words of each sequence.
+    marginals : sequence of array, each of shape (tokens, labels)
+        The probabilities of labels in each sequence, those of `predict_marginals`.
+    at_least : int, default=11
+        Words seen fewer times are left out.
+
+    Returns
+    -------
+    float
+        The mean: 1 where all tokens of a word have one label for sure, and at most the number of labels.
     """
     from sidelight.inference.occurrences import Occurrences
 

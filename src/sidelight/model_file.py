@@ -61,7 +61,23 @@ def save(learner: Any, path: str | PathLike[str]) -> None:
 
 
 def load(path: str | PathLike[str]) -> Any:
-    """Read any fitted learner from a file written by `save`."""
+    """Read any fitted learner from a file written by `save`.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The model file.
+
+    Returns
+    -------
+    learner
+        The fitted learner.
+
+    Raises
+    ------
+    ModelFileError
+        If the file cannot be read or is not a complete model.
+    """
     name = str(path)
     try:
         raw = Path(path).read_bytes()

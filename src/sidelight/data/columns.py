@@ -38,10 +38,26 @@ def read_columns(
 ) -> tuple[Inputs, Outputs]:
     """Read tokens and labels from columns.
 
-    ``label`` is the label's column (from 0, or from the end if negative), or None when the file has no labels:
-    then every ``y[i]`` is None. Tokens are strings if one other column remains, else tuples. ``separator`` None
-    is any run of spaces and tabs; with ``"\\t"``, tokens may contain spaces. With ``partial``, the label ``?``
-    is unknown (None) and ``A|B`` is one of these (a frozenset). Lines that start with ``comment`` are skipped.
+    Parameters
+    ----------
+    source : str, path-like, file or iterable of str
+        A path, "-" for standard input, an open file, or lines.
+    label : int or None, default=-1
+        The label's column, from 0, or from the end if negative. None is for a file without labels: then every `y[i]` is
+        None.
+    separator : str or None, default=None
+        What separates columns; None is any run of spaces and tabs. With ``"\\t"``, tokens may contain spaces.
+    partial : bool, default=False
+        Whether the label ``?`` is unknown (None) and ``A|B`` is one of these (a frozenset).
+    comment : str or None, default=None
+        Lines that start with it are skipped; None skips none.
+
+    Returns
+    -------
+    X : list of list
+        The tokens of each sequence: strings if one column remains beside the label, else tuples.
+    y : list
+        The labels of each sequence, or None.
     """
     lines = read_lines(source)
     split = _splitter(separator)
@@ -75,7 +91,19 @@ def read_columns(
 
 
 def write_columns(target: Target, X: InputsLike, y: OutputsLike | None = None, *, separator: str = "\t") -> None:
-    """Write tokens in columns and, if ``y`` is given, the label last; unknown is ``?``, one of these ``A|B``."""
+    """Write tokens in columns and, if labels are given, the label last.
+
+    Parameters
+    ----------
+    target : str, path-like or file
+        A path, "-" for standard output, or an open file.
+    X : sequence
+        The tokens of each sequence: strings, or tuples of several columns.
+    y : sequence or None, default=None
+        The labels of each sequence. An unknown label is written ``?``, one of these ``A|B``.
+    separator : str, default='\\t'
+        What separates columns.
+    """
     if y is not None and len(X) != len(y):
         raise DataError(f"expected as many label sequences as token sequences ({len(X)}), got {len(y)}")
     partial = y is not None and any(_is_partial(labels) for labels in y)

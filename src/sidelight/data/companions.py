@@ -15,9 +15,23 @@ from ..neighbours import reorder
 
 
 def shuffled(X: Sequence[Any], k: int = 1, *, seed: int = 0) -> list[Any]:
-    """k copies of every sequence with their tokens in random orders, none of them the first one.
+    """Make k copies of every sequence with their tokens in random orders, none of which gives the sequence itself.
 
     Sequences that have no other order (of one token, or of equal ones) are left out.
+
+    Parameters
+    ----------
+    X : sequence
+        The input sequences.
+    k : int, default=1
+        Copies of each sequence, at least 1.
+    seed : int, default=0
+        Seed of the orders.
+
+    Returns
+    -------
+    list
+        The copies, those of one sequence after those of another.
     """
     _require_copies(k)
     rng = np.random.default_rng(seed)
@@ -26,9 +40,24 @@ def shuffled(X: Sequence[Any], k: int = 1, *, seed: int = 0) -> list[Any]:
 
 
 def transposed(X: Sequence[Any], k: int = 1, *, seed: int = 0) -> list[Any]:
-    """k copies of every sequence, each with two neighbouring tokens exchanged, at different places where there are k.
+    """Make k copies of every sequence, each with two neighbouring tokens exchanged at another place.
 
-    Only places where the tokens differ count; a sequence without one is left out.
+    Only places where the tokens differ count. A sequence with fewer than k of them has one copy for each, and a
+    sequence without one is left out.
+
+    Parameters
+    ----------
+    X : sequence
+        The input sequences.
+    k : int, default=1
+        Copies of each sequence, at least 1.
+    seed : int, default=0
+        Seed of the places.
+
+    Returns
+    -------
+    list
+        The copies, those of one sequence after those of another.
     """
     _require_copies(k)
     rng = np.random.default_rng(seed)
@@ -43,7 +72,27 @@ def transposed(X: Sequence[Any], k: int = 1, *, seed: int = 0) -> list[Any]:
 
 
 def mismatched(pairs: Sequence[tuple[Any, Any]], k: int = 1, *, seed: int = 0) -> list[tuple[Any, Any]]:
-    """For every pair k pairs of its first part with second parts of other pairs that differ from its own."""
+    """Make, for every pair, k pairs of its first part with second parts of other pairs that differ from its own.
+
+    Parameters
+    ----------
+    pairs : sequence of tuple
+        The pairs, each a tuple of two.
+    k : int, default=1
+        New pairs for each pair, at least 1.
+    seed : int, default=0
+        Seed of the choice.
+
+    Returns
+    -------
+    list of tuple
+        The new pairs, those of one pair after those of another.
+
+    Raises
+    ------
+    DataError
+        If a pair has fewer than `k` others whose second part differs.
+    """
     _require_copies(k)
     if any(not isinstance(pair, tuple) or len(pair) != 2 for pair in pairs):
         raise DataError("pairs is a list of tuples of two")

@@ -32,13 +32,27 @@ _Word = tuple[int, list[str]]
 def read_conllu(
     source: Source, *, columns: str | Sequence[str] = "form", label: str | None = "upos"
 ) -> tuple[Inputs, Outputs]:
-    """Read the words of a treebank: tokens from ``columns``, labels from the column ``label``.
+    """Read the words of a treebank in CoNLL-U.
 
     A column is one of ``id form lemma upos xpos feats head deprel deps misc``, or a key of two of them such as
-    ``feats:Number``. Tokens are strings for one column, else tuples. The label ``_`` is unknown (None), and a
-    sentence of such labels only has None for labels; but for ``feats:Number``, ``_`` is the label of words
-    without number. With ``label=None`` every ``y[i]`` is None. Comments, multiword ranges (``1-2``) and empty
-    nodes (``1.1``) are skipped.
+    ``feats:Number``. Comments, multiword ranges (``1-2``) and empty nodes (``1.1``) are skipped.
+
+    Parameters
+    ----------
+    source : str, path-like, file or iterable of str
+        A path, "-" for standard input, an open file, or lines.
+    columns : str or sequence of str, default='form'
+        The columns that tokens are made of.
+    label : str or None, default='upos'
+        The column of the labels. With None every `y[i]` is None.
+
+    Returns
+    -------
+    X : list of list
+        The tokens of each sentence: strings for one column, else tuples.
+    y : list
+        The labels of each sentence. The label ``_`` is unknown (None), and a sentence of such labels only has None for
+        labels; but for ``feats:Number``, ``_`` is the label of words without number.
     """
     lines = read_lines(source)
     readers = [_reader(name, lines) for name in _names(columns)]
@@ -60,9 +74,20 @@ def write_conllu(
     columns: str | Sequence[str] = "form",
     label: str = "upos",
 ) -> None:
-    """Write a ten-column file: the tokens into ``columns``, the labels into ``label``, ``_`` elsewhere.
+    """Write a ten-column file of CoNLL-U, with ``_`` where nothing is given.
 
-    ``columns`` and ``label`` are named as in `read_conllu`; an unknown label is written ``_``.
+    Parameters
+    ----------
+    target : str, path-like or file
+        A path, "-" for standard output, or an open file.
+    X : sequence
+        The tokens of each sentence: strings, or tuples of several columns.
+    y : sequence or None, default=None
+        The labels of each sentence; an unknown label is written ``_``.
+    columns : str or sequence of str, default='form'
+        The columns that the tokens are written into, named as in `read_conllu`.
+    label : str, default='upos'
+        The column that the labels are written into, named as in `read_conllu`.
     """
     if y is not None and len(X) != len(y):
         raise DataError(f"expected as many label sequences as token sequences ({len(X)}), got {len(y)}")

@@ -29,11 +29,23 @@ TOKENS, LABELS = "tokens", "labels"
 
 
 def read_jsonlines(source: Source) -> tuple[Inputs, Outputs]:
-    """Read one sequence a line; blank lines and other keys are skipped.
+    """Read one sequence a line from JSON lines; blank lines and other keys are skipped.
 
-    Tokens are strings, lists of strings (columns, which become tuples) or objects (features, which stay dicts),
-    all of one kind. Labels are a list with, for each token, a string, null (unknown) or a list of strings (one
-    of these); or null or absent (nothing known); or ``"GOOD"`` or ``"BAD"`` for the sequence as a whole.
+    Tokens are strings, lists of strings (columns, which become tuples) or objects (features, which stay dicts), all of
+    one kind. Labels are a list with, for each token, a string, null (unknown) or a list of strings (one of these); or
+    null or absent (nothing known); or ``"GOOD"`` or ``"BAD"`` for the sequence as a whole.
+
+    Parameters
+    ----------
+    source : str, path-like, file or iterable of str
+        A path, "-" for standard input, an open file, or lines.
+
+    Returns
+    -------
+    X : list of list
+        The tokens of each sequence.
+    y : list
+        What is known about the labels of each sequence: a list, None, GOOD or BAD.
     """
     lines = read_lines(source)
     X: Inputs = []
@@ -57,7 +69,19 @@ def write_jsonlines(
     *,
     extra: Sequence[Mapping[str, Any]] | None = None,
 ) -> None:
-    """Write one sequence a line, with the keys of ``extra[i]`` (marginals, say) beside tokens and labels."""
+    """Write one sequence a line as JSON lines.
+
+    Parameters
+    ----------
+    target : str, path-like or file
+        A path, "-" for standard output, or an open file.
+    X : sequence
+        The tokens of each sequence.
+    y : sequence or None, default=None
+        What is known about the labels of each sequence.
+    extra : sequence of mapping or None, default=None
+        For each sequence, keys and values to write beside tokens and labels (marginals, say).
+    """
     for name, values in (("label sequences", y), ("extra mappings", extra)):
         if values is not None and len(values) != len(X):
             raise DataError(f"expected as many {name} as token sequences ({len(X)}), got {len(values)}")

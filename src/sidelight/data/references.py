@@ -139,11 +139,26 @@ _A_BEFORE_VOWEL = re.compile(r"\b([Aa]) (?=[aeioAEIO])")
 
 
 def generate_references(n: int, *, seed: int = 0, noise: float = 0.1) -> tuple[_Sequences, _Sequences]:
-    """Draw ``n`` tokenised references X and their gold field per token y.
+    """Draw tokenised references and the gold field of each token.
 
-    The same seed gives the same references, and a smaller ``n`` gives a prefix of a larger one. ``noise`` in
-    [0, 1] is the strength of the disturbances (missing, swapped and repeated fields, missing or wrong
-    punctuation, lower-casing, abbreviations, typos); at 0 each field is one run that ends with punctuation.
+    The same seed gives the same references, and a smaller `n` gives a prefix of a larger one.
+
+    Parameters
+    ----------
+    n : int
+        The number of references.
+    seed : int, default=0
+        Seed of all that is random, at least 0.
+    noise : float, default=0.1
+        The strength of the disturbances, in [0, 1]: missing, swapped and repeated fields, missing or wrong punctuation,
+        lower-casing, abbreviations and typos. At 0 each field is one run that ends with punctuation.
+
+    Returns
+    -------
+    X : list of list of str
+        The tokens of each reference.
+    y : list of list of str
+        The field of each token.
     """
     if n < 0:
         raise DataError(f"generate_references needs n >= 0, got {n}; pass the number of references to draw.")

@@ -24,22 +24,55 @@ _JOINERS = "\u200c\u200d"
 def tokenize(text: str) -> list[str]:
     """Cut text into words, numbers and punctuation marks; only white space is dropped.
 
-    A number keeps the commas and points inside it (``1,234.5``). A word is a run of letters, digits and
-    underscores with the apostrophes and hyphens inside it (``don't``, ``well-known``, ``1990-95``). Every other
-    character stands by itself (``...`` is three tokens). Accents and vowel signs written as separate code
-    points stay with the character they modify.
+    A number keeps the commas and points inside it (``1,234.5``). A word is a run of letters, digits and underscores
+    with the apostrophes and hyphens inside it (``don't``, ``well-known``, ``1990-95``). Every other character stands by
+    itself (``...`` is three tokens). Accents and vowel signs written as separate code points stay with the character
+    they modify.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+
+    Returns
+    -------
+    list of str
+        The tokens.
     """
     return _pattern("" if text.isascii() else _marks(text)).findall(text)
 
 
 def read_text(source: Source) -> tuple[Inputs, Outputs]:
-    """Read one sequence a line, cut by `tokenize`; blank lines are skipped and every ``y[i]`` is None."""
+    """Read one sequence a line from plain text, cut by `tokenize`; blank lines are skipped.
+
+    Parameters
+    ----------
+    source : str, path-like, file or iterable of str
+        A path, "-" for standard input, an open file, or lines.
+
+    Returns
+    -------
+    X : list of list of str
+        The tokens of each sequence.
+    y : list
+        None for every sequence.
+    """
     X: Inputs = [list(tokens) for line in read_lines(source).lines if (tokens := tokenize(line))]
     return X, [None] * len(X)
 
 
 def write_text(target: Target, X: InputsLike, y: OutputsLike | None = None) -> None:
-    """Write the tokens of a sequence on a line, with spaces between; text has no place for labels."""
+    """Write the tokens of a sequence on a line, with spaces between.
+
+    Parameters
+    ----------
+    target : str, path-like or file
+        A path, "-" for standard output, or an open file.
+    X : sequence of sequence of str
+        The tokens of each sequence.
+    y : sequence or None, default=None
+        None, or a sequence of None only, since text has no place for labels.
+    """
     if y is not None and any(labels is not None for labels in y):
         raise DataError("plain text has no place for labels; write columns, tsv or jsonl")
     with open_for_writing(target) as file:

@@ -208,14 +208,40 @@ bias = Template()
 
 
 def column(index: int) -> Column:
-    """The column with this number, from 0; `word` and `pos` are the first two."""
+    """Make the expression of the column with this number.
+
+    Parameters
+    ----------
+    index : int
+        The number of the column, from 0; `word` and `pos` are the first two.
+
+    Returns
+    -------
+    Column
+        The column expression.
+    """
     if not isinstance(index, int) or index < 0:
         raise DataError(f"columns are numbered from 0, got {index!r}")
     return Column(index)
 
 
 def window(expression: Column | Template, first: int, last: int) -> list[Template]:
-    """The expression at every offset from first to last."""
+    """Make a template of an expression at every offset from first to last.
+
+    Parameters
+    ----------
+    expression : Column or Template
+        The expression, such as `word.lower()`.
+    first : int
+        The first offset; negative ones are to the left of the token.
+    last : int
+        The last offset, which is included.
+
+    Returns
+    -------
+    list of Template
+        The expression at each offset.
+    """
     return [as_template(expression[offset]) for offset in range(first, last + 1)]
 
 
@@ -235,7 +261,18 @@ def _positive(length: int) -> int:
 
 
 def parse(text: str) -> Column | Template:
-    """Read the text form, for example `word[-1].lower() & pos`."""
+    """Read a column expression or a template from its text.
+
+    Parameters
+    ----------
+    text : str
+        The text form, for example `word[-1].lower() & pos`.
+
+    Returns
+    -------
+    Column or Template
+        The expression that prints as this text.
+    """
     value = evaluate(text, {"word": word, "pos": pos, "column": column, "bias": bias})
     if not isinstance(value, Column | Template):
         raise DataError(f"cannot read the expression {text!r}: it is not a column or a template")

@@ -37,7 +37,32 @@ class RuleCheck:
 
 
 def check(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any], *, examples: int = 3) -> list[RuleCheck]:
-    """Violations of each rule by labelled data; sequences that are not fully labelled are left out."""
+    """Check how often labelled data violate each rule.
+
+    Sequences that are not fully labelled are left out.
+
+    Parameters
+    ----------
+    rules : sequence of Rule
+        The rules.
+    X : sequence
+        The input sequences.
+    y : sequence
+        What is known about the labels of each sequence.
+    examples : int, default=3
+        How many of the sequences that violate a rule most are named.
+
+    Returns
+    -------
+    list of RuleCheck
+        For each rule the sum of its violations, the number of sequences with any, how many sequences were checked, and
+        the worst ones.
+
+    Raises
+    ------
+    DataError
+        If no sequence is fully labelled.
+    """
     check_lengths([len(x) for x in X], y)
     full = [i for i, known in enumerate(y) if kind_of(known) is Signal.FULL]
     if not full:

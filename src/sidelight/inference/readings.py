@@ -36,12 +36,23 @@ _LEAST = 0.01
 
 
 def label_shares(y: Sequence[Sequence[str]], classes: Sequence[str] | None = None) -> list[Comparison]:
-    """Bounds on the share of each label in a corpus, by labelled sequences of it.
+    """Estimate bounds on the share of each label in a corpus from labelled sequences of it.
 
-    y: full labels of at least two sequences; classes: all labels, where y may lack some. The bounds are two standard
-    errors around the share in y: sequences differ, and the fewer there are, the wider the bounds. Those of labels that
-    y lacks are narrow, as if tokens were independent; learners did better with these than with wide ones. Bounds that
-    would say nothing, below 0 or above 1, are left out.
+    The bounds are two standard errors around the share in `y`: sequences differ, and the fewer there are, the wider
+    the bounds. Those of labels that `y` lacks are narrow, as if tokens were independent; learners did better with these
+    than with wide ones. Bounds that would say nothing, below 0 or above 1, are left out.
+
+    Parameters
+    ----------
+    y : sequence of sequence of str
+        Full labels of at least two sequences.
+    classes : sequence of str or None, default=None
+        All labels, where `y` may lack some; None is those of `y`.
+
+    Returns
+    -------
+    list of Comparison
+        The bounds, as rules about the corpus.
     """
     if len(y) < 2:
         raise DataError(f"the shares of labels are estimated from at least two labelled sequences, got {len(y)}")

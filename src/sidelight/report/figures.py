@@ -27,9 +27,16 @@ _MOST_PIXELS = 30_000
 
 
 def draw_training(model: Any, path: str | PathLike[str]) -> None:
-    """Draw the course of a fit: the objective and, where there are rules, how much they are missed, round by round.
+    """Draw the course of a fit, round by round, into a file.
 
-    For every learner that goes in steps; the ending of the path (.png, .pdf, .svg) says what is written.
+    The figure shows the objective and, where there are rules, how much they are missed.
+
+    Parameters
+    ----------
+    model : learner
+        A fitted learner of any kind that goes in steps.
+    path : str or path-like
+        The file to write; its ending (.png, .pdf, .svg) says what is written.
     """
     require_figure(path)
     course = course_of(model)
@@ -42,9 +49,21 @@ def draw_training(model: Any, path: str | PathLike[str]) -> None:
 def draw_posteriors(
     model: Any, x: Sequence[Any], path: str | PathLike[str], *, gold: Sequence[Any] | None = None
 ) -> None:
-    """Draw the probability of every label at every token of x, for a model with rules before and after them.
+    """Draw the probability of every label at every token of a sequence into a file.
 
-    The rules that made a difference are listed with their prices; gold labels, if given, are framed.
+    For a model with rules, the probabilities before and after them are drawn, and the rules that made a difference are
+    listed with their prices.
+
+    Parameters
+    ----------
+    model : learner
+        A fitted learner.
+    x : sequence
+        One input sequence.
+    path : str or path-like
+        The file to write; its ending (.png, .pdf, .svg) says what is written.
+    gold : sequence or None, default=None
+        Gold labels of the tokens, which are framed in the figure.
     """
     require_figure(path)
     found = posteriors_of(model, x)

@@ -135,26 +135,70 @@ last = Position(-1)
 
 
 def position(index: int) -> Position:
-    """The token with this number; negative numbers count from the end."""
+    """Make the condition that holds at the token with this number.
+
+    Parameters
+    ----------
+    index : int
+        The number of the token, from 0; negative numbers count from the end.
+
+    Returns
+    -------
+    Position
+        The condition.
+    """
     if not isinstance(index, int):
         raise DataError(f"a position is a whole number, got {index!r}")
     return Position(index)
 
 
 def when(function: Callable[[Any, int], Any]) -> Function:
-    """A condition from any function of a sequence and a position."""
+    """Make a condition from any function of a sequence and a position.
+
+    Parameters
+    ----------
+    function : callable
+        It is called with a sequence and the position of a token, and its result is taken as true or false.
+
+    Returns
+    -------
+    Function
+        The condition. Rules with such a condition cannot be written to a file.
+    """
     if not callable(function):
         raise DataError(f"when takes a function of a sequence and a position, got {function!r}")
     return Function(function)
 
 
 def any_of(*conditions: Where) -> Combined:
-    """Where at least one condition holds."""
+    """Make the condition that holds where at least one of several conditions holds.
+
+    Parameters
+    ----------
+    *conditions : condition
+        Column expressions, positions, `when(...)` or combinations of these, at least one.
+
+    Returns
+    -------
+    Combined
+        The condition.
+    """
     return Combined(False, conditions)
 
 
 def all_of(*conditions: Where) -> Combined:
-    """Where all conditions hold."""
+    """Make the condition that holds where all of several conditions hold.
+
+    Parameters
+    ----------
+    *conditions : condition
+        Column expressions, positions, `when(...)` or combinations of these, at least one.
+
+    Returns
+    -------
+    Combined
+        The condition.
+    """
     return Combined(True, conditions)
 
 

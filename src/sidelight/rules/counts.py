@@ -121,23 +121,75 @@ def _compare(left: Count, op: Op, right: Any) -> "Comparison":
 
 
 def count(*labels: Any, where: Where | None = None) -> Count:
-    """Tokens with this label (or one of these; without any, all tokens), where a condition holds."""
+    """Count the tokens that have one of these labels, where a condition holds.
+
+    Parameters
+    ----------
+    *labels : str, list of str, each or others(...)
+        The labels; without any, all tokens are counted.
+    where : condition or None, default=None
+        Only tokens that satisfy it are counted; None counts them everywhere.
+
+    Returns
+    -------
+    Count
+        The count, which makes a rule when it is compared with a number or another count.
+    """
     return Count((Term("token", some_labels(labels), where=where),), text=call_text("count", *labels, where=where))
 
 
 def runs(*labels: Any, where: Where | None = None) -> Count:
-    """Maximal stretches of one label (of these), counted where they begin."""
+    """Count the maximal stretches of one label, where they begin.
+
+    Parameters
+    ----------
+    *labels : str, list of str, each or others(...)
+        The labels whose stretches are counted; without any, those of all labels.
+    where : condition or None, default=None
+        Only stretches whose first token satisfies it are counted; None counts them everywhere.
+
+    Returns
+    -------
+    Count
+        The count, which makes a rule when it is compared with a number or another count.
+    """
     to = some_labels(labels)
     terms = (Term("start", to, where=where), Term("pair", to, different=True, where=where))
     return Count(terms, text=call_text("runs", *labels, where=where))
 
 
 def transitions(after: Any = None, to: Any = None, *, where: Where | None = None) -> Count:
-    """Neighbouring tokens with labels `after` and `to`, where the later one satisfies a condition."""
+    """Count the neighbouring tokens that have two given labels, where the later one satisfies a condition.
+
+    Parameters
+    ----------
+    after : str, list of str, each, others(...) or None, default=None
+        The labels of the earlier token; None is any label.
+    to : str, list of str, each, others(...) or None, default=None
+        The labels of the later token; None is any label.
+    where : condition or None, default=None
+        Only pairs whose later token satisfies it are counted; None counts them everywhere.
+
+    Returns
+    -------
+    Count
+        The count, which makes a rule when it is compared with a number or another count.
+    """
     term = Term("pair", as_labels(to), as_labels(after), where=where)
     return Count((term,), text=call_text("transitions", where=where, after=after, to=to))
 
 
 def changes(*, where: Where | None = None) -> Count:
-    """Neighbouring tokens with different labels, where the later one satisfies a condition."""
+    """Count the neighbouring tokens with different labels, where the later one satisfies a condition.
+
+    Parameters
+    ----------
+    where : condition or None, default=None
+        Only pairs whose later token satisfies it are counted; None counts them everywhere.
+
+    Returns
+    -------
+    Count
+        The count, which makes a rule when it is compared with a number or another count.
+    """
     return Count((Term("pair", Any_, different=True, where=where),), text=call_text("changes", where=where))

@@ -69,10 +69,22 @@ def tokens_by_word(values: Sequence[str], at_least: int) -> tuple[Longs, Longs]:
 
 
 def few_labels(of: Column = word, *, at_least: int = 10) -> FewLabels:
-    """Each word has few labels among all its tokens in the corpus; `of` tells words apart, `word.lower()` for instance.
+    """Require that each word has few labels among all its tokens in the corpus.
 
     `few_labels(word).expected(32)` charges 32 times Σ over words and labels of the largest probability that any token
-    of the word gives the label (section 8 of Ganchev et al. 2010). Words seen fewer than `at_least` times are left out.
+    of the word gives the label (section 8 of Ganchev et al. 2010).
+
+    Parameters
+    ----------
+    of : Column, default=word
+        What tells words apart, `word.lower()` for instance.
+    at_least : int, default=10
+        Words seen fewer times are left out.
+
+    Returns
+    -------
+    FewLabels
+        The rule.
     """
     if not isinstance(of, Column) or of.offset != 0:
         raise DataError(f"few_labels takes one column of the token itself, such as word.lower(), got {of!r}")

@@ -34,7 +34,20 @@ _KEYS = {"name", "rule", "reading", "penalty"}
 
 
 def parse_rule(text: str, words: Mapping[str, Any] | None = None) -> Rule:
-    """Read one rule, for example "count('author') >= 1"."""
+    """Read one rule from its text, for example "count('author') >= 1".
+
+    Parameters
+    ----------
+    text : str
+        The rule as it is written in Python or in a rule file.
+    words : mapping or None, default=None
+        Word lists by the names that the text may use.
+
+    Returns
+    -------
+    Rule
+        The rule.
+    """
     value = evaluate(text, {**_NAMES, **(words or {})})
     if not isinstance(value, Rule):
         raise DataError(f"{text!r} is not a rule: a count needs a bound, as in count('author') >= 1")
@@ -52,7 +65,23 @@ def saved_text(rule: Rule) -> str:
 
 
 def read_rules(source: str | PathLike[str]) -> list[Rule]:
-    """Read a TOML file of rules; errors name the file, line and column."""
+    """Read a TOML file of rules.
+
+    Parameters
+    ----------
+    source : str or path-like
+        The rule file.
+
+    Returns
+    -------
+    list of Rule
+        The rules, in the order of the file.
+
+    Raises
+    ------
+    DataError
+        If the file is malformed; the message names the file, line and column.
+    """
     lines = read_lines(source)
     text = "\n".join(lines.lines)
     try:

@@ -85,7 +85,18 @@ def some_labels(labels: tuple[Any, ...]) -> Labels:
 
 
 def others(*labels: Any) -> Labels:
-    """All labels but these."""
+    """Return all labels but these.
+
+    Parameters
+    ----------
+    *labels : str, list of str or each
+        The labels that are left out, at least one.
+
+    Returns
+    -------
+    Labels
+        The other labels, to be used where rules take labels.
+    """
     inner = labels[0] if len(labels) == 1 and isinstance(labels[0], Each) else label_names(labels)
     if not inner:
         raise DataError("at least one label is needed here")

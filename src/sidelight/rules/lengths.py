@@ -53,7 +53,22 @@ def _run_before(labels: Sequence[int], end: int) -> range:
 
 
 def min_length(length: int, *labels: Any) -> MinLength:
-    """Every run (of these labels) has at least this many tokens."""
+    """Require that every run of a label has at least this many tokens.
+
+    Each shorter run is a violation.
+
+    Parameters
+    ----------
+    length : int
+        The least number of tokens, at least 1.
+    *labels : str, list of str, each or others(...)
+        The labels whose runs the rule is about; without any, those of all labels.
+
+    Returns
+    -------
+    MinLength
+        The rule.
+    """
     if not isinstance(length, int) or length < 1:
         raise DataError(f"a length is a whole number of at least 1, got {length!r}")
     return MinLength(length, some_labels(labels))

@@ -31,5 +31,20 @@ class Before(Rule):
 
 
 def before(earlier: Any, later: Any) -> Before:
-    """Tokens of `earlier` come before all tokens of `later`."""
+    """Require that tokens of some labels come before all tokens of others.
+
+    Each token of `earlier` behind one of `later` is a violation.
+
+    Parameters
+    ----------
+    earlier : str, list of str, each or others(...)
+        The labels whose tokens come first.
+    later : str, list of str, each or others(...)
+        The labels whose tokens come after them.
+
+    Returns
+    -------
+    Before
+        The rule.
+    """
     return Before(as_labels(earlier), as_labels(later))

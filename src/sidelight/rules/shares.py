@@ -12,7 +12,20 @@ from .labels import Any_, Labels, call_text, some_labels
 
 
 def share(*labels: Any, where: Where | None = None) -> "Share":
-    """The share of tokens that have (one of) these labels, of all tokens (where a condition holds) in the corpus."""
+    """Express the share of tokens in the corpus that have one of these labels.
+
+    Parameters
+    ----------
+    *labels : str, list of str, each or others(...)
+        The labels, at least one.
+    where : condition or None, default=None
+        Only tokens that satisfy it are looked at: the share is that of the labels among these. None takes all tokens.
+
+    Returns
+    -------
+    Share
+        The share, which makes a rule when it is compared with a number between 0 and 1.
+    """
     if not labels:
         raise DataError("share needs a label")
     return Share(some_labels(labels), where)

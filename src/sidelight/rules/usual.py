@@ -19,23 +19,69 @@ def _never(text: str, *terms: Term) -> Comparison:
 
 
 def starts_with(*labels: Any) -> Comparison:
-    """The first label is one of these."""
+    """Require that the first label of a sequence is one of these.
+
+    Parameters
+    ----------
+    *labels : str or list of str
+        The labels that a sequence may start with, at least one.
+
+    Returns
+    -------
+    Comparison
+        The rule.
+    """
     return _never(call_text("starts_with", *labels), Term("start", others(*labels)))
 
 
 def ends_with(*labels: Any) -> Comparison:
-    """The last label is one of these."""
+    """Require that the last label of a sequence is one of these.
+
+    Parameters
+    ----------
+    *labels : str or list of str
+        The labels that a sequence may end with, at least one.
+
+    Returns
+    -------
+    Comparison
+        The rule.
+    """
     return _never(call_text("ends_with", *labels), Term("end", others(*labels)))
 
 
 def once_each(*labels: str) -> Comparison:
-    """Every label (or each of these) is one run at most; every further run is a violation."""
+    """Require that every label is one run at most.
+
+    Every further run is a violation.
+
+    Parameters
+    ----------
+    *labels : str
+        The labels that the rule is about; without any, it is about all labels.
+
+    Returns
+    -------
+    Comparison
+        The rule.
+    """
     rule = runs(each(*labels) if labels else each) <= 1
     return replace(rule, text=call_text("once_each", *labels))
 
 
 def changes_only_after(condition: Where) -> Comparison:
-    """Labels change only where the token before satisfies the condition."""
+    """Require that labels change only where the token before satisfies a condition.
+
+    Parameters
+    ----------
+    condition : Column
+        One column expression, such as `word.ispunct()`.
+
+    Returns
+    -------
+    Comparison
+        The rule.
+    """
     if not isinstance(condition, Column):
         raise DataError(f"changes_only_after takes one column expression, such as word.ispunct(), got {condition!r}")
     place = ~condition[-1]
@@ -64,6 +110,19 @@ class Place:
 
 
 def where(condition: Where) -> Place:
-    """`where(word.isin("pp", "pages")).label("pages")`: the label of tokens that satisfy a condition."""
+    """Choose the tokens that satisfy a condition, for a rule about their label.
+
+    For example, `where(word.isin("pp", "pages")).label("pages")` gives such tokens a label.
+
+    Parameters
+    ----------
+    condition : condition
+        A column expression, a position, `when(...)` or a combination of these.
+
+    Returns
+    -------
+    Place
+        The place, whose methods `label(...)` and `never(...)` make rules: the label there is, or is not, one of these.
+    """
     check_condition(condition)
     return Place(condition)

@@ -35,10 +35,25 @@ AHEAD = 40.0
 class ChainParts:
     """One number per part of a batch of chains: scores θ, or expected parts μ.
 
-    offsets: (sequences + 1,) int64; unary: (tokens, labels); pair: (types, labels, labels), used at position t through
-    pair_type[t] (int32; its value at the first token of a sequence is not read); start, end: (labels,);
-    triple: (labels, labels, labels) or None. As expected parts, `pair`, `start`, `end` and `triple` are summed over
-    the batch.
+    As expected parts, `pair`, `start`, `end` and `triple` are summed over the batch.
+
+    Parameters
+    ----------
+    offsets : array of int64, shape (sequences + 1,)
+        Where the tokens of each sequence begin.
+    unary : array, shape (tokens, labels)
+        Numbers of the labels at each token.
+    pair : array, shape (types, labels, labels)
+        Numbers of the labels of neighbours, one table for each type of position.
+    pair_type : array of int32, shape (tokens,)
+        The table of `pair` that is used at position t is `pair_type[t]`; its value at the first token of a sequence is
+        not read.
+    start : array, shape (labels,)
+        Numbers of the first label of a sequence.
+    end : array, shape (labels,)
+        Numbers of the last label of a sequence.
+    triple : array of shape (labels, labels, labels) or None, default=None
+        Numbers of three labels in a row, which make the chain one of order two; None for order one.
     """
 
     offsets: Longs
@@ -302,7 +317,15 @@ def mixed(first: Floats, second: Floats, weight: float) -> Floats:
 
 @dataclass(frozen=True)
 class Chain:
-    """Label chains. The order follows from the scores; `n_jobs` threads share the sequences of a batch."""
+    """Label chains.
+
+    The order of a chain follows from its scores.
+
+    Parameters
+    ----------
+    n_jobs : int, default=-1
+        Threads that share the sequences of a batch; -1 is every core.
+    """
 
     n_jobs: int = -1
 

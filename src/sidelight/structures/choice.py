@@ -19,7 +19,13 @@ from .protocol import Best, Charge, Loss, Marginals, Ranked
 
 @dataclass(frozen=True)
 class ChoiceParts:
-    """One number for every input and label: scores θ, or expected parts μ. unary: (inputs, labels) float64."""
+    """One number for every input and label: scores θ, or expected parts μ.
+
+    Parameters
+    ----------
+    unary : array of float64, shape (inputs, labels)
+        Numbers of the labels of each input.
+    """
 
     unary: Floats
 
@@ -104,7 +110,13 @@ class ChoiceParts:
 
 @dataclass(frozen=True)
 class Choice:
-    """One label for every input. `n_jobs` threads share the inputs where scores are worked out."""
+    """One label for every input.
+
+    Parameters
+    ----------
+    n_jobs : int, default=-1
+        Threads that share the inputs where scores are worked out; -1 is every core.
+    """
 
     n_jobs: int = -1
 

@@ -28,8 +28,14 @@ _TIES = 8
 class FlatParts:
     """One number for every part of a batch: scores θ, or expected parts μ.
 
-    values: (parts,) float64; offsets: (inputs + 1,) int64, where the parts of each input begin; shapes: (inputs,
-    numbers) int64.
+    Parameters
+    ----------
+    values : array of float64, shape (parts,)
+        The numbers of all parts, one input after the other.
+    offsets : array of int64, shape (inputs + 1,)
+        Where the parts of each input begin.
+    shapes : array of int64, shape (inputs, numbers)
+        The shape of each input: a few whole numbers that tell the structure what its parts stand for.
     """
 
     values: Floats
@@ -132,6 +138,11 @@ class FlatStructure(ABC):
     """Base of structures over flat parts; a new one gives the abstract methods, each for one input.
 
     The loss counts the parts that an output has and the known one lacks, and the reverse.
+
+    Parameters
+    ----------
+    n_jobs : int, default=-1
+        Threads that share the inputs of a batch; -1 is every core.
     """
 
     n_jobs: int = -1

@@ -91,10 +91,27 @@ class Segments:
 class SegmentParts:
     """One number per part of a batch of segmentations: scores θ, or expected parts μ.
 
-    offsets: (sequences + 1,) int64; unary, opens, closes: (tokens, labels), for a token in a segment, as its first and
-    as its last one; pair: (labels, labels) of neighbouring segments, -inf on its diagonal where neighbours must differ;
-    length: (labels, longest), at [c, m - 1] for a segment of m tokens (longer ones are no outputs, and -inf forbids a
-    length); start, end: (labels,). As expected parts all but the first three are summed over the batch.
+    As expected parts, `pair`, `length`, `start` and `end` are summed over the batch.
+
+    Parameters
+    ----------
+    offsets : array of int64, shape (sequences + 1,)
+        Where the tokens of each sequence begin.
+    unary : array, shape (tokens, labels)
+        Numbers of a token in a segment of each label.
+    opens : array, shape (tokens, labels)
+        Numbers of a token as the first one of a segment.
+    closes : array, shape (tokens, labels)
+        Numbers of a token as the last one of a segment.
+    pair : array, shape (labels, labels)
+        Numbers of the labels of neighbouring segments, -inf on the diagonal where neighbours must differ.
+    length : array, shape (labels, longest)
+        Numbers of the lengths of segments, at [c, m - 1] for a segment of label c with m tokens. Longer segments are no
+        outputs, and -inf forbids a length.
+    start : array, shape (labels,)
+        Numbers of the label of the first segment of a sequence.
+    end : array, shape (labels,)
+        Numbers of the label of the last segment of a sequence.
     """
 
     offsets: Longs
@@ -294,7 +311,13 @@ class _Steps:
 
 @dataclass(frozen=True)
 class Segmentation:
-    """Segmentations into labelled segments. `n_jobs` threads share the sequences of a batch."""
+    """Segmentations into labelled segments.
+
+    Parameters
+    ----------
+    n_jobs : int, default=-1
+        Threads that share the sequences of a batch; -1 is every core.
+    """
 
     n_jobs: int = -1
 

@@ -10,7 +10,20 @@ _REGISTERED: dict[str, type] = {}
 
 
 def register_task(task: T) -> T:
-    """Class decorator: models with this task, a dataclass, can be saved and read again."""
+    """Register a task, so that models with it can be saved and read again.
+
+    It is a class decorator.
+
+    Parameters
+    ----------
+    task : type
+        The class of the task, a dataclass.
+
+    Returns
+    -------
+    type
+        The same class.
+    """
     _REGISTERED[task.__name__] = task
     return task
 
