@@ -155,6 +155,7 @@ def test_a_model_that_knows_how_often_a_rule_is_broken_hardly_changes():
     labels = [[{"a": "O", "b": "N", "c": str(rng.choice(["N", "O"], p=[2 / 3, 1 / 3]))}[w] for w in x] for x in words]
     known = [y if i < 60 else None for i, y in enumerate(labels)]
     rule = where(word.isin("b", "c")).never("O")
+    options = {"guard": False, "unlabeled_weight": 5.0, "label_shares": False, "n_jobs": 1}
     chances = [
         np.mean([
             row[model.classes_.index("O")]
@@ -164,8 +165,8 @@ def test_a_model_that_knows_how_often_a_rule_is_broken_hardly_changes():
         ])
         for model in (
             CRF(n_jobs=1).fit(words[:60], labels[:60]),
-            PosteriorRegularization(CRF(n_jobs=1), [rule], guard=False, n_jobs=1).fit(words, known),
-            PosteriorRegularization(CRF(n_jobs=1), [rule.expected(2.0)], guard=False, n_jobs=1).fit(words, known),
+            PosteriorRegularization(CRF(n_jobs=1), [rule], **options).fit(words, known),
+            PosteriorRegularization(CRF(n_jobs=1), [rule.expected(3.0)], **options).fit(words, known),
         )
     ]  # fmt: skip
     assert abs(chances[1] - chances[0]) < 0.1
