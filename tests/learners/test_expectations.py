@@ -131,6 +131,48 @@ def test_a_rule_that_is_broken_counts_less_than_one_that_is_kept():
     assert broken < 0.1
 
 
+def test_a_rule_that_is_broken_has_room():
+    """As much as labelled sequences need on average, and a standard error more, in the direction that they need."""
+    few, none, many = count("title") <= 4, count("title") <= 1000, count("title") >= 6
+    titles = np.array([labels.count("title") for labels in Y], float)
+    over, under = np.maximum(titles - 4, 0), np.minimum(titles - 6, 0)
+    error = [some.std(ddof=1) / np.sqrt(len(Y)) for some in (over, under)]
+    found = read([few, none, many], shares=False)
+    np.testing.assert_allclose(found.room, [over.mean() + error[0], 0, under.mean() - error[1]])
+    rows = Rows.compile(found.used, X[:1], CLASSES, room=found.room)
+    np.testing.assert_allclose(rows.bound, [4 + found.room[0], 1000, 6 + found.room[2]])
+    assert not any(read([few.expected(2.0), share("title") <= 0.01], shares=False).room)
+    assert not read([few], penalty=2.0).room
+    equal = read([count("title") == 4], shares=False).room
+    np.testing.assert_allclose(equal, [(titles - 4).mean()])
+    assert len(read([once_each(), few]).room) == len(CLASSES) + 1
+
+
+def test_a_model_that_knows_how_often_a_rule_is_broken_hardly_changes():
+    """A rule that is false at a third of the places: without room, learning from it would unlearn that."""
+    rng = np.random.default_rng(0)
+    words = [["a", *rng.choice(["b", "c"], size=5).tolist()] for _ in range(90)]
+    labels = [[{"a": "O", "b": "N", "c": str(rng.choice(["N", "O"], p=[2 / 3, 1 / 3]))}[w] for w in x] for x in words]
+    known = [y if i < 60 else None for i, y in enumerate(labels)]
+    rule = where(word.isin("b", "c")).never("O")
+    options = {"guard": False, "unlabeled_weight": 5.0, "label_shares": False, "n_jobs": 1}
+    chances = [
+        np.mean([
+            row[model.classes_.index("O")]
+            for x, table in zip(words[60:], model.predict_marginals(words[60:]), strict=True)
+            for w, row in zip(x, table, strict=True)
+            if w == "c"
+        ])
+        for model in (
+            CRF(n_jobs=1).fit(words[:60], labels[:60]),
+            PosteriorRegularization(CRF(n_jobs=1), [rule], **options).fit(words, known),
+            PosteriorRegularization(CRF(n_jobs=1), [rule.expected(3.0)], **options).fit(words, known),
+        )
+    ]  # fmt: skip
+    assert abs(chances[1] - chances[0]) < 0.1
+    assert chances[2] < chances[1] - 0.1
+
+
 def test_a_penalty_of_its_own_is_kept():
     own = (count("title") >= 2).expected(7.0)
     found = read([own], shares=False)

@@ -20,9 +20,10 @@ from ..rules.automata import about_the_corpus
 from ..rules.comparisons import Comparison
 from ..rules.few_labels import FewLabels
 from ..rules.labels import Each
-from ..rules.language import Rule
+from ..rules.language import Reading, Rule
 from ..rules.shares import share
 from .compiled import CompiledRules, trusted_penalties
+from .rows import Rows
 
 Penalty = float | Literal["learned"] | None
 # Standard errors that a label's share may be away from that of the labelled sequences.
@@ -77,12 +78,14 @@ class Readings:
     """Rules as a learner of expectations uses them.
 
     used: the rules with their penalties, and the label shares that were added; decoded: the rules that decoding keeps
-    to, those about single outputs; penalties: (decoded,) for each unit of violation.
+    to, those about single outputs; penalties: (decoded,) for each unit of violation; room: by how much labelled
+    sequences miss the bound of each statement of these rules, on average, and one standard error more.
     """
 
     used: tuple[Rule, ...]
     decoded: tuple[Rule, ...]
     penalties: Floats
+    room: tuple[float, ...] = ()
 
     @classmethod
     def of(
@@ -115,7 +118,9 @@ class Readings:
         ]  # fmt: skip
         added = _added_shares(rules, y, classes) if shares and penalty is not None else []
         more = [_weighed(rule, _trust()) for rule in added] if penalty == "learned" else added
-        return cls((*weighed, *more), tuple(rules[k] for k in local), np.array([costs[k] for k in local], float))
+        room = _room(weighed, [rule.reading for rule in rules], X, y, classes) if penalty == "learned" else ()
+        costly = np.array([costs[k] for k in local], float)
+        return cls((*weighed, *more), tuple(rules[k] for k in local), costly, room)
 
 
 def _trust() -> float:
@@ -133,6 +138,30 @@ def _learned(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any], classes:
         for k, penalty in zip(local, found.tolist(), strict=True):
             out[k] = penalty
     return out
+
+
+def _room(
+    rules: Sequence[Rule], given: Sequence[Reading | None], X: Sequence[Any], y: Sequence[Any], classes: Sequence[str]
+) -> tuple[float, ...]:
+    """What each statement of the rules is to be given beyond its bound; given: the readings that people wrote.
+
+    A rule that labelled sequences break at a certain rate will be broken at about that rate elsewhere too: to ask for
+    less, of a model that has learned the rate, does harm. Rules with a penalty of their own are taken as written, and
+    so are those about the corpus.
+    """
+    if not len(X) or any(isinstance(rule, FewLabels) for rule in rules):
+        return ()
+    codes, out = encode_labels(y, [len(x) for x in X], classes).labels, list[float]()
+    for rule, own in zip(rules, given, strict=True):
+        if about_the_corpus(rule) or (own is not None and own.penalty is not None):
+            out += [0.0] * len(list(rule.expand(classes, rule.title)))
+            continue
+        rows = Rows.compile([rule], X, classes)
+        excess = rows.split(rows.excess(rows.count(codes)))[1]
+        mean, one_sided = excess.mean(axis=0), rows.split((~rows.equations).astype(float))[1][0] > 0
+        error = excess.std(axis=0, ddof=1) / np.sqrt(len(X)) if len(X) > 1 else np.zeros_like(mean)
+        out += (mean + np.where(one_sided, np.sign(mean) * error, 0.0)).tolist()
+    return tuple(out)
 
 
 def _weighed(rule: Rule, penalty: float) -> Rule:

@@ -60,13 +60,19 @@ class Rows:
 
     @classmethod
     def compile(
-        cls, rules: Sequence[Rule], X: Sequence[Any], labels: Sequence[str], units: Sequence[float] | None = None
+        cls,
+        rules: Sequence[Rule],
+        X: Sequence[Any],
+        labels: Sequence[str],
+        units: Sequence[float] | None = None,
+        room: Sequence[float] = (),
     ) -> "Rows":
         """Compile once for a batch; the rules' conditions are evaluated here.
 
-        units: of the statements about the corpus, where they are to be those of another batch (`Rows.units`).
+        units: of the statements about the corpus, where they are to be those of another batch (`Rows.units`). room:
+        what is added to the bounds of the first statements, those of the rules in their order.
         """
-        return cls.of(compile_statements(rules, X, labels, units), sequence_offsets(X), len(labels))
+        return cls.of(compile_statements(rules, X, labels, units, room), sequence_offsets(X), len(labels))
 
     @property
     def units(self) -> list[float]:

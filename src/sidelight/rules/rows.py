@@ -5,7 +5,7 @@ a rule about outputs it needs a counter. Logic and patterns are no sums over par
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,11 +39,16 @@ class Statement:
 
 
 def compile_statements(
-    rules: Sequence[Rule], X: Sequence[Any], labels: Sequence[str], units: Sequence[float] | None = None
+    rules: Sequence[Rule],
+    X: Sequence[Any],
+    labels: Sequence[str],
+    units: Sequence[float] | None = None,
+    room: Sequence[float] = (),
 ) -> list[Statement]:
     """All statements of all rules on a batch; `each` makes one for every label.
 
-    units: what each statement about the corpus is divided by; None means the sequences of this batch.
+    units: what each statement about the corpus is divided by; None means the sequences of this batch. room: what is
+    added to the bounds of the first statements, as many as it has.
     """
     out: list[Statement] = []
     left = None if units is None else iter(units)
@@ -51,6 +56,8 @@ def compile_statements(
         require_expected(rule)
         for title, single in rule.expand(labels, rule.title):
             out.append(single.statement(Compilation(rule, title, X, labels), left))
+    for k, more in enumerate(room):
+        out[k] = replace(out[k], bound=out[k].bound + more, target=out[k].target + more)
     return out
 
 

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from ...errors import DataError, NotSupported
 from ...features.encoded import Encoded
 from ...inference.distances import DistanceName, check_distance, require_distance
+from ...inference.readings import Readings
 from ...inference.rows import Rows
 from ...kernels.compiling import Floats
 from ...labels import encode_labels
@@ -139,7 +140,7 @@ class CriterionLearner(ExpectationParameters, Learner):
         readings = read_rules(
             self, [told[i] for i in known], [read[i] for i in known], classes, shares=self.label_shares
         )
-        model, prepared, problem = self._lay_out(X, read, classes, weights, readings.used)
+        model, prepared, problem = self._lay_out(X, read, classes, weights, readings)
         solution = self._solve(model, problem)
         whole = replace(solution, weights=problem.merged.expand(solution.weights))
         model.adopt(prepared, whole, "lbfgs" if problem.rest is not None else problem.solver)
@@ -159,7 +160,7 @@ class CriterionLearner(ExpectationParameters, Learner):
         self.base.check_numbers()
 
     def _lay_out(
-        self, X: Any, y: Any, classes: list[str], weights: Weights, rules: Sequence[Rule]
+        self, X: Any, y: Any, classes: list[str], weights: Weights, readings: Readings
     ) -> tuple[LogLinear, Prepared, Problem]:
         """The model without weights, and its losses: full labels first, then partial ones, then none."""
         order = sorted(range(len(X)), key=lambda i: _RANK[kind_of(y[i])])
@@ -182,10 +183,10 @@ class CriterionLearner(ExpectationParameters, Learner):
             solver = model.choose_solver(prepared._replace(known=labels))
             first = LogLoss(prepared.scorer, self.structure_, prepared.encoded.sequences(0, known), labels)
         if full == len(some):
-            self._rows(rules, some, prepared.encoded, classes)  # for the errors of rules that have nothing to do here
+            self._rows(readings, some, prepared.encoded, classes)  # for the errors of rules, which have nothing to do
         else:
             pool = prepared.encoded.sequences(full, len(some))
-            rows = self._rows(rules, some[full:], pool, classes)
+            rows = self._rows(readings, some[full:], pool, classes)
             left = encode_labels(told[full:], lengths[full:], classes)
             weight = self.unlabeled_weight
             if weight is None:
@@ -197,11 +198,11 @@ class CriterionLearner(ExpectationParameters, Learner):
             )  # fmt: skip
         return model, whole, Problem(merged, first, rest, solver)
 
-    def _rows(self, rules: Sequence[Rule], X: Sequence[Any], encoded: Encoded, classes: list[str]) -> Rows:
+    def _rows(self, readings: Readings, X: Sequence[Any], encoded: Encoded, classes: list[str]) -> Rows:
         """The rules on the unlabelled sequences; without rules these need not be tokens."""
-        if not rules:
+        if not readings.used:
             return Rows.of((), encoded.offsets, len(classes))
-        rows = Rows.compile(rules, self.task_.for_rules(X), classes)
+        rows = Rows.compile(readings.used, self.task_.for_rules(X), classes, room=readings.room)
         check_distance(self.distance, rows)
         return rows
 

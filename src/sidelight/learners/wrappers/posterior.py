@@ -66,7 +66,8 @@ class ExpectationParameters(WrapperParameters):
         Penalty,
         "The weight of every rule without its own, which is written rule.expected(penalty): a number, or "
         '"learned": that which `CCM` would learn for it by counting on the labelled sequences, so that a rule '
-        "that they often break has little say. A rule about the corpus counts for each of its sequences, and "
+        "that they often break has little say; its bound then also has as much room as they need on average, and "
+        "a standard error more. A rule about the corpus counts for each of its sequences, and "
         "the slack of a share is a number of tokens per sequence, so that a penalty means the same for a "
         "share and for a count. None asks for rules that hold without slack, where the learner can do that.",
     ] = "learned"
@@ -246,7 +247,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
         pool, labelled, labels = [X[i] for i in rest], [X[i] for i in known], [read[i] for i in known]
         told = self.task_.for_rules(X)
         readings = self._read([told[i] for i in known], labels, classes)
-        rows, projector = self._projector(readings.used, [told[i] for i in rest] or told, classes)
+        rows, projector = self._projector(readings, [told[i] for i in rest] or told, classes)
         self._require_prices(rows)
         weight, balance = self._weights(len(known) + len(partial), len(rest), partial=bool(partial))
         fitting = self.base.fitting(
@@ -343,7 +344,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
         """The words that are to have few labels, with what each of these costs."""
         return Occurrences.compile(self._few_labels(), X, self.slack().penalty or 0.0)
 
-    def _projector(self, rules: Sequence[Rule], pool: Sequence[Any], classes: Sequence[str]) -> tuple[Rows, Projector]:
+    def _projector(self, read: Readings, pool: Sequence[Any], classes: Sequence[str]) -> tuple[Rows, Projector]:
         """The rules on the pool, and the E step under them."""
         few = self._few_labels()
         if few:
@@ -351,7 +352,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
             if not words.words:
                 raise DataError(f"rule {few[0].title!r} is about words of the corpus, and the data has none of them")
             return Rows.compile([], pool, classes), self._word_projector(words)
-        rows, slack, curvature = Rows.compile(rules, pool, classes), self.slack(), Curvature()
+        rows, slack, curvature = Rows.compile(read.used, pool, classes, room=read.room), self.slack(), Curvature()
 
         def step(scores: ChainParts, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
             return project(
@@ -407,7 +408,8 @@ class ProjectingLearner(ProjectionParameters, Learner):
         return self._project(X, self.model_.scores(X, self.n_jobs))
 
     def _project(self, X: Any, scores: ChainParts) -> tuple[Rows, Projection]:
-        rows = Rows.compile(self.rules_used_, self.task_.for_rules(X), self.classes_, self.units_)
+        read = self.readings_
+        rows = Rows.compile(read.used, self.task_.for_rules(X), self.classes_, self.units_, read.room)
         start = np.zeros(len(rows))
         start[: rows.joint] = self.prices_
         found = project(

@@ -16,7 +16,6 @@ from ...inference.readings import Readings
 from ...inference.relaxation import relax, require_linear
 from ...inference.rows import Rows
 from ...kernels.compiling import Floats
-from ...rules.language import Rule
 from ...solvers.annealing import geometric, require_temperature
 from ...solvers.projections import Projector
 from ...structures.chain import ChainParts
@@ -125,10 +124,10 @@ class UnifiedEM(ProjectingLearner):
                 )
         return Readings.of(rules, X, y, classes, penalty=None, shares=False, decoding=self.decode == "rules", hard=True)
 
-    def _projector(self, rules: Sequence[Rule], pool: Sequence[Any], classes: Sequence[str]) -> tuple[Rows, Projector]:
+    def _projector(self, read: Readings, pool: Sequence[Any], classes: Sequence[str]) -> tuple[Rows, Projector]:
         if self.gamma < 0:
             return self._hard(pool, classes)
-        rows, usual = super()._projector(rules, pool, classes)
+        rows, usual = super()._projector(read, pool, classes)
 
         def step(scores: ChainParts, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
             if temperature == 0:
