@@ -28,6 +28,7 @@ def test_seventeen_statements() -> None:
 
 def test_tables_are_told(experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(expectation, "SIZES", (3, 5, 20))
+    monkeypatch.setattr(expectation, "GENERATED", 100)
     monkeypatch.setattr(annealing, "FEATURES", ["word.lower()", "word.shape()"])
     seen = {name: expectation.STATEMENTS[name] for name in ("Start", "Pages", "Year")}
     monkeypatch.setattr(expectation, "STATEMENTS", seen)

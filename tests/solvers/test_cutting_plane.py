@@ -136,8 +136,8 @@ def test_squared_steps_are_equation_6_9():
 
 
 def test_cleaning_keeps_the_objective():
-    loss, _ = make(6, lengths=LENGTHS * 4, labels=3)
-    cost = np.full(4 * len(LENGTHS), 1.0)
+    loss, _ = make(6, lengths=LENGTHS * 2, labels=3)
+    cost = np.full(2 * len(LENGTHS), 1.0)
     _, sets = solve([Labelled(batch_of(loss), loss.known, 1.0)], loss.scorer.size, cost, True)
     before, weights, rows = sets.dual(), sets.weights.copy(), sets.count
     for _ in range(5):
@@ -266,8 +266,8 @@ def test_lengths_of_rows_do_not_cancel():
 
 
 def test_warm_starts_go_on_from_other_costs():
-    loss, _ = make(10, lengths=LENGTHS * 3, labels=3)
-    batch, n = batch_of(loss), 3 * len(LENGTHS)
+    loss, _ = make(10, lengths=LENGTHS, labels=3)
+    batch, n = batch_of(loss), len(LENGTHS)
     for squared in (True, False):
         _, sets = solve([Labelled(batch, loss.known, 1.0)], loss.scorer.size, np.full(n, 1.0), squared)
         again = sets.recast(loss.scorer.size, np.full(n, 0.5), squared=squared)
