@@ -397,11 +397,49 @@ def test_partial_labels_are_kept():
     assert np.mean([labels[0] == "A" for labels in model.predict(X[10:])]) > 0.9
 
 
+SEGMENTS = SemiCRF(["word"], l2=0.5, tolerance=0.01, max_length=4, n_jobs=1)
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        PosteriorRegularization(SEGMENTS, RULES, iterations=2, n_jobs=1),
+        PosteriorRegularization(SEGMENTS, RULES[:2], iterations=2, decode="projected", n_jobs=1),
+        UnifiedEM(SEGMENTS, RULES, gamma=0.5, penalty=1.0, iterations=2, n_jobs=1),
+        UnifiedEM(SEGMENTS, [], gamma=-np.inf, iterations=2, n_jobs=1),
+        DeterministicAnnealing(SEGMENTS, RULES[:2], temperatures=2, iterations=1, n_jobs=1),
+    ],
+    ids=lambda m: str(m)[:40],
+)
+@pytest.mark.filterwarnings("ignore:the projection onto the rules stopped")
+def test_segments(learner, tmp_path):
+    fitted = learner.fit(X, HALF)
+    learner_kit.check_against_enumeration(fitted, X)
+    learner_kit.check_kbest(fitted, X)
+    assert token_accuracy(Y, fitted.predict(X)) > 0.75
+    fitted.save(tmp_path / "m")
+    assert load(tmp_path / "m").predict(X) == fitted.predict(X)
+
+
+@pytest.mark.parametrize("y", [HALF, MIXED], ids=["half", "mixed"])
+def test_the_objective_never_rises_on_segments(y):
+    base = clone(SEGMENTS).set_params(tolerance=1e-6)
+    for slack in ({"norm": "l1", "penalty": 2.0}, {"norm": "squared", "penalty": 3.0}):
+        model = PosteriorRegularization(base, RULES[:3], iterations=4, tolerance=1e-6, **slack).fit(X, y)
+        never_rises(model, since=0, slack=1e-4)
+        assert model.trace_[-1].objective < model.trace_[0].objective
+        assert all(abs(step.gap) <= 1e-6 * len(X) for step in model.trace_)
+
+
 def test_what_is_refused():
     with pytest.raises(NotSupported, match="cannot learn from expected parts; use HMM or CRF"):
         PosteriorRegularization(StructuredPerceptron(), RULES).fit(X, HALF)
-    with pytest.raises(NotSupported, match="label chains, and SemiCRF has others; use CRF or HMM"):
-        PosteriorRegularization(SemiCRF(), RULES).fit(X, HALF)
+    with pytest.raises(NotSupported, match="gamma = 0 needs label chains"):
+        UnifiedEM(SemiCRF(), RULES, gamma=0.0).fit(X, HALF)
+    with pytest.raises(NotSupported, match="is projected onto on label chains alone"):
+        PosteriorRegularization(SemiCRF(), [few_labels()]).fit(X, HALF)
+    with pytest.raises(NotSupported, match="needs derivatives of expectations, which label chains alone have"):
+        GeneralizedExpectation(SemiCRF(), RULES).fit(X, HALF)
     with pytest.raises(NotSupported, match="CRF of order 2"):
         PosteriorRegularization(CRF(order=2), RULES).fit(X, HALF)
     with pytest.raises(NotSupported, match="is not a sum over parts"):

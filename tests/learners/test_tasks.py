@@ -187,8 +187,6 @@ def test_what_is_refused(tmp_path):
         StructuralSVM(task=Segmenting(), solver="sgd").fit(X, Y)
     with pytest.raises(NotSupported, match="ContrastiveEstimation reorders the tokens of label sequences; use CRF"):
         ContrastiveEstimation(task=Segmenting()).fit(X, [None] * len(X))
-    with pytest.raises(NotSupported, match="PosteriorRegularization works out expectations on label chains"):
-        PosteriorRegularization(SemiCRF(), guard=False).fit(X, Y)
     with pytest.raises(DataError, match="documents have none; leave `features` out"):
         CRF(["word"], task=Classifying()).fit(D, TOPICS)
     with pytest.raises(DataError, match=f"X has {len(D)} documents but y has 3"):

@@ -17,6 +17,7 @@ all prices at once. At T = 0 it is a linear program (`relaxation`).
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -26,7 +27,6 @@ from ..kernels.compiling import Floats
 from ..solvers import quasi_newton, spectral
 from ..solvers.annealing import require_temperature
 from ..solvers.quasi_newton import Curvature
-from ..structures.chain import Chain, ChainParts
 from .norms import Norm, Slack
 from .rows import Rows, Tilted
 
@@ -49,7 +49,7 @@ class Projection:
     allows is `violation`; divergence: the primal without the cost of slack; passes: work, in forward-backward passes.
     """
 
-    parts: ChainParts
+    parts: Any
     prices: Floats
     expected: Floats
     excess: Floats
@@ -72,7 +72,7 @@ class Projection:
 
 
 def project(
-    scores: ChainParts,
+    scores: Any,
     rows: Rows,
     slack: Slack = Slack(),  # noqa: B008
     *,
@@ -97,7 +97,7 @@ def project(
     slack.check()
     require_temperature(temperature)
     if log_partition is None:
-        log_partition = Chain(n_jobs).marginals(scores).log_partition
+        log_partition = rows.structure(n_jobs).marginals(scores).log_partition
     first = np.zeros(len(rows)) if start is None else start
     never = rows.forbidding if slack.none else np.zeros(len(rows), bool)
     some, left = rows, scores
@@ -105,7 +105,7 @@ def project(
         one, some = rows.parted()
         try:
             left = one.forbid(scores)
-            Chain(n_jobs).argmax(left)
+            rows.structure(n_jobs).argmax(left)
         except Infeasible:
             raise Infeasible(f"no distribution satisfies {named(one, np.ones(len(one)))}; allow some slack") from None
     curvature = curvature or Curvature()
@@ -128,7 +128,7 @@ def project(
 class _Problem:
     """One projection; `apart` and `together` solve its dual."""
 
-    scores: ChainParts
+    scores: Any
     rows: Rows
     slack: Slack
     temperature: float
@@ -386,9 +386,9 @@ class _Problem:
             self.rows.split(guilty)[1][i] = own[i]
             raise Infeasible(f"has no distribution that satisfies {named(self.rows, guilty)}; allow slack", i)
 
-    def worst(self, scores: ChainParts) -> Floats:
+    def worst(self, scores: Any) -> Floats:
         """The largest -θ·y of each sequence."""
-        return Chain(self.n_jobs).argmax(_negative(scores)).scores
+        return self.rows.structure(self.n_jobs).argmax(_negative(scores)).scores
 
 
 @dataclass(frozen=True)
@@ -407,7 +407,7 @@ class _At:
         return self.found.converged
 
 
-def shifted(scores: ChainParts, rows: Rows, prices: Floats) -> ChainParts:
+def shifted(scores: Any, rows: Rows, prices: Floats) -> Any:
     """θ - Aᵀλ, infinite prices included: what the projected distribution scores (Eq. 29 of Dhillon et al. 2012)."""
     if np.isfinite(prices).all():
         return rows.shift(scores, prices)
@@ -424,15 +424,9 @@ class _Done(Exception):
     """Leaves the optimiser once the certificate is good enough."""
 
 
-def _negative(scores: ChainParts) -> ChainParts:
+def _negative(scores: Any) -> Any:
     """-θ on the parts that are possible."""
-
-    def turn(table: Floats) -> Floats:
-        return np.where(np.isfinite(table), -table, -np.inf)
-
-    return replace(
-        scores, unary=turn(scores.unary), pair=turn(scores.pair), start=turn(scores.start), end=turn(scores.end)
-    )
+    return scores.changed(lambda table: np.where(np.isfinite(table), -table, -np.inf))
 
 
 def quoted(title: str) -> str:

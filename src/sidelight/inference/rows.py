@@ -9,7 +9,7 @@ the recursion itself (`kernels.tilting`).
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -19,7 +19,8 @@ from ..kernels.compiling import Flags, Floats, Ints, Longs
 from ..kernels.tilting import Batch, Own
 from ..rules.language import Rule
 from ..rules.rows import Statement, compile_statements, forbids
-from ..structures.chain import ChainParts, require_feasible
+from ..structures.chain import Chain, ChainParts, require_feasible
+from ..structures.protocol import Structure
 from .tables import Tables, add_up, lay_out, read_off, some_of, spread
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Tilted:
 
     log_partition: Floats
     expected: Floats
-    parts: ChainParts
+    parts: Any
     prices: Floats
     passes: float
 
@@ -66,7 +67,7 @@ class Rows:
         labels: Sequence[str],
         units: Sequence[float] | None = None,
         room: Sequence[float] = (),
-    ) -> "Rows":
+    ) -> Self:
         """Compile once for a batch; the rules' conditions are evaluated here.
 
         units: of the statements about the corpus, where they are to be those of another batch (`Rows.units`). room:
@@ -80,7 +81,7 @@ class Rows:
         return [s.unit for s in self.about_corpus]
 
     @classmethod
-    def of(cls, statements: Sequence[Statement], offsets: Longs, labels: int) -> "Rows":
+    def of(cls, statements: Sequence[Statement], offsets: Longs, labels: int) -> Self:
         """Rows of statements whose tables are for this batch."""
         corpus = tuple(s for s in statements if s.corpus)
         each = tuple(s for s in statements if not s.corpus)
@@ -88,6 +89,10 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.about_corpus) + len(self.about_each) * self.sequences
+
+    def structure(self, n_jobs: int) -> Structure[Any]:
+        """What the rows are about."""
+        return Chain(n_jobs)
 
     @property
     def sequences(self) -> int:
@@ -186,7 +191,7 @@ class Rows:
             for some in (self.about_corpus, self.about_each)
         )
         offsets = self.offsets[first : last + 1] - a
-        return Rows(corpus, each, offsets, self.labels, shared, single, self.types[a:b], self.type_count)
+        return type(self)(corpus, each, offsets, self.labels, shared, single, self.types[a:b], self.type_count)
 
     def count(self, labels: Ints) -> Floats:
         """A·y of every row for one output per sequence."""
@@ -245,7 +250,7 @@ class Rows:
         """The statements that forbid parts if they have no slack, and the others."""
         every = (*self.about_corpus, *self.about_each)
         never, rest = ([s for s in every if forbids(s) is kind] for kind in (True, False))
-        return Rows.of(never, self.offsets, self.labels), Rows.of(rest, self.offsets, self.labels)
+        return self.of(never, self.offsets, self.labels), self.of(rest, self.offsets, self.labels)
 
     def forbid(self, scores: ChainParts) -> ChainParts:
         """-inf wherever a row has an entry: the limit of the shift at infinite prices."""

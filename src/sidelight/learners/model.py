@@ -148,8 +148,8 @@ class Mixture:
 
 
 @dataclass(frozen=True)
-class ChainView:
-    """A model whose scores are seen as those of label chains; documents are sequences of one token."""
+class RowView:
+    """A model whose scores are seen as rows about expectations see them; documents are sequences of one token."""
 
     inner: Model
 
@@ -174,7 +174,7 @@ class ChainView:
 
     def scores(self, X: Any, n_jobs: int) -> Any:
         """Returns the scores of every part."""
-        return self.inner.scores(X, n_jobs).as_chain()
+        return self.inner.scores(X, n_jobs).for_rows()
 
     def reasons(self, X: Any, outputs: Ints, t: int, n_jobs: int) -> Reasons:
         """Returns every contribution to the score of decision t."""

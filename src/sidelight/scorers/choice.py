@@ -56,6 +56,10 @@ class ChoiceScorer:
         """Returns the scorer of chains of one token that gives the same scores."""
         return self.linear
 
+    def for_rows(self) -> LinearScorer:
+        """Returns the scorer as rows about expectations see it: that of chains of one token."""
+        return self.linear
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What a model file keeps."""
         return self.linear.arrays()

@@ -180,6 +180,10 @@ class LinearScorer:
         """Returns the scorer of chains that gives the same scores, which compiled passes over the data need."""
         return self
 
+    def for_rows(self) -> "LinearScorer":
+        """Returns the scorer as rows about expectations see it."""
+        return self
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What a model file keeps."""
         return {name: getattr(self, name) for name in ARRAYS}

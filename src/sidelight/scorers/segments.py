@@ -136,6 +136,10 @@ class SegmentScorer:
             found.append(features.total() if plus is not None else -features.total())
         return Rows.of(found, self.size)
 
+    def for_rows(self) -> "SegmentScorer":
+        """Returns the scorer as rows about expectations see it."""
+        return self
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What a model file keeps."""
         out: dict[str, NDArray[Any]] = {"buckets": self.buckets}

@@ -7,13 +7,8 @@ has what each kind of sequence counts.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
-
-import numpy as np
-
-from ..errors import DataError
-from ..structures.chain import ChainParts
 
 
 @dataclass(frozen=True)
@@ -50,8 +45,8 @@ class Expected:
     All of them count what their sequences count.
     """
 
-    parts: ChainParts
-    model: ChainParts
+    parts: Any
+    model: Any
     cost: float
 
 
@@ -62,11 +57,11 @@ class Fitting(Protocol):
     generative: bool
     weights: Weights
 
-    def scores(self, first: int = 0, last: int | None = None) -> ChainParts:
+    def scores(self, first: int = 0, last: int | None = None) -> Any:
         """Returns the scores of the pool, or of its sequences first to last - 1."""
         ...
 
-    def update(self, parts: ChainParts) -> None:
+    def update(self, parts: Any) -> None:
         """Fit to the labelled sequences and the pool's expected parts, which count what their sequences count."""
         ...
 
@@ -99,18 +94,6 @@ class ToFit:
     initial: Any = None
 
 
-def joined(some: Sequence[ChainParts], weights: Sequence[float] | None = None) -> ChainParts:
+def joined(some: Sequence[Any], weights: Sequence[float] | None = None) -> Any:
     """Expected parts of several batches as those of one, each counted as often as its weight says."""
-    if len({len(one.pair) for one in some}) > 1:
-        raise DataError("parts can be joined only with the same pair types")
-    pairs = list(zip(weights or [1.0] * len(some), some, strict=True))
-    starts = np.cumsum([0, *(len(one.unary) for one in some)])
-    return replace(
-        some[-1],
-        offsets=np.concatenate([[0], *(one.offsets[1:] + a for one, a in zip(some, starts, strict=False))]),
-        unary=np.concatenate([w * one.unary for w, one in pairs]),
-        pair=np.sum([w * one.pair for w, one in pairs], axis=0),
-        pair_type=np.concatenate([one.pair_type for one in some]),
-        start=np.sum([w * one.start for w, one in pairs], axis=0),
-        end=np.sum([w * one.end for w, one in pairs], axis=0),
-    )
+    return some[-1].joined(some, weights or [1.0] * len(some))

@@ -16,12 +16,11 @@ from ..inference.projection import Projection, project
 from ..inference.rows import Rows
 from ..kernels.compiling import Flags, Floats, Longs
 from ..records import Record, recorded
-from ..structures.chain import ChainParts
 from ..structures.protocol import Structure
 from .expected import Expected, Fitting, joined
 
 # Scores, temperature, prices to begin with, and the model's log-partitions.
-Projector = Callable[[ChainParts, float, Floats, Floats], Projection]
+Projector = Callable[[Any, float, Floats, Floats], Projection]
 
 
 @recorded
@@ -66,13 +65,11 @@ class Given:
 
     log_partition: Floats
     loss: float
-    rest: ChainParts
-    model: ChainParts
+    rest: Any
+    model: Any
 
     @classmethod
-    def of(
-        cls, structure: Structure[ChainParts], scores: ChainParts, restricted: ChainParts, fitting: Fitting
-    ) -> "Given":
+    def of(cls, structure: Structure[Any], scores: Any, restricted: Any, fitting: Fitting) -> "Given":
         """Those of the pool's scores; restricted: the same with -inf on what is observed not to be."""
         groups = fitting.weights.groups(len(scores))
         given = []
@@ -100,18 +97,18 @@ class Pool:
     allowed: (tokens, labels), what is observed not to be is False; found: the projection; given: what it projects.
     """
 
-    structure: Structure[ChainParts]
+    structure: Structure[Any]
     projector: Projector
     allowed: Flags | None
     prices: Floats
     found: Projection = field(init=False)
     given: Given = field(init=False)
 
-    def restrict(self, scores: ChainParts) -> ChainParts:
+    def restrict(self, scores: Any) -> Any:
         """Returns scores with -inf on what is observed not to be."""
         return scores if self.allowed is None else scores.restrict(self.allowed)
 
-    def project(self, scores: ChainParts, temperature: float, fitting: Fitting) -> Projection:
+    def project(self, scores: Any, temperature: float, fitting: Fitting) -> Projection:
         """The E step."""
         restricted = self.restrict(scores)
         self.given = Given.of(self.structure, scores, restricted, fitting)
@@ -140,7 +137,7 @@ class Pool:
         return ProjectionStep(iteration, temperature, objective, found.primal, found.dual, slack, found.passes, first)
 
 
-def targets(fitting: Fitting, projected: ChainParts, given: Callable[[], Given]) -> ChainParts:
+def targets(fitting: Fitting, projected: Any, given: Callable[[], Given]) -> Any:
     """Returns expected parts to fit: those of q, and of the model where its likelihood counts more than q (Eq. 62)."""
     weights = fitting.weights
     if all(weight == weights.rules for *_, weight in weights.groups(len(projected))):
@@ -154,7 +151,7 @@ class Batches:
     (Neal and Hinton 1998).
     """
 
-    structure: Structure[ChainParts]
+    structure: Structure[Any]
     offsets: Longs
     ranges: list[tuple[int, int]]
     rows: list[Rows]
@@ -164,7 +161,7 @@ class Batches:
 
     @classmethod
     def cut(
-        cls, structure: Structure[ChainParts], rows: Rows, count: int, slack: Slack, tolerance: float, n_jobs: int
+        cls, structure: Structure[Any], rows: Rows, count: int, slack: Slack, tolerance: float, n_jobs: int
     ) -> "Batches":
         """Ranges of about equally many sequences."""
         edges = np.linspace(0, rows.sequences, count + 1).astype(int).tolist()
@@ -173,7 +170,7 @@ class Batches:
         options = {"slack": slack, "tolerance": tolerance, "n_jobs": n_jobs}
         return cls(structure, rows.offsets, ranges, some, options, [None] * count, [0.0] * count)
 
-    def project(self, number: int, batch: ChainParts, allowed: Flags | None) -> None:
+    def project(self, number: int, batch: Any, allowed: Flags | None) -> None:
         """The E step of one batch, with the scores of its sequences; allowed: of all."""
         (first, last), before = self.ranges[number], self.found[number]
         a, b = self.offsets[first], self.offsets[last]
@@ -184,7 +181,7 @@ class Batches:
             now = project(restricted, self.rows[number], log_partition=log_z, start=start, **self.options)
         self.found[number], self.rest[number] = now, now.primal - float(log_z.sum()) + batch.dot(now.parts)
 
-    def parts(self) -> ChainParts:
+    def parts(self) -> Any:
         """Expected parts of the whole pool."""
         return joined([one.parts for one in self.found if one is not None])
 

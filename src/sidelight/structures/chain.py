@@ -6,7 +6,7 @@
 The triple scores make the chain one of order two.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING
@@ -197,6 +197,37 @@ class ChainParts:
         """Returns these scores: they are those of chains."""
         return self
 
+    def changed(self, change: Callable[[Floats], Floats]) -> "ChainParts":
+        """Returns parts with every table changed by a function."""
+        return replace(
+            self,
+            unary=change(self.unary),
+            pair=change(self.pair),
+            start=change(self.start),
+            end=change(self.end),
+            triple=None if self.triple is None else change(self.triple),
+        )
+
+    def for_rows(self) -> "ChainParts":
+        """Returns the parts as rows about expectations see them."""
+        return self
+
+    @staticmethod
+    def joined(some: "Sequence[ChainParts]", weights: Sequence[float]) -> "ChainParts":
+        """Returns expected parts of several batches as those of one, each counted as often as its weight says."""
+        if len({len(one.pair) for one in some}) > 1:
+            raise DataError("parts can be joined only with the same pair types")
+        pairs = list(zip(weights, some, strict=True))
+        return replace(
+            some[-1],
+            offsets=joined_offsets([one.offsets for one in some]),
+            unary=np.concatenate([w * one.unary for w, one in pairs]),
+            pair=np.sum([w * one.pair for w, one in pairs], axis=0),
+            pair_type=np.concatenate([one.pair_type for one in some]),
+            start=np.sum([w * one.start for w, one in pairs], axis=0),
+            end=np.sum([w * one.end for w, one in pairs], axis=0),
+        )
+
     def of_labels(self, unary: Floats) -> "ChainParts":
         """Returns parts of the same batch in which only single labels count; unary: (tokens, labels)."""
         pair, start = np.zeros_like(self.pair), np.zeros(self.labels)
@@ -308,6 +339,12 @@ def product_of(scores: Floats, mass: Floats) -> Floats:
     return out
 
 
+def joined_offsets(some: Sequence[Longs]) -> Longs:
+    """Returns the offsets of several batches, one after the other."""
+    starts = np.cumsum([0, *(int(one[-1]) for one in some)])
+    return np.concatenate([[0], *(one[1:] + a for one, a in zip(some, starts, strict=False))]).astype(np.int64)
+
+
 def mixed(first: Floats, second: Floats, weight: float) -> Floats:
     """weight * first + (1 - weight) * second; a weight of zero leaves out even -inf."""
     if weight in (0.0, 1.0):
@@ -328,6 +365,10 @@ class Chain:
     """
 
     n_jobs: int = -1
+
+    def for_rows(self) -> "Chain":
+        """Returns the structure as rows about expectations see it."""
+        return self
 
     def argmax(self, scores: ChainParts, *, seed: int | None = None) -> Best:
         """Viterbi. Raises `Infeasible` for a sequence without an output of finite score."""

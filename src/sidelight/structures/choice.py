@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError
 from ..kernels.compiling import Floats, Ints, Longs
-from .chain import ChainParts, mixed, product_of, require_feasible
+from .chain import Chain, ChainParts, mixed, product_of, require_feasible
 from .known import KnownLabels, Outputs
 from .lattice import Lattice
 from .protocol import Best, Charge, Loss, Marginals, Ranked
@@ -81,6 +81,10 @@ class ChoiceParts:
         L, types = self.labels, np.zeros(len(self.unary), np.int32)
         return ChainParts(self.offsets, self.unary, np.zeros((1, L, L)), types, np.zeros(L), np.zeros(L))
 
+    def for_rows(self) -> ChainParts:
+        """Returns the scores as rows about expectations see them: those of chains of one token."""
+        return self.as_chain()
+
     def takes(self, charge: Charge) -> bool:
         """Whatever is charged for a single label is a part."""
         return True
@@ -119,6 +123,10 @@ class Choice:
     """
 
     n_jobs: int = -1
+
+    def for_rows(self) -> Chain:
+        """Returns the structure as rows about expectations see it: chains of one token."""
+        return Chain(self.n_jobs)
 
     def argmax(self, scores: ChoiceParts, *, seed: int | None = None) -> Best:
         """The best label. Raises `Infeasible` for an input without a label of finite score."""

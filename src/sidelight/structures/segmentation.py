@@ -7,7 +7,7 @@ This is the segment model of Sarawagi & Cohen 2004 with scores kept factored, so
 not with segments. An output is one code per token, 2 * label + 1 where a segment begins and 2 * label elsewhere.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError
 from ..kernels.compiling import Floats, Ints, Longs
-from .chain import EXACT, LARGE, mixed, product_of, require_exact, require_feasible
+from .chain import EXACT, LARGE, joined_offsets, mixed, product_of, require_exact, require_feasible
 from .known import KnownLabels, Outputs
 from .lattice import Lattice
 from .protocol import Best, Charge, Loss, Marginals, Ranked
@@ -196,6 +196,12 @@ class SegmentParts:
             closes=self.closes[at],
         )
 
+    def take(self, which: Longs) -> "SegmentParts":
+        """Returns the parts of some sequences; tables are shared, not copied."""
+        lengths = np.diff(self.offsets)[which]
+        at, offsets = ranges(self.offsets[which], lengths), np.concatenate(([0], np.cumsum(lengths)))
+        return replace(self, offsets=offsets, unary=self.unary[at], opens=self.opens[at], closes=self.closes[at])
+
     def __add__(self, shift: "SegmentParts") -> "SegmentParts":
         """θ + δ, with both on the same batch and of one longest length."""
         return replace(self, **{name: getattr(self, name) + getattr(shift, name) for name in _TABLES})
@@ -217,6 +223,24 @@ class SegmentParts:
     def restrict(self, allowed: NDArray[np.bool_]) -> "SegmentParts":
         """-inf on every (token, label) that is not allowed; allowed: (tokens, labels)."""
         return replace(self, unary=np.where(allowed, self.unary, -np.inf))
+
+    def changed(self, change: Callable[[Floats], Floats]) -> "SegmentParts":
+        """Returns parts with every table changed by a function."""
+        tables: dict[str, Any] = {name: change(getattr(self, name)) for name in _TABLES}
+        return replace(self, **tables)
+
+    def for_rows(self) -> "SegmentParts":
+        """Returns the parts as rows about expectations see them."""
+        return self
+
+    @staticmethod
+    def joined(some: "Sequence[SegmentParts]", weights: Sequence[float]) -> "SegmentParts":
+        """Returns expected parts of several batches as those of one, each counted as often as its weight says."""
+        tables: dict[str, Any] = {}
+        for name in _TABLES:
+            counted = [w * getattr(one, name) for w, one in zip(weights, some, strict=True)]
+            tables[name] = np.concatenate(counted) if name in ("unary", "opens", "closes") else np.sum(counted, axis=0)
+        return replace(some[-1], offsets=joined_offsets([one.offsets for one in some]), **tables)
 
     def of_labels(self, unary: Floats) -> "SegmentParts":
         """Returns parts of the same batch in which only the labels of tokens count; unary: (tokens, labels)."""
@@ -320,6 +344,10 @@ class Segmentation:
     """
 
     n_jobs: int = -1
+
+    def for_rows(self) -> "Segmentation":
+        """Returns the structure as rows about expectations see it."""
+        return self
 
     def argmax(self, scores: SegmentParts, *, seed: int | None = None) -> Best:
         """Semi-Markov Viterbi. Raises `Infeasible` for a sequence without an output of finite score."""
@@ -471,6 +499,12 @@ class Segmentation:
         for output in _segmentations(len(one.unary), scores.labels):
             if self.score(one, np.array(output, np.int32))[0] > -np.inf:
                 yield output
+
+
+def ranges(starts: Longs, lengths: Longs) -> Longs:
+    """Returns the numbers from each start on, as many as its length, one range after the other."""
+    ends = np.cumsum(lengths)
+    return np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
 
 
 def _miss(marginals: Marginals[SegmentParts]) -> Floats:

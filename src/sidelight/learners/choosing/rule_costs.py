@@ -13,7 +13,6 @@ from ...inference.compiled import CompiledRules, penalties
 from ...inference.constrained import best_outputs
 from ...inference.norms import Slack
 from ...inference.projection import project, shifted
-from ...inference.rows import Rows
 from ...labels import encode_labels, label_set
 from ...records import recorded
 from ...rules.automata import about_the_corpus, labels_named
@@ -158,7 +157,7 @@ def _decoded(
 def _projected(rules: list[Rule], model: Any, held: list[Any], pool: list[Any], slack: Slack) -> list[list[str]]:
     """The best outputs by the projection onto statements about expectations."""
     some = held + pool
-    scores, rows = model.scores(some), Rows.compile(rules, some, model.classes_)
+    scores, rows = model.scores(some), model.task_.rows(rules, some, model.classes_)
     found = project(scores, rows, slack, tolerance=1e-2, n_jobs=model.n_jobs)
     moved = shifted(scores, rows, found.prices)
     best = model.structure_.argmax(moved).outputs.values

@@ -10,13 +10,11 @@ from sklearn.base import clone
 from ...errors import DataError, NotSupported
 from ...features.encoded import Encoded
 from ...kernels.compiling import Floats
-from ...labels import encode_labels
 from ...progress import progress
 from ...solvers import exponentiated, lbfgs
 from ...solvers.certificate import Solution, Step, penalty, warn_unconverged
 from ...solvers.expected import Expected, ToFit
 from ...solvers.losses import ExpectedLoss, LogLoss
-from ...structures.chain import Chain, ChainParts
 from ..learner import Learner
 from ..model import Prepared, choose_encoder, lay_out, prepare
 from ..parameters import LayoutParameters, LinearParameters, declared, require_number
@@ -183,11 +181,12 @@ class Descent:
         self.learner: LogLinear = clone(base).set_params(classes=classes)
         everything = [*X, *data.pool]
         sizes = self.learner.task_.sizes(everything)
-        targets = encode_labels([*data.y, *data.known], sizes, classes)
+        targets = self.learner.task_.known([*data.y, *data.known], sizes, classes)
         whole = lay_out(self.learner, choose_encoder(self.learner, everything), everything, targets, classes)
-        self._whole, self._prepared = whole, whole._replace(scorer=whole.scorer.as_chain())
+        self._whole, self._prepared = whole, whole._replace(scorer=whole.scorer.for_rows())
         # An unlabelled sequence has no likelihood p(y|x) of its own, only its divergence.
-        self._structure = Chain(data.n_jobs)
+        structure: Any = base.task_.structure(data.n_jobs)
+        self._structure = structure.for_rows()
         self.weights = replace(data.weights, unlabelled=data.weights.rules)
         encoded, scorer = self._prepared.encoded, self._prepared.scorer
         self._pool = encoded.sequences(len(X), len(everything))
@@ -195,7 +194,7 @@ class Descent:
         self._w = np.zeros(scorer.size)
         self._finish(Solution(self._w, (), False), "lbfgs")
         if len(X):
-            labels = encode_labels(data.y, sizes[: len(X)], classes)
+            labels = self.learner.task_.known(data.y, sizes[: len(X)], classes)
             self._known = LogLoss(scorer, self._structure, encoded.sequences(0, len(X)), labels)
             if data.labelled_first:
                 solver = self.learner.choose_solver(self._prepared._replace(known=labels))
@@ -205,13 +204,13 @@ class Descent:
         self._w = solution.weights
         self.learner.adopt(self._whole, solution, solver)
 
-    def scores(self, first: int = 0, last: int | None = None) -> ChainParts:
+    def scores(self, first: int = 0, last: int | None = None) -> Any:
         """Returns the scores of the pool."""
         some = self._pool if last is None else self._pool.sequences(first, last)
-        found: ChainParts = self._prepared.scorer.scores(some, self._w, self._structure.n_jobs)
+        found: Any = self._prepared.scorer.scores(some, self._w, self._structure.n_jobs)
         return found
 
-    def update(self, parts: ChainParts) -> None:
+    def update(self, parts: Any) -> None:
         """A few steps from where the weights are."""
         groups = self.weights.groups(len(self._pool))
         pool = ExpectedLoss.of(self._prepared.scorer, self._structure, self._pool, groups, parts)

@@ -11,7 +11,9 @@ from ...errors import DataError, NotSupported
 from ...features.dicts import DictEncoder
 from ...features.encoded import require_attributes
 from ...features.parts import PartsEncoded, PartsEncoder
+from ...inference.rows import Rows
 from ...kernels.compiling import Floats, Ints, Longs
+from ...rules.language import Rule
 from ...scorers.parts import PartScorer
 from ...structures.flat import FlatParts, FlatStructure, KnownOutputs, Shape
 from ...structures.known import Outputs
@@ -26,6 +28,7 @@ class PartsTask(ABC):
     noun: ClassVar[str] = "input"
     chained: ClassVar[bool] = False
     of_labels: ClassVar[bool] = False
+    has_rows: ClassVar[bool] = False
 
     @abstractmethod
     def structure(self, n_jobs: int = -1) -> FlatStructure:
@@ -133,6 +136,17 @@ class PartsTask(ABC):
     def for_rules(self, X: Any) -> Any:
         """Not offered: rules speak of labels."""
         raise NotSupported("rules speak of labels of tokens or documents, and the parts of this task have none")
+
+    def rows(
+        self,
+        rules: Sequence[Rule],
+        X: Any,
+        classes: Sequence[str],
+        units: Sequence[float] | None = None,
+        room: Sequence[float] = (),
+    ) -> Rows:
+        """Not offered: rules speak of labels."""
+        raise NotSupported(f"{type(self).__name__} has no labels that rules could speak of")
 
     def score(self, y: Sequence[Any], predicted: Sequence[Any]) -> float:
         """Returns the share of outputs that are right as a whole."""

@@ -15,7 +15,9 @@ import numpy as np
 from ...errors import DataError
 from ...features.encoded import require_attributes
 from ...features.segments import SegmentEncoded, SegmentEncoder
+from ...inference.part_rows import SegmentRows
 from ...kernels.compiling import Floats, Ints, Longs
+from ...rules.language import Rule
 from ...scorers.segments import SegmentScorer
 from ...structures.known import KnownLabels
 from ...structures.segmentation import Segmentation, SegmentParts, Segments, runs
@@ -70,6 +72,17 @@ class Segmenting(LabelTask):
         return SegmentEncoder.choose(X, features, self.begin_features, self.end_features, min_count, n_jobs)
 
     sizes, read, write, score = Labelling.sizes, Labelling.read, Labelling.write, Labelling.score
+
+    def rows(
+        self,
+        rules: Sequence[Rule],
+        X: Any,
+        classes: Sequence[str],
+        units: Sequence[float] | None = None,
+        room: Sequence[float] = (),
+    ) -> SegmentRows:
+        """Returns rules as statements about expectations of segments."""
+        return SegmentRows.compile(rules, X, classes, units, room)
 
     def known(self, read: Sequence[Any], sizes: Sequence[int], classes: Sequence[str]) -> KnownLabels:
         """Returns y as arrays, with runs of equal labels as segments."""

@@ -12,8 +12,10 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from ...features.encoded import Encoded, Encoder
+from ...inference.rows import Rows
 from ...kernels.compiling import Floats, Ints, Longs
 from ...labels import label_set
+from ...rules.language import Rule
 from ...structures.known import Known
 from ...structures.protocol import Structure
 from ...supervision import Signal, kind_of
@@ -50,9 +52,11 @@ class Task(Protocol):
     """What is predicted, and from what; `noun` is what one input is called in messages."""
 
     noun: ClassVar[str]
-    # Whether its scores are those of label chains, or can be seen as such; and whether its decisions are labels.
+    # Whether its scores are those of label chains, or can be seen as such; whether its decisions are labels, and
+    # whether rules about expectations can speak of them.
     chained: ClassVar[bool]
     of_labels: ClassVar[bool]
+    has_rows: ClassVar[bool]
 
     def check(self) -> None:
         """Raises `DataError` if a parameter of the task makes no sense."""
@@ -110,6 +114,17 @@ class Task(Protocol):
         """Returns the inputs as rules read them: sequences with a token for every decision."""
         ...
 
+    def rows(
+        self,
+        rules: Sequence[Rule],
+        X: Any,
+        classes: Sequence[str],
+        units: Sequence[float] | None = None,
+        room: Sequence[float] = (),
+    ) -> Rows:
+        """Returns rules as statements about expectations on inputs as rules read them; see `Rows.compile`."""
+        ...
+
     def score(self, y: Sequence[Any], predicted: Sequence[Any]) -> float:
         """Returns the share of right decisions."""
         ...
@@ -143,6 +158,18 @@ class LabelTask:
     """What the tasks share whose decisions are labels; a mixin."""
 
     of_labels: ClassVar[bool] = True
+    has_rows: ClassVar[bool] = True
+
+    def rows(
+        self,
+        rules: Sequence[Rule],
+        X: Any,
+        classes: Sequence[str],
+        units: Sequence[float] | None = None,
+        room: Sequence[float] = (),
+    ) -> Rows:
+        """Returns rules as statements about expectations of label chains."""
+        return Rows.compile(rules, X, classes, units, room)
 
     def kinds(self, read: Sequence[Any]) -> list[Signal]:
         """Returns the kind of knowledge about each output."""

@@ -37,7 +37,7 @@ from ..choosing.guard import guarded
 from ..decoding import Decoder
 from ..labelled.crf import LogLinear
 from ..learner import Learner, RuleReading
-from ..model import ChainView, Prepared, choose_encoder, lay_out
+from ..model import Prepared, RowView, choose_encoder, lay_out
 from ..parameters import declared, require_number
 from .posterior import (
     ExpectationParameters,
@@ -110,7 +110,7 @@ class CriterionLearner(ExpectationParameters, Learner):
     @property
     def model_(self) -> Any:
         """The model of the base learner."""
-        return ChainView(self.base_.model_)
+        return RowView(self.base_.model_)
 
     @property
     def rules_used_(self) -> tuple[Rule, ...]:
@@ -150,6 +150,11 @@ class CriterionLearner(ExpectationParameters, Learner):
         return self
 
     def _check_base(self) -> None:
+        if not self.task_.chained:
+            raise NotSupported(
+                f"{type(self).__name__} needs derivatives of expectations, which label chains alone have; use CRF as "
+                "base, or PosteriorRegularization"
+            )
         if not isinstance(self.base, LogLinear):
             raise NotSupported(
                 f"{type(self).__name__} needs the gradient of a CRF, and {type(self.base).__name__} has none; "
@@ -173,7 +178,7 @@ class CriterionLearner(ExpectationParameters, Learner):
         lengths = self.task_.sizes(some)
         targets = encode_labels(told, lengths, classes)
         whole = lay_out(model, choose_encoder(model, some), some, targets, list(classes))
-        prepared = whole._replace(scorer=whole.scorer.as_chain())
+        prepared = whole._replace(scorer=whole.scorer.for_rows())
         # With an l1 penalty, whose value merging does not keep, every attribute stays alone.
         merged = (Merged.alone if model.l1 else Merged.of)(prepared.scorer, prepared.encoded)
         prepared = prepared._replace(encoded=merged.encoded, scorer=merged.scorer)

@@ -36,7 +36,6 @@ from ...inference.projection import Projection, project, shifted
 from ...inference.readings import Penalty, Readings
 from ...inference.rows import Rows
 from ...kernels.compiling import Floats
-from ...labels import encode_labels
 from ...rules.few_labels import FewLabels
 from ...rules.language import Rule
 from ...rules.rows import require_expected
@@ -44,13 +43,13 @@ from ...solvers import rounds
 from ...solvers.expected import Fitting, ToFit, Weights
 from ...solvers.projections import Batches, Given, Pool, ProjectionStep, Projector, targets
 from ...solvers.quasi_newton import Curvature
-from ...structures.chain import Chain, ChainParts
+from ...structures.protocol import Structure
 from ...supervision import Signal, kind_of
 from ..checks import all_labels, check_input, fit_on, listed_rules, named_labels
 from ..choosing.guard import guarded
 from ..decoding import Decoder, Free, Projected, UnderRules
 from ..learner import Learner, RuleReading
-from ..model import ChainView, mixed
+from ..model import RowView, mixed
 from ..parameters import WrapperParameters, declared, require_number, require_share
 
 # How outputs are read off: the best under the rules, by the projection onto them, or by the model alone.
@@ -130,10 +129,10 @@ class ProjectionParameters(ExpectationParameters):
 def check_expectations(learner: Any, decodings: tuple[str, ...]) -> None:
     """Raise for `ExpectationParameters` that make no sense, and for tasks without label chains."""
     listed_rules(learner)
-    if not learner.task_.chained:
+    if not learner.task_.has_rows:
         raise NotSupported(
-            f"{type(learner).__name__} works out expectations on label chains, and {type(learner.base).__name__} has "
-            "others; use CRF or HMM for labels, or CCM or CoDL with hard or soft rules"
+            f"{type(learner).__name__} works out expectations of labels, and {type(learner.base).__name__} has none; "
+            "use CRF, StructuralSVM, StructuredPerceptron or MIRA"
         )
     if isinstance(learner.penalty, str) and learner.penalty != "learned":
         raise DataError(f"the penalty is a number, None or 'learned', got {learner.penalty!r}")
@@ -194,9 +193,10 @@ class ProjectingLearner(ProjectionParameters, Learner):
         return True
 
     @property
-    def structure_(self) -> Chain:
-        """Label chains; documents are sequences of one token."""
-        return Chain(self.n_jobs)
+    def structure_(self) -> Structure[Any]:
+        """What the base learner predicts; documents are sequences of one token."""
+        structure: Structure[Any] = self.task_.structure(self.n_jobs).for_rows()  # type: ignore[attr-defined]
+        return structure
 
     @property
     def models_(self) -> dict[str, Any]:
@@ -206,7 +206,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
     @property
     def model_(self) -> Any:
         """The model that predictions are read off."""
-        return ChainView(mixed(self.start_, self.base_, self.balance_))
+        return RowView(mixed(self.start_, self.base_, self.balance_))
 
     @property
     def rules_used_(self) -> tuple[Rule, ...]:
@@ -260,7 +260,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
         temperatures = self._temperatures()
         found, trace = None, tuple[ProjectionStep, ...]()
         if pool:
-            targeted = encode_labels([read[i] for i in rest], [len(told[i]) for i in rest], classes)
+            targeted: Any = self.task_.known([read[i] for i in rest], [len(told[i]) for i in rest], classes)
             sequences = Pool(self.structure_, projector, targeted.allowed if partial else None, np.zeros(len(rows)))
             with numbers_of(rest):
                 trace = self._rounds(fitting, rows, sequences, temperatures if self.iterations else [])
@@ -269,7 +269,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
             found = sequences.found
         elif rows.joint:  # the prices of rules about the corpus are those on the labelled sequences
             everything = Pool(self.structure_, projector, None, np.zeros(len(rows)))
-            found = everything.project(fitting.learner.scores(X).as_chain(), temperatures[-1], fitting)
+            found = everything.project(fitting.learner.scores(X).for_rows(), temperatures[-1], fitting)
         if found is not None:
             _warn_unfinished(found)
         mixing = balance and known and pool
@@ -331,6 +331,8 @@ class ProjectingLearner(ProjectionParameters, Learner):
             return []
         for rule in rules:
             require_expected(rule)
+        if not self.task_.chained:
+            raise NotSupported(f"{few[0].title!r} is projected onto on label chains alone; use CRF or HMM")
         other = next((rule for rule in rules if not isinstance(rule, FewLabels)), None)
         if other is not None:
             raise NotSupported(f"{few[0].title!r} is projected onto alone, without other rules such as {other.title!r}")
@@ -351,10 +353,10 @@ class ProjectingLearner(ProjectionParameters, Learner):
             words = self._words(pool)
             if not words.words:
                 raise DataError(f"rule {few[0].title!r} is about words of the corpus, and the data has none of them")
-            return Rows.compile([], pool, classes), self._word_projector(words)
-        rows, slack, curvature = Rows.compile(read.used, pool, classes, room=read.room), self.slack(), Curvature()
+            return self.task_.rows([], pool, classes), self._word_projector(words)
+        rows, slack, curvature = self.task_.rows(read.used, pool, classes, room=read.room), self.slack(), Curvature()
 
-        def step(scores: ChainParts, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
+        def step(scores: Any, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
             return project(
                 scores, rows, slack, temperature=temperature, start=prices, curvature=curvature,
                 log_partition=log_partition, tolerance=self.tolerance, n_jobs=self.n_jobs,
@@ -365,7 +367,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
     def _word_projector(self, words: Occurrences) -> Projector:
         """The E step under few labels for each word; there are no rows then, and prices begin as none."""
 
-        def step(scores: ChainParts, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
+        def step(scores: Any, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
             return project_words(
                 scores, words, temperature=temperature, start=prices if len(prices) else None,
                 log_partition=log_partition, tolerance=self.tolerance, n_jobs=self.n_jobs,
@@ -380,7 +382,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
             return Projected(self.structure_, self._move) if self.rules else _Cooled(self.structure_, self.temperature_)
         return expectation_decoder(self)
 
-    def _move(self, X: Any, scores: ChainParts) -> ChainParts:
+    def _move(self, X: Any, scores: Any) -> Any:
         """Scores of the projection of the model onto the rules.
 
         Prices of rules about the corpus are those of training; those about single sequences are found for X (Eq. 30
@@ -407,9 +409,9 @@ class ProjectingLearner(ProjectionParameters, Learner):
             raise NotSupported(f"there is a projection between gamma = 0 and inf, not at {self.temperature_}")
         return self._project(X, self.model_.scores(X, self.n_jobs))
 
-    def _project(self, X: Any, scores: ChainParts) -> tuple[Rows, Projection]:
+    def _project(self, X: Any, scores: Any) -> tuple[Rows, Projection]:
         read = self.readings_
-        rows = Rows.compile(read.used, self.task_.for_rules(X), self.classes_, self.units_, read.room)
+        rows = self.task_.rows(read.used, self.task_.for_rules(X), self.classes_, self.units_, read.room)
         start = np.zeros(len(rows))
         start[: rows.joint] = self.prices_
         found = project(

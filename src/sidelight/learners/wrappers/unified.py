@@ -1,7 +1,6 @@
 """Unified EM: one family from hard to soft EM, with and without rules (chapter 4 of Chang 2011)."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from numbers import Real
 from typing import Annotated, Any
 
@@ -18,7 +17,6 @@ from ...inference.rows import Rows
 from ...kernels.compiling import Floats
 from ...solvers.annealing import geometric, require_temperature
 from ...solvers.projections import Projector
-from ...structures.chain import ChainParts
 from ..learner import RuleReading
 from ..parameters import declared
 from .posterior import ProjectingLearner
@@ -83,6 +81,8 @@ class UnifiedEM(ProjectingLearner):
             raise NotSupported(
                 "at gamma = inf a penalty is nothing beside the entropy: leave it out, or give a bound or another gamma"
             )
+        if self.gamma == 0 and not self.task_.chained:
+            raise NotSupported("gamma = 0 needs label chains; use a gamma above 0, or CRF or HMM as base")
         if self.gamma == 0 and self.rules:
             require_linear(self.slack())
         if self.start is not None:
@@ -129,7 +129,7 @@ class UnifiedEM(ProjectingLearner):
             return self._hard(pool, classes)
         rows, usual = super()._projector(read, pool, classes)
 
-        def step(scores: ChainParts, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
+        def step(scores: Any, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
             if temperature == 0:
                 return relax(scores, rows, self.slack(), log_partition=log_partition, n_jobs=self.n_jobs)
             if temperature == np.inf:
@@ -143,24 +143,18 @@ class UnifiedEM(ProjectingLearner):
         hard = [rule.hard() for rule in self.rules or ()]
         rules = CompiledRules.compile(hard, pool, classes).weigh(np.full(len(hard), np.inf))
 
-        def step(scores: ChainParts, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
+        def step(scores: Any, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
             best = best_outputs(self.structure_, scores, rules)
             parts = self.structure_.indicator(scores, best.outputs.values[0])
             value = float((log_partition - best.scores[:, 0]).sum())
             nothing = np.empty(0)
             return Projection(parts, nothing, nothing, nothing, value, value, value, 0.0, True, 0.0)
 
-        return Rows.compile([], pool, classes), step
+        return self.task_.rows([], pool, classes), step
 
-    def _even(self, scores: ChainParts, rows: Rows, prices: Floats) -> Projection:
+    def _even(self, scores: Any, rows: Rows, prices: Floats) -> Projection:
         """The most even distribution under the rules; its primal is -H(q)."""
-
-        def level(table: Floats) -> Floats:
-            return np.where(np.isfinite(table), 0.0, -np.inf)
-
-        flat = replace(
-            scores, unary=level(scores.unary), pair=level(scores.pair), start=level(scores.start), end=level(scores.end)
-        )
+        flat = scores.changed(lambda table: np.where(np.isfinite(table), 0.0, -np.inf))
         return project(
             flat, rows, self.slack(), start=prices, log_partition=np.zeros(len(scores)), tolerance=self.tolerance,
             n_jobs=self.n_jobs,
