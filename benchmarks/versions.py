@@ -33,7 +33,7 @@ def measure(data: Path) -> dict[str, tuple[float, float]]:
         starts_with,
     )
 
-    codl = getattr(sidelight, "CoDL", None) or sidelight.CoDL
+    codl = getattr(sidelight, "CoDL", None) or sidelight.Codl
     X, y = read_columns(data / "conll2000" / "train.txt")
     found: dict[str, tuple[float, float]] = {}
 
@@ -51,23 +51,23 @@ def measure(data: Path) -> dict[str, tuple[float, float]]:
     note("structural SVM", lambda: StructuralSVM().fit(X[:3000], y[:3000]), lambda m: m.trace_[-1].objective)
     encoded = crf.encode(X)
     note(
-        "decoding, three times",
-        lambda: [crf.predict(encoded) for _ in range(3)],
+        "decoding, ten times",
+        lambda: [crf.predict(encoded) for _ in range(10)],
         lambda p: float(crc32(repr(p[0]).encode())),
     )
-    note("marginals, three times", lambda: [crf.predict_marginals(encoded) for _ in range(3)],
+    note("marginals, ten times", lambda: [crf.predict_marginals(encoded) for _ in range(10)],
          lambda p: float(sum(one.max(axis=1).sum() for one in p[0])))  # fmt: skip
     X, y = read_columns(data / "citations" / "train.tsv", separator="\t")
     pool, _ = read_columns(data / "citations" / "unlabeled.txt", label=None)
     known = [*y[:20], *[None] * len(pool)]
     first = sorted({labels[0] for labels in y[:20]})
     rules = [starts_with(*first), changes_only_after(punctuation)]
-    for learner in (codl(HMM(), rules, guard=False), PosteriorRegularization(CRF(), rules, guard=False)):
+    for learner in (codl(HMM(), rules, guard=False), PosteriorRegularization(CRF(), rules, penalty=1.0, guard=False)):
         learner.fit(X[:21], [*y[:20], None])  # compiles
     note("CoDL(HMM), citations", lambda: codl(HMM(), rules, guard=False).fit([*X[:20], *pool], known),
          lambda m: m.score(X[20:], y[20:]))  # fmt: skip
     note("PR(CRF), citations",
-         lambda: PosteriorRegularization(CRF(), rules, guard=False).fit([*X[:20], *pool], known),
+         lambda: PosteriorRegularization(CRF(), rules, penalty=1.0, guard=False).fit([*X[:20], *pool], known),
          lambda m: m.score(X[20:], y[20:]))  # fmt: skip
     return found
 
