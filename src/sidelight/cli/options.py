@@ -1,19 +1,16 @@
 """Options that several commands share, and how examples are shown under `--help`."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sidelight.data.formats import FORMATS
 
-class FormatName(StrEnum):
-    """The file formats, as in `sidelight.data.FORMATS`."""
-
-    columns = "columns"
-    tsv = "tsv"
-    conllu = "conllu"
-    jsonl = "jsonl"
-    text = "text"
+if TYPE_CHECKING:
+    FormatName = str
+else:
+    FormatName = StrEnum("FormatName", {name: name for name in FORMATS})
 
 
 class SchemeName(StrEnum):
