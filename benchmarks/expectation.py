@@ -22,8 +22,8 @@ from sidelight import (
     share,
     word,
 )
+from sidelight.demo.rules import REFERENCE_RULES
 from sidelight.inference.rows import Rows
-from sidelight.report.reference_rules import REFERENCE_RULES
 from sidelight.rules.automata import labels_named
 from sidelight.rules.language import Rule
 from sidelight.solvers.unlabelled import UnlabelledLoss

@@ -45,7 +45,7 @@ _HOME = {
     "load": "model_file",
     "draw_training": "report.figures",
     "draw_posteriors": "report.figures",
-    "generate_references": "data",
+    "generate_references": "demo.references",
     "read_columns": "data",
     "read_conllu": "data",
     "read_jsonlines": "data",

@@ -277,7 +277,7 @@ def labels_per_word(
     float
         The mean: 1 where all tokens of a word have one label for sure, and at most the number of labels.
     """
-    from sidelight.inference.occurrences import Occurrences
+    from sidelight.inference.few_labels import Occurrences
 
     if [len(x) for x in words] != [len(one) for one in marginals] or any(np.ndim(one) != 2 for one in marginals):
         raise DataError("expected a row of probabilities for each word, as predict_marginals gives for the same input")

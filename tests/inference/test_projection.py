@@ -23,9 +23,9 @@ from sidelight import (
     word,
 )
 from sidelight.inference import projection
+from sidelight.inference.linear_program import relax
 from sidelight.inference.norms import Norm, Slack
 from sidelight.inference.projection import project, shifted
-from sidelight.inference.relaxation import relax
 from sidelight.inference.rows import Rows
 from sidelight.solvers.quasi_newton import Curvature
 from tests.inference.test_rows import LABELS, by_listing, counts, example, outputs_of

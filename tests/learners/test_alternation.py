@@ -35,9 +35,9 @@ from sidelight import (
     where,
     word,
 )
+from sidelight.inference.linear_program import relax
 from sidelight.inference.norms import Slack
 from sidelight.inference.projection import project
-from sidelight.inference.relaxation import relax
 from sidelight.inference.rows import Rows
 from sidelight.learners.choosing import guard
 from sidelight.learners.labelled.crf import Descent

@@ -34,10 +34,10 @@ from sidelight import (
     where,
     word,
 )
+from sidelight.demo.rules import REFERENCE_RULES
 from sidelight.learners.choosing.candidates import Candidate, Known, fallback, too_slow
 from sidelight.learners.choosing.race import Race, Tried
 from sidelight.learners.choosing.trials import Fold
-from sidelight.report.reference_rules import REFERENCE_RULES
 from tests.learner_kit import check_learner
 from tests.learners.samples import FORMS, labelled
 

@@ -25,8 +25,8 @@ from sidelight import (
     word,
 )
 from sidelight.report import figures
-from sidelight.report.course import course_of
 from sidelight.report.posteriors import posteriors_of
+from sidelight.report.training_curves import course_of
 from tests.learners.as_published import PosteriorRegularization, UnifiedEM
 
 X, y = generate_references(40, seed=2)

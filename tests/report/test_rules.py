@@ -1,9 +1,9 @@
 import pytest
 
 from sidelight import CCM, HMM, CoDL, generate_references, parse_rule
+from sidelight.demo.rules import REFERENCE_RULES
 from sidelight.report.explanations import what_rules_changed
-from sidelight.report.inner import inner_models
-from sidelight.report.reference_rules import REFERENCE_RULES
+from sidelight.report.models import inner_models
 from sidelight.report.rules import check_data, labels_unused, rules_of, violated_at
 from sidelight.report.text import marked_text
 

@@ -9,7 +9,7 @@ from scipy.optimize import LinearConstraint, minimize
 from sidelight.errors import DataError, SidelightError
 from sidelight.scorers.protocol import Rows
 from sidelight.solvers import cutting_plane
-from sidelight.solvers.demands import Accepted, Batch, Labelled, Rejected, by_structure
+from sidelight.solvers.margin_constraints import Accepted, Batch, Labelled, Rejected, by_structure
 from sidelight.solvers.working_sets import WorkingSets
 from sidelight.structures.chain import Chain
 from sidelight.structures.known import Outputs

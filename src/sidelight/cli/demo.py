@@ -28,8 +28,8 @@ def command(
     Needs no files: the references are generated.
     """
     from sidelight.cli.output import print_json
+    from sidelight.demo.run import prepare, run_demo
     from sidelight.report.console import messages, results
-    from sidelight.report.demo import prepare, run_demo
 
     console = messages()
     notice = Timer(_PATIENCE, console.print, ["Compiling the inner loops; this happens once and takes some seconds."])
@@ -42,6 +42,6 @@ def command(
     if json:
         print_json(demo)
     else:
-        from sidelight.report.demo_page import demo_page
+        from sidelight.demo.page import demo_page
 
         results().print(demo_page(demo))

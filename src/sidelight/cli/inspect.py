@@ -28,7 +28,7 @@ def command(
     """
     from sidelight.cli.loading import load_whole, prepare_model
     from sidelight.cli.output import print_json
-    from sidelight.report.inner import inner_models
+    from sidelight.report.models import inner_models
     from sidelight.report.summary import summarize_model
     from sidelight.report.weights import strongest_weights, transition_scores
 

@@ -92,7 +92,7 @@ def command(
 
 def _suspect_labels(learner: Any, sequences: Sequences) -> None:
     """One column too many is most likely the label."""
-    from sidelight.report.inner import inner_models
+    from sidelight.report.models import inner_models
 
     if sequences.format not in ("columns", "tsv"):
         return

@@ -208,7 +208,7 @@ def command(
     estimator = knowledge.make_learner(learner, base, options, settings or [], quiet=quiet, jobs=jobs)
     check_writable(model, data, dev, templates, rules, unlabeled, good, bad)
     if figure:
-        from sidelight.report.course import require_course
+        from sidelight.report.training_curves import require_course
 
         check_figure(figure, data, dev, templates, rules, unlabeled, good, bad)
         if learner == "auto":

@@ -9,7 +9,7 @@ from sidelight.data.jsonlines import read_jsonlines, write_jsonlines
 from sidelight.data.text import read_text, tokenize, write_text
 
 if TYPE_CHECKING:
-    from sidelight.data.references import generate_references
+    from sidelight.demo.references import generate_references
 
 __all__ = [
     "FORMATS",
@@ -31,7 +31,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Import the generators when they are asked for: they need NumPy, which the readers do not."""
     if name == "generate_references":
-        from sidelight.data.references import generate_references
+        from sidelight.demo.references import generate_references
 
         return generate_references
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import DataError
 from ..features.encoded import sequence_lengths
-from ..neighbours import reorder
+from ..reorderings import reorder
 
 
 def shuffled(X: Sequence[Any], k: int = 1, *, seed: int = 0) -> list[Any]:

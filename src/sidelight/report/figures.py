@@ -11,9 +11,9 @@ from typing import Any
 from ..data.source import open_for_writing
 from ..errors import DataError, NotSupported
 from ..records import Curve
-from .course import Course, course_of
 from .posteriors import Effect, Posteriors, Table, posteriors_of
 from .text import token_text
+from .training_curves import Course, course_of
 
 _ENDINGS = (".png", ".pdf", ".svg")
 _BLUE, _ORANGE, _GREY = "#1f5fa8", "#d9730d", "#666666"

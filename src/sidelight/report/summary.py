@@ -9,7 +9,7 @@ from ..learners.choosing.guard import Guard
 from ..learners.choosing.race import Result
 from ..supervision import Signal, kind_of
 from .evaluation import Evaluation
-from .inner import inner_models
+from .models import inner_models
 from .rules import RuleUse, rules_of
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import SidelightError
 from ..kernels.compiling import Floats
 from .certificate import Solution, Step, reached
-from .demands import Demand
+from .margin_constraints import Demand
 from .working_sets import WorkingSets
 
 # An iteration has so many chunks, of at most so many inputs that are searched with the same weights; and passes of

@@ -11,8 +11,8 @@ from ...features.choose import choose_encoder as encoder_for
 from ...features.choose import kind_of as input_kind
 from ...features.encoded import sequence_lengths
 from ...kernels.compiling import Flags, Floats, Longs
-from ...neighbours import neighbourhoods, shuffles, transpositions
 from ...progress import progress
+from ...reorderings import neighbourhoods, shuffles, transpositions
 from ...scorers.linear import LinearScorer, observed_attributes
 from ...solvers import lbfgs
 from ...solvers.certificate import Solution, warn_unconverged

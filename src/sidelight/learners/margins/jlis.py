@@ -18,8 +18,8 @@ from ...labels import encode_labels, label_set
 from ...rules.automata import labels_named
 from ...rules.language import Rule
 from ...solvers import cutting_plane
-from ...solvers.alternate import Problem, Round
-from ...solvers.demands import Accepted, Argmax, Batch, Demand, Labelled, Rejected
+from ...solvers.latent_margins import Problem, Round
+from ...solvers.margin_constraints import Accepted, Argmax, Batch, Demand, Labelled, Rejected
 from ...solvers.working_sets import WorkingSets
 from ...structures.protocol import Best
 from ...supervision import BAD, GOOD, Companion, Signal, kind_of

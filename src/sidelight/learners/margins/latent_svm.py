@@ -9,10 +9,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ...errors import warn
 from ...kernels.compiling import Floats
-from ...solvers import alternate
-from ...solvers.alternate import Alternation, Problem, Round
 from ...solvers.certificate import warn_unconverged
-from ...solvers.demands import Batch, Labelled, by_structure
+from ...solvers.latent_margins import Alternation, Problem, Round
+from ...solvers.margin_constraints import Batch, Labelled, by_structure
 from ..learner import Learner
 from ..model import Prepared, prepare
 from ..parameters import LatentParameters, LinearParameters, declared, require_number
@@ -39,7 +38,7 @@ def best_run(learner: Any, problem: Callable[[int], Problem], start: Callable[[i
     for number in range(learner.restarts):
         seed = learner.seed(number)
         runs.append(
-            alternate.minimize(
+            latent_margins.minimize(
                 problem(seed), start(seed), change=learner.change, max_rounds=learner.max_rounds,
                 tolerance=learner.tolerance, epsilon=learner.epsilon, max_iterations=learner.max_iterations, seed=seed,
                 check=learner.check_inference, title=type(learner).__name__, verbose=learner.verbose,

@@ -10,7 +10,7 @@ from ...errors import DataError, NotSupported
 from ...progress import progress
 from ...solvers import cutting_plane, exponentiated, subgradient
 from ...solvers.certificate import Solution, Step, warn_unconverged
-from ...solvers.demands import Batch, Labelled, by_structure
+from ...solvers.margin_constraints import Batch, Labelled, by_structure
 from ...solvers.working_sets import WorkingSets
 from ..learner import Learner
 from ..model import Prepared, prepare

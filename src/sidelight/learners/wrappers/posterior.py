@@ -30,8 +30,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...errors import DataError, NotSupported, numbers_of, warn
 from ...features.encoded import Encoded
+from ...inference.few_labels import Occurrences, project_words
 from ...inference.norms import NormName, Slack
-from ...inference.occurrences import Occurrences, project_words
 from ...inference.projection import Projection, project, shifted
 from ...inference.readings import Penalty, Readings
 from ...inference.rows import Rows

@@ -9,10 +9,10 @@ import numpy as np
 from ...errors import DataError, NotSupported
 from ...inference.compiled import CompiledRules
 from ...inference.constrained import best_outputs
+from ...inference.linear_program import relax, require_linear
 from ...inference.norms import Slack
 from ...inference.projection import Projection, project
 from ...inference.readings import Readings
-from ...inference.relaxation import relax, require_linear
 from ...inference.rows import Rows
 from ...kernels.compiling import Floats
 from ...solvers.annealing import geometric, require_temperature

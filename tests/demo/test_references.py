@@ -6,7 +6,7 @@ from itertools import groupby, pairwise
 
 import pytest
 
-from sidelight.data.references import FIELDS, generate_references
+from sidelight.demo.references import FIELDS, generate_references
 from sidelight.errors import DataError
 
 
@@ -130,7 +130,7 @@ def test_a_thousand_references_take_less_than_a_second():
 
 def test_the_import_is_light():
     script = (
-        "import sys, sidelight.data.references; "
+        "import sys, sidelight.demo.references; "
         "print({'numba', 'scipy', 'sklearn'} & {name.partition('.')[0] for name in sys.modules})"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

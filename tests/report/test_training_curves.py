@@ -21,7 +21,7 @@ from sidelight import (
     where,
     word,
 )
-from sidelight.report.course import course_of, require_course
+from sidelight.report.training_curves import course_of, require_course
 from tests.learners.as_published import DeterministicAnnealing, PosteriorRegularization
 
 X, y = generate_references(40, seed=2)

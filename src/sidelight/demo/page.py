@@ -7,9 +7,9 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from .demo import Addition, Demo, Result
-from .tables import page, sheet, titled
-from .text import WRONG, label_styles, labelled_text
+from ..report.tables import page, sheet, titled
+from ..report.text import WRONG, label_styles, labelled_text
+from .run import Addition, Demo, Result
 
 # Names that leave room for the numbers.
 _SHORT = {"PosteriorRegularization": "PR", "DeterministicAnnealing": "DASO"}

@@ -12,7 +12,7 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from sidelight.data.reference_words import ABBREVIATIONS, COMMON, SMALL_WORDS, TOPICS
+from sidelight.demo.reference_words import ABBREVIATIONS, COMMON, SMALL_WORDS, TOPICS
 from sidelight.errors import DataError
 
 FIELDS = (

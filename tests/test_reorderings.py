@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from sidelight import DataError
-from sidelight.neighbours import different_orders, neighbourhoods, reorder, shuffles, transpositions
+from sidelight.reorderings import different_orders, neighbourhoods, reorder, shuffles, transpositions
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])

@@ -16,7 +16,7 @@ from ..kernels.compiling import Floats
 from ..records import Record, recorded
 from . import cutting_plane, rounds
 from .certificate import Solution
-from .demands import Chosen, Demand
+from .margin_constraints import Chosen, Demand
 from .working_sets import WorkingSets
 
 # A convex problem whose solution is above where it began is solved again, so much more closely, this many times.

@@ -10,7 +10,6 @@ from typing import Any
 
 from sklearn.base import clone
 
-from ..data.references import FIELDS, generate_references
 from ..inference.checking import check
 from ..learners.labelled.crf import CRF
 from ..learners.labelled.hmm import HMM
@@ -21,9 +20,10 @@ from ..learners.wrappers.ccm import CCM
 from ..learners.wrappers.codl import CoDL
 from ..learners.wrappers.posterior import PosteriorRegularization
 from ..metrics import span_scores
+from ..report.weights import Weight, weights_by_label
 from ..supervision import Signal
-from .reference_rules import REFERENCE_RULES
-from .weights import Weight, weights_by_label
+from .references import FIELDS, generate_references
+from .rules import REFERENCE_RULES
 
 # Tokens of a reference that fits on two or three lines, and the share of wrong ones that is still few.
 _LENGTH = 30

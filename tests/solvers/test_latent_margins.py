@@ -5,9 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sidelight.solvers import alternate
-from sidelight.solvers.alternate import Problem
-from sidelight.solvers.demands import Accepted, Labelled, Rejected
+from sidelight.solvers.latent_margins import Problem
+from sidelight.solvers.margin_constraints import Accepted, Labelled, Rejected
 from sidelight.structures.chain import Chain
 from sidelight.structures.known import KnownLabels, Outputs
 from sidelight.supervision import Signal
@@ -75,7 +74,7 @@ class Latent:
 def test_every_round_solves_its_convex_problem(seed, squared):
     """Though it goes on from the rows of the round before, whose outputs were others."""
     latent = Latent(seed, squared)
-    found = alternate.minimize(latent.problem(), np.zeros(latent.loss.scorer.size), **OPTIONS)
+    found = latent_margins.minimize(latent.problem(), np.zeros(latent.loss.scorer.size), **OPTIONS)
     for one, chosen in zip(found.rounds, latent.chosen, strict=False):
         least = latent.least(chosen)
         assert least * (1 - 1e-4) <= one.bound <= max(least * (1 + 1e-4), min(one.objective, least * 1.01))
@@ -87,7 +86,7 @@ def test_every_round_solves_its_convex_problem(seed, squared):
 def test_the_objective_never_rises(squared, tolerance):
     for seed in range(4):
         latent = Latent(seed, squared, labels=3)
-        found = alternate.minimize(
+        found = latent_margins.minimize(
             latent.problem(), np.zeros(latent.loss.scorer.size), **{**OPTIONS, "tolerance": tolerance}
         )
         values = [one.objective for one in found.rounds] + [found.objective]
@@ -110,7 +109,7 @@ def test_accepted_inputs_end_at_a_fixed_point(squared):
         return Accepted(good, 2 * C, sizes[3:], constant, good.best(w, number).outputs)
 
     problem = Problem((Rejected(bad, C, sizes[:3], constant),), (accept,), squared)
-    found = alternate.minimize(problem, np.zeros(loss.scorer.size + 1), **OPTIONS)
+    found = latent_margins.minimize(problem, np.zeros(loss.scorer.size + 1), **OPTIONS)
     chosen = Chain(1).argmax(good.scores(found.weights)).outputs.values
     vectors, groups = [], []
     for i in range(6):
@@ -139,6 +138,6 @@ def test_a_good_start_is_never_lost():
         values[tuple(chosen)] = latent.least(chosen)
     lowest = np.array(min(values, key=values.get), np.int32)
     demand = Labelled(batch_of(latent.loss), latent.known, C, Outputs(lowest, latent.known.offsets))
-    start = alternate.minimize(Problem((demand,), (), True), np.zeros(latent.loss.scorer.size), **OPTIONS).weights
-    found = alternate.minimize(latent.problem(), start, **OPTIONS)
+    start = latent_margins.minimize(Problem((demand,), (), True), np.zeros(latent.loss.scorer.size), **OPTIONS).weights
+    found = latent_margins.minimize(latent.problem(), start, **OPTIONS)
     assert found.objective <= values[tuple(lowest)] * (1 + 1e-4)

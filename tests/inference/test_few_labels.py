@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from sidelight import Chain, ChainParts, DataError, few_labels, word
-from sidelight.inference.occurrences import Occurrences, project_words
+from sidelight.inference.few_labels import Occurrences, project_words
 
 X = [["a", "b"], ["a", "A"], ["b"], ["c", "a"]]
 OFFSETS = np.array([0, 2, 4, 5, 7])

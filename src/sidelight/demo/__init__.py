@@ -1,0 +1,1 @@
+"""The demonstration: generated references with gold fields, rules about them, and what a few labels teach."""
