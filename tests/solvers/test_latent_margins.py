@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from sidelight.solvers import latent_margins
 from sidelight.solvers.latent_margins import Problem
 from sidelight.solvers.margin_constraints import Accepted, Labelled, Rejected
 from sidelight.structures.chain import Chain

@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ...errors import warn
 from ...kernels.compiling import Floats
+from ...solvers import latent_margins
 from ...solvers.certificate import warn_unconverged
 from ...solvers.latent_margins import Alternation, Problem, Round
 from ...solvers.margin_constraints import Batch, Labelled, by_structure
