@@ -99,12 +99,14 @@ class Readings:
         shares: bool,
         decoding: bool,
         hard: bool = False,
+        room: bool = True,
     ) -> "Readings":
         """Rules with what fully labelled sequences X, y say about them.
 
         penalty: of the rules without their own; shares: whether to add those of labels, unless penalty is None, so that
         they would have to hold without slack; decoding: whether outputs will be decoded under the rules; hard: whether
-        rules without a reading of their own are hard there.
+        rules without a reading of their own are hard there; room: whether
+        bounds have room where penalties are learned.
         """
         local = [k for k, rule in enumerate(rules) if decoding and not about_the_corpus(rule)]
         learned = _learned(rules, X, y, classes) if penalty == "learned" or decoding else [1.0] * len(rules)
@@ -118,9 +120,10 @@ class Readings:
         ]  # fmt: skip
         added = _added_shares(rules, y, classes) if shares and penalty is not None else []
         more = [_weighed(rule, _trust()) for rule in added] if penalty == "learned" else added
-        room = _room(weighed, [rule.reading for rule in rules], X, y, classes) if penalty == "learned" else ()
+        given = [rule.reading for rule in rules]
+        more_room = _room(weighed, given, X, y, classes) if room and penalty == "learned" else ()
         costly = np.array([costs[k] for k in local], float)
-        return cls((*weighed, *more), tuple(rules[k] for k in local), costly, room)
+        return cls((*weighed, *more), tuple(rules[k] for k in local), costly, more_room)
 
 
 def _trust() -> float:

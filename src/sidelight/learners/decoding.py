@@ -38,8 +38,16 @@ class Decoder(Protocol):
         """Returns the k best outputs by scores that were shifted, with what is known of their exactness."""
         ...
 
-    def fold(self, X: Any, scores: Any) -> Any:
-        """Returns shifted scores with everything that outputs cost, for probabilities."""
+    @property
+    def folds(self) -> bool:
+        """Whether probabilities are those under the rules."""
+        ...
+
+    def fold(self, X: Any, scores: Any, *, strict: bool = True) -> Any:
+        """Returns shifted scores with everything that outputs cost, for probabilities.
+
+        What is no sum over parts is an error, or without `strict` left out.
+        """
         ...
 
     def reasons(self, X: Any, outputs: Ints, t: int) -> Reasons:
@@ -74,7 +82,12 @@ class Free:
         no, exact = np.zeros(count, bool), np.ones(count, bool)
         return Constrained(outputs, values, exact, values[:, 0], no, np.zeros(count, np.int64))
 
-    def fold(self, X: Any, scores: Any) -> Any:
+    @property
+    def folds(self) -> bool:
+        """There are no rules."""
+        return False
+
+    def fold(self, X: Any, scores: Any, *, strict: bool = True) -> Any:
         """Returns the scores."""
         return scores
 
@@ -108,7 +121,7 @@ class UnderRules:
     def weighed(self, X: Any) -> WeighedRules:
         """Returns the rules, compiled for X, with their penalties."""
         if isinstance(X, Encoded):
-            raise NotSupported("rules read tokens, not encoded input; give the sequences, or set decode='model'")
+            raise NotSupported("rules read tokens, not encoded input; give the sequences, or ask without_rules()")
         return CompiledRules.compile(self.rules, self.task.for_rules(X), self.classes).weigh(self.penalties)
 
     def shift(self, X: Any, scores: Any) -> Any:
@@ -127,15 +140,15 @@ class UnderRules:
             self.structure, scores, rules, k=k, method=self.method, beam=self.beam, time_limit=self.time_limit
         )
 
-    def fold(self, X: Any, scores: Any) -> Any:
+    def fold(self, X: Any, scores: Any, *, strict: bool = True) -> Any:
         """Returns scores less penalties; an error where a rule is no sum over parts."""
         if not len(scores) or not self.folds:
             return scores
         folded, rest = self.weighed(X).fold(scores)
-        if rest.compiled.automata:
+        if rest.compiled.automata and strict:
             title = rest.compiled.automata[0].title
             raise NotSupported(
-                f"there are no exact marginals under the rule {title!r}; leave it out, or ask the base model"
+                f"there are no exact marginals under the rule {title!r}; leave it out, or ask without_rules()"
             )
         return folded
 
@@ -166,20 +179,25 @@ class Projected:
     def shift(self, X: Any, scores: Any) -> Any:
         """Returns the scores of the projection."""
         if isinstance(X, Encoded):
-            raise NotSupported("rules read tokens, not encoded input; give the sequences, or set decode='model'")
+            raise NotSupported("rules read tokens, not encoded input; give the sequences, or ask without_rules()")
         return self.move(X, scores) if len(scores) else scores
 
     def best(self, X: Any, scores: Any, k: int) -> Constrained:
         """Returns the k best outputs by the projection."""
         return Free(self.structure).best(X, scores, k)
 
-    def fold(self, X: Any, scores: Any) -> Any:
+    @property
+    def folds(self) -> bool:
+        """Prices of the rules are in the scores."""
+        return True
+
+    def fold(self, X: Any, scores: Any, *, strict: bool = True) -> Any:
         """Returns the scores of the projection."""
         return scores
 
     def reasons(self, X: Any, outputs: Ints, t: int) -> Reasons:
-        """Not offered: prices are those of whole outputs."""
-        raise NotSupported("a projection has no explanation; ask the model, base_.explain(...)")
+        """Prices are those of whole inputs, so the model alone gives reasons."""
+        return []
 
 
 @dataclass(frozen=True)
@@ -208,9 +226,14 @@ class Within:
         """Returns the k best outputs."""
         return self.inner.best(X, scores, k)
 
-    def fold(self, X: Any, scores: Any) -> Any:
+    @property
+    def folds(self) -> bool:
+        """What the other decoder says."""
+        return self.inner.folds
+
+    def fold(self, X: Any, scores: Any, *, strict: bool = True) -> Any:
         """Returns scores with everything that outputs cost."""
-        return self.inner.fold(X, scores)
+        return self.inner.fold(X, scores, strict=strict)
 
     def reasons(self, X: Any, outputs: Ints, t: int) -> Reasons:
         """What the other decoder says; labels that are excluded are no rivals."""

@@ -321,11 +321,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         if not -tokens <= position < tokens:
             raise DataError(f"position {position} is outside the sequence of {tokens} tokens")
         t, outputs = position % tokens, decoder.best([x], scores, 1).outputs.values[0]
-        try:
-            weighed = decoder.fold([x], scores)
-        except NotSupported:
-            weighed = scores
-        chance = self.structure_.marginals(weighed).parts.unary[t]
+        chance = self.structure_.marginals(decoder.fold([x], scores, strict=False)).parts.unary[t]
         label = int(self.structure_.token_labels(outputs)[t])
         others = [c for c in np.argsort(-chance, kind="stable") if c != label]
         rival = int(others[0]) if others else label

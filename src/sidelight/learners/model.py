@@ -127,24 +127,78 @@ class Mixture:
 
     def scores(self, X: Any, n_jobs: int) -> Any:
         """Returns the weighted sums of the scores."""
+        if isinstance(X, Encoded):
+            self.encode(X)
         return self.first.scores(X, n_jobs).mix(self.second.scores(X, n_jobs), self.weight)
 
     def reasons(self, X: Any, outputs: Ints, t: int, n_jobs: int) -> Reasons:
         """Returns what both models say, those with the same text added up."""
         rows: dict[str, Floats] = {}
-        for weight, model in ((self.weight, self.first), (1 - self.weight, self.second)):
+        for weight, model in self._counted():
             for text, row in model.reasons(X, outputs, t, n_jobs):
                 rows[text] = rows[text] + weight * row if text in rows else weight * row
         return list(rows.items())
 
+    def _counted(self) -> list[tuple[float, Model]]:
+        """Both models and what they count, but for one that counts nothing."""
+        both = ((self.weight, self.first), (1 - self.weight, self.second))
+        return [(weight, model) for weight, model in both if weight]
+
     def strongest(self, count: int, label: int | None) -> list[tuple[str, int, float]]:
-        """Returns the weights of largest size among the largest of each model, as much as they count."""
+        """Returns the weights of largest size, those of both models added up as much as they count."""
         found: dict[tuple[str, int], float] = {}
-        for share, model in ((self.weight, self.first), (1 - self.weight, self.second)):
-            for feature, c, weight in model.strongest(count, label):
+        for share, model in self._counted():
+            for feature, c, weight in model.strongest(model.size, label):
                 found[feature, c] = found.get((feature, c), 0.0) + share * weight
         ranked = sorted(found.items(), key=lambda item: -abs(item[1]))
         return [(feature, c, weight) for (feature, c), weight in ranked[:count]]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The model of a fitted learner, with scores as its own predictions see them: under its dictionary, say."""
+
+    learner: Any
+
+    @property
+    def classes(self) -> list[str]:
+        """The labels."""
+        classes: list[str] = self.learner.classes_
+        return classes
+
+    @property
+    def encoder(self) -> Any:
+        """How inputs become attributes."""
+        return self.learner.model_.encoder
+
+    @property
+    def attributes(self) -> int:
+        """What can be observed of an input."""
+        return int(self.learner.model_.attributes)
+
+    @property
+    def size(self) -> int:
+        """How many numbers were learned."""
+        return int(self.learner.model_.size)
+
+    def encode(self, X: Any) -> Encoded:
+        """Returns X as flat arrays."""
+        encoded: Encoded = self.learner.encode(X)
+        return encoded
+
+    def scores(self, X: Any, n_jobs: int) -> Any:
+        """Returns the scores that the learner predicts by."""
+        return self.learner.scores(X)
+
+    def reasons(self, X: Any, outputs: Ints, t: int, n_jobs: int) -> Reasons:
+        """Returns every contribution to the score of decision t."""
+        reasons: Reasons = self.learner.model_.reasons(X, outputs, t, n_jobs)
+        return reasons
+
+    def strongest(self, count: int, label: int | None) -> list[tuple[str, int, float]]:
+        """Returns the weights of largest size."""
+        found: list[tuple[str, int, float]] = self.learner.model_.strongest(count, label)
+        return found
 
 
 @dataclass(frozen=True)
@@ -188,9 +242,8 @@ class RowView:
 def mixed(first: Any, second: Any, weight: float) -> Model:
     """Returns the model of two fitted learners, of which the first counts `weight`; either may be None."""
     if first is None or second is None:
-        one: Model = (second if first is None else first).model_
-        return one
-    return Mixture(first.model_, second.model_, weight)
+        return Fitted(second if first is None else first)
+    return Mixture(Fitted(first), Fitted(second), weight)
 
 
 class Prepared(NamedTuple):

@@ -15,7 +15,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from numbers import Integral, Real
-from typing import Annotated, Any, Literal, TypeVar, dataclass_transform, get_args, get_origin
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, dataclass_transform, get_args, get_origin
 
 import numpy as np
 
@@ -46,7 +47,7 @@ ATTRIBUTES = {
     "weight_": ("float", "The weight of the model learned from labelled data."),
     "start_": ("learner or None", "The supervised model that predictions are mixed with."),
     "prices_": ("array", "Prices of the rules about the corpus."),
-    "units_": ("list of float", "What a share of each rule about the corpus counts in."),
+    "units_": ("tuple of float", "What a share of each rule about the corpus counts in."),
 }
 
 
@@ -89,9 +90,8 @@ def _entry(name: str, hint: Any, default: Any) -> str:
 def _type_name(kind: Any) -> str:
     if get_origin(kind) is Literal:
         return "{" + ", ".join(map(repr, get_args(kind))) + "}"
-    parts = [_type_name(one) for one in get_args(kind)] if "|" in str(kind) and get_origin(kind) is not Sequence else []
-    if parts:
-        return " or ".join(parts)
+    if get_origin(kind) in (Union, UnionType):
+        return " or ".join(map(_type_name, get_args(kind)))
     if kind is Any:
         return "object"
     name = kind.__name__ if isinstance(kind, type) and not get_args(kind) else str(kind)
@@ -243,4 +243,6 @@ class WrapperParameters(GuardParameters):
     @property
     def model_(self) -> Any:
         """The model that predictions are read off: that of the fitted base learner."""
-        return self.models_["base_"].model_
+        from .model import Fitted
+
+        return Fitted(self.models_["base_"])

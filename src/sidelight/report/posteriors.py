@@ -67,12 +67,12 @@ def posteriors_of(learner: Any, x: Sequence[Any]) -> Posteriors:
 
 def _projected(learner: Any, x: Sequence[Any]) -> Posteriors:
     rows, found = learner.project([x])
-    scores = learner.base_.scores([x])
+    scores = learner.model_.scores([x], learner.n_jobs)
     free = rows.tilt(scores, np.zeros(len(rows)), n_jobs=1)
     under = copy(learner)
     under.decode = "projected"
     tables = [
-        Table("the model", free.parts.unary, learner.base_.predict([x])[0]),
+        Table("the model", free.parts.unary, learner.without_rules().predict([x])[0]),
         Table("projected onto the rules", found.parts.unary, under.predict([x])[0]),
     ]
     every = (*rows.about_corpus, *rows.about_each)
@@ -94,10 +94,10 @@ def _penalised(learner: Any, x: Sequence[Any]) -> Posteriors:
     change = what_rules_changed(learner, x, labels)
     without = labels if change is None else change.without
     before = Table("the model", learner.without_rules().predict_marginals([x])[0], without)
-    try:
-        after = Table("under the rules", learner.predict_marginals([x])[0], labels)
-    except NotSupported:  # rules about whole sequences: there is a best output, but there are no probabilities
-        chosen = np.array([[label == name for name in learner.classes_] for label in labels], float)
-        after = Table("best labels under the rules", chosen, labels)
+    chosen = np.array([[label == name for name in learner.classes_] for label in labels], float)
+    after = Table("best labels under the rules", chosen, labels)
+    if learner.decoder_.folds:
+        with suppress(NotSupported):  # rules about whole sequences have a best output, but no probabilities
+            after = Table("under the rules", learner.predict_marginals([x])[0], labels)
     effects = [Effect(e.name, e.penalty, e.without, e.with_rules, "") for e in (change.rules if change else ())]
     return Posteriors(list(x), list(learner.classes_), [before, after], effects, "penalty", "violations")

@@ -130,4 +130,4 @@ def summarize_training(
 
 def _rounds(learner: Any) -> list[dict[str, Any]]:
     """What the learner says of each round over unlabelled data."""
-    return [asdict(step) for step in learner.trace_ if step.unit == "round"]
+    return [asdict(step) for step in learner.trace_ if step.unit in ("round", "step")]

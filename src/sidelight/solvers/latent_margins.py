@@ -8,7 +8,7 @@ never raises Q.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,6 +27,7 @@ _CLOSER, _ATTEMPTS = 0.2, 3
 class Round(Record):
     """One round: Q(w_t) before it, and A(w_{t+1}, w_t) after it."""
 
+    unit: ClassVar[str] = "step"
     iteration: int
     objective: float
     bound: float

@@ -30,6 +30,7 @@ class ProjectionStep(Record):
     forward-backward passes.
     """
 
+    unit: ClassVar[str] = "step"
     drawn: ClassVar[dict[str, str]] = {"slack": "slack of the rules, in all", "temperature": "temperature"}
     iteration: int
     temperature: float

@@ -1,6 +1,7 @@
 """Whatever is known, and the learner that does best with it on labelled sequences held out."""
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import field
 from typing import Annotated, Any, Self
 
@@ -164,6 +165,12 @@ class Auto(Running, Learner):
         """That of the chosen learner."""
         structure: Structure[Any] = self.best_.structure_
         return structure
+
+    def without_rules(self) -> Self:
+        """Returns the same choice, which predicts as if it had no rules."""
+        free = copy(self)
+        free.best_ = self.best_.without_rules()
+        return free
 
     def _decoder(self) -> Decoder:
         decoder: Decoder = self.best_.decoder_

@@ -121,7 +121,7 @@ def _look(learner: Any, X: Any, y: Any, *, tried: bool) -> Guard | None:
     if learner.task_.noun != "sequence":  # trials are of sequences
         return None
     labelled, others = kinds.count(Signal.FULL), len(kinds) - kinds.count(Signal.FULL)
-    if not labelled or not (rules or others or getattr(learner, "dictionary", None) is not None):
+    if not labelled or not (rules or others or learner.dictionary is not None):
         return None
     values: dict[str, Any] = {}
     try:

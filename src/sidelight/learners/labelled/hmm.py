@@ -19,7 +19,7 @@ from ...labels import encode_labels
 from ...scorers.hmm import EstimateName, HMMCounts, HMMScorer
 from ...solvers.expected import Expected, ToFit, joined
 from ...solvers.rounds import InTurn
-from ...structures.chain import ChainParts, indicator
+from ...structures.chain import Chain, ChainParts, indicator
 from ..learner import Learner
 from ..parameters import declared, require_number
 from ..tasks.labelling import neighbour_reasons
@@ -228,7 +228,7 @@ class Counting:
             raise DataError(f"the initial model must be of the base's kind, {type(base).__name__}, got {initial!r}")
         self._base, self._X, self._pool, self._classes, self._seed = base, data.X, data.pool, data.classes, data.seed
         self.weights = data.weights
-        self._structure = base.structure_
+        self._structure = Chain(data.n_jobs)
         self._labels = encode_labels(data.y, [len(x) for x in data.X], data.classes).labels
         self.learner: Any = None if initial is None else deepcopy(initial)
         if initial is None and len(data.X) and data.labelled_first:

@@ -18,7 +18,7 @@ from ...labels import encode_labels, label_set
 from ...rules.automata import labels_named
 from ...rules.language import Rule
 from ...solvers import cutting_plane
-from ...solvers.latent_margins import Problem, Round
+from ...solvers.latent_margins import Alternation, Problem, Round
 from ...solvers.margin_constraints import Accepted, Argmax, Batch, Demand, Labelled, Rejected
 from ...solvers.working_sets import WorkingSets
 from ...structures.protocol import Best
@@ -29,7 +29,7 @@ from ..decoding import Decoder, Free, UnderRules, Within
 from ..learner import Learner, RuleReading
 from ..model import Prepared, prepare
 from ..parameters import GuardParameters, LatentParameters, LinearParameters, declared, require_number
-from .latent_svm import LATENT, best_run, check_rounds, rounds_and_end
+from .latent_svm import LATENT, all_runs, check_rounds, keep_lowest, lowest, rounds_and_end
 from .structural_svm import StructuralSVM
 
 Size = Literal["length"] | Callable[[Any], float] | None
@@ -83,13 +83,15 @@ class JointLearner(LatentParameters, Learner):
         self._check_companions(known, labels_known=bool(self.classes or self.dictionary))
         prepared = prepare(self, X, y, self._all_labels(known))
         self._compare_labels(X, known, prepared.classes)
-        weights = self._learn(X, known, prepared)
+        runs = self._learn(X, known, prepared)
+        weights = lowest(runs).weights
         self._adopt(prepared.model(weights[:-1].copy()))
         self.constant_weight_ = float(weights[-1])
+        keep_lowest(self, runs)
         return self
 
-    def _learn(self, X: Any, known: Sequence[Any], prepared: Prepared) -> Floats:
-        """Returns the weights, and that of the constant feature; known: what is known of each input."""
+    def _learn(self, X: Any, known: Sequence[Any], prepared: Prepared) -> list[Alternation]:
+        """Returns runs with weights, that of the constant feature last; known: what is known of each input."""
         labelled = self._labelled(X, prepared, [i for i, one in enumerate(known) if kind_of(one) is Signal.FULL])
         good, bad = ([i for i, one in enumerate(known) if one is kind] for kind in (GOOD, BAD))
         sizes, cost = self._sizes(X), float(self.C2)
@@ -103,7 +105,7 @@ class JointLearner(LatentParameters, Learner):
             choose = [] if batch is None else [_accept_best(batch, cost, sizes[good], self.constant, ties)]
             return Problem(tuple(demands), tuple(choose), self.loss == "squared_hinge")
 
-        return best_run(self, problem, lambda seed: self._start(labelled, prepared.scorer.size + 1, seed))
+        return all_runs(self, problem, lambda seed: self._start(labelled, prepared.scorer.size + 1, seed))
 
     def _check_companions(self, known: Sequence[Any], *, labels_known: bool) -> None:
         check_rounds(self)
@@ -262,7 +264,8 @@ class JointLearner(LatentParameters, Learner):
     def decision_function(self, X: Any) -> Floats:
         """max_y w·F_B(x, y) of each input, over the outputs that are possible: above zero, it looks GOOD."""
         scores = self.scores(X)
-        sizes = np.diff(scores.offsets) if self.size == "length" else self._sizes(X)
+        encoded = isinstance(X, Encoded) and self.size == "length"
+        sizes = np.diff(scores.offsets) if encoded else self._sizes(X)
         return self.decoder_.best(X, scores, 1).scores[:, 0] / sizes + self.constant * self.constant_weight_
 
     def predict_companion(self, X: Any) -> list[Companion]:

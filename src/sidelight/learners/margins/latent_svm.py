@@ -30,11 +30,8 @@ def check_rounds(learner: Any) -> None:
     require_number(learner, "restarts", 1, whole=True)
 
 
-def best_run(learner: Any, problem: Callable[[int], Problem], start: Callable[[int], Floats]) -> Floats:
-    """Solve a problem with unknown outputs for every restart, and return the weights of the lowest objective.
-
-    problem, start: of a seed. The learner gets what it tells of the run: `rounds_`, `trace_` and so on.
-    """
+def all_runs(learner: Any, problem: Callable[[int], Problem], start: Callable[[int], Floats]) -> list[Alternation]:
+    """Solve a problem with unknown outputs for every restart; problem, start: of a seed."""
     runs: list[Alternation] = []
     for number in range(learner.restarts):
         seed = learner.seed(number)
@@ -45,7 +42,17 @@ def best_run(learner: Any, problem: Callable[[int], Problem], start: Callable[[i
                 check=learner.check_inference, title=type(learner).__name__, verbose=learner.verbose,
             )
         )  # fmt: skip
-    best = min(runs, key=lambda run: run.objective)
+    return runs
+
+
+def lowest(runs: list[Alternation]) -> Alternation:
+    """Returns the run with the lowest objective."""
+    return min(runs, key=lambda run: run.objective)
+
+
+def keep_lowest(learner: Any, runs: list[Alternation]) -> None:
+    """Give a learner that has taken over the model what it says of its runs, and warn if they are not done."""
+    best = lowest(runs)
     learner.objective_, learner.rounds_, learner.trace_ = best.objective, best.rounds, best.last.steps
     learner.converged_ = best.converged and best.last.converged
     learner.run_objectives_ = tuple(run.objective for run in runs)
@@ -56,7 +63,6 @@ def best_run(learner: Any, problem: Callable[[int], Problem], start: Callable[[i
             "raise max_rounds or change",
             ConvergenceWarning,
         )
-    return best.weights
 
 
 def rounds_and_end(learner: Any) -> tuple[Round, ...]:
@@ -94,8 +100,10 @@ class LatentStructuralSVM(LatentParameters, LinearParameters, Learner):
         check_rounds(self)
         require_number(self, "C", 0, open_end=True)
         prepared = prepare(self, X, y)
-        weights = best_run(self, lambda seed: self._problem(prepared, seed), lambda _: np.zeros(prepared.scorer.size))
-        self._adopt(prepared.model(weights))
+        start = np.zeros(prepared.scorer.size)
+        runs = all_runs(self, lambda seed: self._problem(prepared, seed), lambda _: start)
+        self._adopt(prepared.model(lowest(runs).weights))
+        keep_lowest(self, runs)
         return self
 
     def _problem(self, prepared: Prepared, seed: int) -> Problem:

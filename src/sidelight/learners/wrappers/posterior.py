@@ -127,12 +127,12 @@ class ProjectionParameters(ExpectationParameters):
 
 
 def check_expectations(learner: Any, decodings: tuple[str, ...]) -> None:
-    """Raise for `ExpectationParameters` that make no sense, and for tasks without label chains."""
+    """Raise for `ExpectationParameters` that make no sense, and for tasks without labels."""
     listed_rules(learner)
     if not learner.task_.has_rows:
         raise NotSupported(
-            f"{type(learner).__name__} works out expectations of labels, and {type(learner.base).__name__} has none; "
-            "use CRF, StructuralSVM, StructuredPerceptron or MIRA"
+            f"{type(learner).__name__} works out expectations of labels, and {type(learner.task_).__name__} has none; "
+            "use CRF, StructuralSVM, StructuredPerceptron or MIRA, which take any task"
         )
     if isinstance(learner.penalty, str) and learner.penalty != "learned":
         raise DataError(f"the penalty is a number, None or 'learned', got {learner.penalty!r}")
@@ -142,12 +142,16 @@ def check_expectations(learner: Any, decodings: tuple[str, ...]) -> None:
         raise DataError(f"decode is one of {', '.join(decodings)}, got {learner.decode!r}")
 
 
-def read_rules(learner: Any, X: Sequence[Any], y: Sequence[Any], classes: list[str], *, shares: bool) -> Readings:
+def read_rules(
+    learner: Any, X: Sequence[Any], y: Sequence[Any], classes: list[str], *, shares: bool, room: bool = True
+) -> Readings:
     """Returns the rules with what fully labelled sequences say; shares: whether those of labels are added."""
     rules = list(learner.rules or ())
     for rule in rules:
         require_expected(rule)
-    return Readings.of(rules, X, y, classes, penalty=learner.penalty, shares=shares, decoding=learner.decode == "rules")
+    return Readings.of(
+        rules, X, y, classes, penalty=learner.penalty, shares=shares, decoding=learner.decode == "rules", room=room
+    )
 
 
 def expectation_decoder(learner: Any) -> Decoder:
@@ -292,7 +296,8 @@ class ProjectingLearner(ProjectionParameters, Learner):
 
     def _read(self, X: Sequence[Any], y: Sequence[Any], classes: list[str]) -> Readings:
         """The rules with what fully labelled sequences say about them."""
-        return read_rules(self, X, y, classes, shares=self.label_shares and not self.slack().none)
+        slack = not self.slack().none
+        return read_rules(self, X, y, classes, shares=self.label_shares and slack, room=slack)
 
     def _weights(self, observed: int, rest: int, *, partial: bool) -> tuple[float, float]:
         """What an unlabelled sequence counts, and what the supervised model does in predictions.
@@ -425,7 +430,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
 
 @declared
 class PosteriorRegularization(ProjectingLearner):
-    """Posterior regularization of a generative (HMM) or discriminative (CRF of order 1) model.
+    """Posterior regularization of a generative (HMM) or discriminative (CRF of order 1, SemiCRF) model.
 
         maximise  L(w) - α min over q of [ KL(q ‖ p_w) + cost of slack ]      (Eq. 4, 5, 25 and 60)
 
