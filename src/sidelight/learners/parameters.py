@@ -246,3 +246,21 @@ class WrapperParameters(GuardParameters):
         from .model import Fitted
 
         return Fitted(self.models_["base_"])
+
+
+@declared
+class MixtureParameters(WrapperParameters):
+    """What learners have whose model from labelled data, `base_`, is mixed with one from other data, `driven_`."""
+
+    @property
+    def models_(self) -> dict[str, Any]:
+        """The models from labelled and from other data."""
+        return {"base_": getattr(self, "base_", None), "driven_": getattr(self, "driven_", None)}
+
+    @property
+    def model_(self) -> Any:
+        """Both models, mixed."""
+        from .model import mixed
+
+        one: Any = self
+        return mixed(one.base_, one.driven_, one.weight_)

@@ -137,14 +137,7 @@ class PartsTask(ABC):
         """Not offered: rules speak of labels."""
         raise NotSupported("rules speak of labels of tokens or documents, and the parts of this task have none")
 
-    def rows(
-        self,
-        rules: Sequence[Rule],
-        X: Any,
-        classes: Sequence[str],
-        units: Sequence[float] | None = None,
-        room: Sequence[float] = (),
-    ) -> Rows:
+    def rows(self, rules: Sequence[Rule], X: Any, classes: Sequence[str], **options: Any) -> Rows:
         """Not offered: rules speak of labels."""
         raise NotSupported(f"{type(self).__name__} has no labels that rules could speak of")
 

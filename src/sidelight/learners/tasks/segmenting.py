@@ -73,16 +73,9 @@ class Segmenting(LabelTask):
 
     sizes, read, write, score = Labelling.sizes, Labelling.read, Labelling.write, Labelling.score
 
-    def rows(
-        self,
-        rules: Sequence[Rule],
-        X: Any,
-        classes: Sequence[str],
-        units: Sequence[float] | None = None,
-        room: Sequence[float] = (),
-    ) -> SegmentRows:
+    def rows(self, rules: Sequence[Rule], X: Any, classes: Sequence[str], **options: Any) -> SegmentRows:
         """Returns rules as statements about expectations of segments."""
-        return SegmentRows.compile(rules, X, classes, units, room)
+        return SegmentRows.compile(rules, X, classes, **options)
 
     def known(self, read: Sequence[Any], sizes: Sequence[int], classes: Sequence[str]) -> KnownLabels:
         """Returns y as arrays, with runs of equal labels as segments."""

@@ -114,14 +114,7 @@ class Task(Protocol):
         """Returns the inputs as rules read them: sequences with a token for every decision."""
         ...
 
-    def rows(
-        self,
-        rules: Sequence[Rule],
-        X: Any,
-        classes: Sequence[str],
-        units: Sequence[float] | None = None,
-        room: Sequence[float] = (),
-    ) -> Rows:
+    def rows(self, rules: Sequence[Rule], X: Any, classes: Sequence[str], **options: Any) -> Rows:
         """Returns rules as statements about expectations on inputs as rules read them; see `Rows.compile`."""
         ...
 
@@ -160,16 +153,9 @@ class LabelTask:
     of_labels: ClassVar[bool] = True
     has_rows: ClassVar[bool] = True
 
-    def rows(
-        self,
-        rules: Sequence[Rule],
-        X: Any,
-        classes: Sequence[str],
-        units: Sequence[float] | None = None,
-        room: Sequence[float] = (),
-    ) -> Rows:
+    def rows(self, rules: Sequence[Rule], X: Any, classes: Sequence[str], **options: Any) -> Rows:
         """Returns rules as statements about expectations of label chains."""
-        return Rows.compile(rules, X, classes, units, room)
+        return Rows.compile(rules, X, classes, **options)
 
     def kinds(self, read: Sequence[Any]) -> list[Signal]:
         """Returns the kind of knowledge about each output."""

@@ -22,8 +22,7 @@ from ..checks import fit_on, split_known
 from ..choosing.guard import guarded
 from ..decoding import UnderRules
 from ..learner import Learner, RuleReading
-from ..model import mixed
-from ..parameters import WrapperParameters, declared, require_number, require_share
+from ..parameters import MixtureParameters, declared, require_number, require_share
 from .ccm import (
     RuleParameters,
     check_rules,
@@ -81,7 +80,7 @@ class _Labelled(NamedTuple):
 
 
 @declared
-class CoDL(RuleParameters, WrapperParameters, Learner):
+class CoDL(RuleParameters, MixtureParameters, Learner):
     """Constraint-driven learning on any base learner; no rules make it hard EM.
 
     Attributes
@@ -105,16 +104,6 @@ class CoDL(RuleParameters, WrapperParameters, Learner):
 
     saved = ("weight_", "penalties_", "trace_")
     keeps_base = True
-
-    @property
-    def models_(self) -> dict[str, Any]:
-        """The models from labelled and from unlabelled data."""
-        return {"base_": getattr(self, "base_", None), "driven_": getattr(self, "driven_", None)}
-
-    @property
-    def model_(self) -> Any:
-        """Both models, mixed."""
-        return mixed(self.base_, self.driven_, self.weight_)
 
     @guarded
     def fit(self, X: Any, y: Any) -> Self:

@@ -25,8 +25,7 @@ from ...supervision import Signal, kind_of
 from ..checks import check_input, fit_on, told_labels
 from ..choosing.guard import guarded
 from ..learner import Learner
-from ..model import mixed
-from ..parameters import WrapperParameters, declared, require_number, require_share
+from ..parameters import MixtureParameters, declared, require_number, require_share
 
 
 @recorded
@@ -96,7 +95,7 @@ def labelled_weight(learner: Any, y: Sequence[Any], usual: float) -> float:
 
 
 @declared
-class EM(WrapperParameters, Learner):
+class EM(MixtureParameters, Learner):
     """Soft EM on a generative base learner, one that can be fitted to expected parts, such as `HMM`.
 
     To predict under the same partial labels, use `complete(X, y)`.
@@ -134,16 +133,6 @@ class EM(WrapperParameters, Learner):
 
     saved = ("weight_", "run_objectives_", "trace_")
     keeps_base = True
-
-    @property
-    def models_(self) -> dict[str, Any]:
-        """The models from labelled and from other data."""
-        return {"base_": getattr(self, "base_", None), "driven_": getattr(self, "driven_", None)}
-
-    @property
-    def model_(self) -> Any:
-        """Both models, mixed."""
-        return mixed(self.base_, self.driven_, self.weight_)
 
     @guarded
     def fit(self, X: Any, y: Any) -> Self:

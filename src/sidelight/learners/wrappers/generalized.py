@@ -14,7 +14,6 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from ...errors import DataError, NotSupported
 from ...features.encoded import Encoded
@@ -24,7 +23,6 @@ from ...inference.rows import Rows
 from ...kernels.compiling import Floats
 from ...labels import encode_labels
 from ...progress import progress
-from ...rules.language import Rule
 from ...scorers.merged import Merged
 from ...solvers import lbfgs
 from ...solvers.certificate import Solution, Step, warn_unconverged
@@ -36,14 +34,13 @@ from ..checks import all_labels, check_input
 from ..choosing.guard import guarded
 from ..decoding import Decoder
 from ..labelled.crf import LogLinear
-from ..learner import Learner, RuleReading
+from ..learner import Learner
 from ..model import Prepared, RowView, choose_encoder, lay_out
 from ..parameters import declared, require_number
 from .posterior import (
     ExpectationParameters,
     check_expectations,
     expectation_decoder,
-    expectation_readings,
     read_rules,
 )
 
@@ -103,24 +100,9 @@ class CriterionLearner(ExpectationParameters, Learner):
         raise NotImplementedError
 
     @property
-    def structure_(self) -> Chain:
-        """Label chains; documents are sequences of one token."""
-        return Chain(self.n_jobs)
-
-    @property
     def model_(self) -> Any:
         """The model of the base learner."""
         return RowView(self.base_.model_)
-
-    @property
-    def rules_used_(self) -> tuple[Rule, ...]:
-        """The rules with their penalties, and the label shares that were added."""
-        check_is_fitted(self, "classes_")
-        return self.readings_.used
-
-    def rule_readings(self) -> list[RuleReading]:
-        """How each of the rules is used."""
-        return expectation_readings(self)
 
     def _decoder(self) -> Decoder:
         return expectation_decoder(self)

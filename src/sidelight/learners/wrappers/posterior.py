@@ -95,6 +95,29 @@ class ExpectationParameters(WrapperParameters):
         "All labels, where y does not have them all; without any label, those that the rules name will do.",
     ] = None
 
+    @property
+    def structure_(self) -> Structure[Any]:
+        """What the base learner predicts; documents are sequences of one token."""
+        structure: Structure[Any] = self.task_.structure(self.n_jobs).for_rows()  # type: ignore[attr-defined]
+        return structure
+
+    @property
+    def rules_used_(self) -> tuple[Rule, ...]:
+        """The rules with their penalties, and the label shares that were added."""
+        check_is_fitted(self, "classes_")
+        used: tuple[Rule, ...] = self.readings_.used  # type: ignore[attr-defined]
+        return used
+
+    def rule_readings(self) -> list[RuleReading]:
+        """How each of the rules is used."""
+        out, shared = [], self.penalty
+        for rule, used in zip(self.rules or (), self.rules_used_, strict=False):
+            own = 1.0 if used.reading is None else used.reading.penalty or 1.0
+            learned = shared == "learned" and (rule.reading is None or rule.reading.penalty is None)
+            cost = None if shared is None else own if isinstance(shared, str) else shared * own
+            out.append(RuleReading("expected", cost, learned))
+        return out
+
 
 @declared
 class ProjectionParameters(ExpectationParameters):
@@ -164,17 +187,6 @@ def expectation_decoder(learner: Any) -> Decoder:
     )
 
 
-def expectation_readings(learner: Any) -> list[RuleReading]:
-    """Returns how each rule is used, and what its slack costs."""
-    out, shared = [], learner.penalty
-    for rule, used in zip(learner.rules or (), learner.rules_used_, strict=False):
-        own = 1.0 if used.reading is None else used.reading.penalty or 1.0
-        learned = shared == "learned" and (rule.reading is None or rule.reading.penalty is None)
-        cost = None if shared is None else own if shared == "learned" else shared * own
-        out.append(RuleReading("expected", cost, learned))
-    return out
-
-
 @declared
 class ProjectingLearner(ProjectionParameters, Learner):
     """Base of the learners that alternate between projecting and fitting.
@@ -197,12 +209,6 @@ class ProjectingLearner(ProjectionParameters, Learner):
         return True
 
     @property
-    def structure_(self) -> Structure[Any]:
-        """What the base learner predicts; documents are sequences of one token."""
-        structure: Structure[Any] = self.task_.structure(self.n_jobs).for_rows()  # type: ignore[attr-defined]
-        return structure
-
-    @property
     def models_(self) -> dict[str, Any]:
         """The model, and the supervised one that predictions are mixed with."""
         return {"base_": getattr(self, "base_", None), "start_": getattr(self, "start_", None)}
@@ -211,16 +217,6 @@ class ProjectingLearner(ProjectionParameters, Learner):
     def model_(self) -> Any:
         """The model that predictions are read off."""
         return RowView(mixed(self.start_, self.base_, self.balance_))
-
-    @property
-    def rules_used_(self) -> tuple[Rule, ...]:
-        """The rules with their penalties, and the label shares that were added."""
-        check_is_fitted(self, "classes_")
-        return self.readings_.used
-
-    def rule_readings(self) -> list[RuleReading]:
-        """How each of the rules is used."""
-        return expectation_readings(self)
 
     def slack(self) -> Slack:
         """Returns how far expectations may be from what rules ask, and what that costs."""
@@ -416,7 +412,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
 
     def _project(self, X: Any, scores: Any) -> tuple[Rows, Projection]:
         read = self.readings_
-        rows = self.task_.rows(read.used, self.task_.for_rules(X), self.classes_, self.units_, read.room)
+        rows = self.task_.rows(read.used, self.task_.for_rules(X), self.classes_, units=self.units_, room=read.room)
         start = np.zeros(len(rows))
         start[: rows.joint] = self.prices_
         found = project(
