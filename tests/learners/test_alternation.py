@@ -450,8 +450,6 @@ def test_what_is_refused():
         PosteriorRegularization(HMM(), [count("A") >= 10], penalty=None).fit(X, HALF)
     with pytest.raises(DataError, match="the data has none of them"):
         PosteriorRegularization(HMM(), [share("A", where=word.isin("zebra")) == 1]).fit(X, HALF)
-    with pytest.raises(NotSupported, match="a projection has no explanation"):
-        PosteriorRegularization(HMM(), RULES, decode="projected", iterations=1).fit(X, HALF).explain(X[0], 0)
     with pytest.raises(DataError, match="no label is known"):
         PosteriorRegularization(HMM()).fit(X, [None] * len(X))
     for base in (HMM(), CRF()):

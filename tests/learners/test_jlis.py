@@ -55,8 +55,8 @@ def objective(learner, data, y):
 def test_the_objective_never_rises(known, loss):
     """Theorem 3: Q(w_t+1) <= A(w_t+1, w_t) <= Q(w_t)."""
     data, y = mixed(known)
-    for seed in range(3):
-        learner = JLIS(C2=5.0, loss=loss, classes=["A", "T", "Y"], random_state=seed, change=1e-6).fit(data, y)
+    for seed in range(2):
+        learner = JLIS(C2=5.0, loss=loss, classes=["A", "T", "Y"], random_state=seed, change=1e-4).fit(data, y)
         values = [one.objective for one in learner.rounds_] + [learner.objective_]
         assert (np.diff(values) <= 1e-9 * np.abs(values[1:])).all()
         for one, after in zip(learner.rounds_, values[1:], strict=True):

@@ -36,7 +36,7 @@ def curves(learner):
 def test_rounds_of_a_projecting_learner():
     model = PosteriorRegularization(HMM(), RULES, iterations=3).fit(X, HALF)
     course = course_of(model)
-    assert (course.unit, course.steps, course.breaks) == ("round", [1, 2, 3, 4], [])
+    assert (course.unit, course.steps, course.breaks) == ("step", [1, 2, 3, 4], [])
     found = curves(model)
     assert list(found) == ["objective (lower is better)", "slack of the rules, in all"]
     first, *rest = found["objective (lower is better)"]["objective"]
@@ -61,7 +61,7 @@ def test_temperatures():
 
 def test_batches_are_told_of_when_they_are_done():
     model = PosteriorRegularization(HMM(), RULES, iterations=2, batches=2).fit(X, HALF)
-    assert (course_of(model).unit, course_of(model).steps) == ("round", [1, 2, 3])
+    assert (course_of(model).unit, course_of(model).steps) == ("step", [1, 2, 3])
     assert curves(model)["objective (lower is better)"]["objective"] == [s.objective for s in model.trace_]
 
 
