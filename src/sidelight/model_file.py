@@ -94,7 +94,9 @@ def _describe(learner: Any, folder: str) -> tuple[dict[str, Any], dict[str, Any]
     """A fitted learner, and the fitted learners inside it, as plain values and arrays named by folder."""
     arrays = learner.state()
     named = {f"{folder}learner/{k}": array for k, array in arrays.items()}
-    kept = {name: _packed(getattr(learner, name), named, f"{folder}{name}") for name in (*learner.saved, "guard_")}
+    kept = {
+        name: _packed(getattr(learner, name), named, f"{folder}{name}") for name in (*learner.saved, "guard_", "_free")
+    }
     out: dict[str, Any] = {
         "learner": type(learner).__name__,
         "parameters": _parameters(learner),
@@ -206,7 +208,7 @@ def _check_header(name: str, header: Any) -> None:
     if header.get("version") != VERSION:
         raise ModelFileError(
             f"{name} has version {header.get('version')} of the model format, this sidelight reads {VERSION}; "
-            f"it was written by sidelight {header.get('sidelight')}"
+            f"it was written by sidelight {header.get('sidelight')}; train the model again"
         )
 
 

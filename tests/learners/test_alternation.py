@@ -432,7 +432,7 @@ def test_the_objective_never_rises_on_segments(y):
 
 
 def test_what_is_refused():
-    with pytest.raises(NotSupported, match="cannot learn from expected parts; use HMM or CRF"):
+    with pytest.raises(NotSupported, match="cannot learn from expected parts; use HMM, CRF or SemiCRF"):
         PosteriorRegularization(StructuredPerceptron(), RULES).fit(X, HALF)
     with pytest.raises(NotSupported, match="gamma = 0 needs label chains"):
         UnifiedEM(SemiCRF(), RULES, gamma=0.0).fit(X, HALF)

@@ -14,16 +14,20 @@ from sidelight import (
     Auto,
     Classifying,
     CoDL,
+    DataError,
     GeneralizedExpectation,
     LatentStructuralSVM,
     NotSupported,
     PosteriorRegularization,
     SelfTraining,
+    SemiCRF,
     TagDictionary,
     count,
+    load,
     once_each,
     starts_with,
 )
+from sidelight.learners.model import Fitted
 from sidelight.report.posteriors import posteriors_of
 from tests.learners.samples import labelled
 
@@ -49,7 +53,7 @@ def test_a_dictionary_inside_is_kept():
 def test_a_projection_inside_is_kept():
     rules = [count("T") >= 2]
     inner = PosteriorRegularization(CRF(["word"]), rules, penalty=5.0, decode="projected", guard=False).fit(X, HALF)
-    np.testing.assert_allclose(CCM.around(inner, []).scores(X[:3]).unary, inner.scores(X[:3]).unary)
+    np.testing.assert_allclose(Fitted(inner).scores(X[:3], 1).unary, inner.scores(X[:3]).unary)
     assert inner.explain(X[0], 0).label == inner.predict(X[:1])[0][0]
 
 
@@ -117,3 +121,38 @@ def test_probabilities_that_rules_do_not_change_are_not_shown_as_theirs(tmp_path
     mixed = PosteriorRegularization(HMM(), [count("T") >= 1], guard=False).fit(X, HALF)
     first = posteriors_of(mixed, X[0]).tables[0]
     np.testing.assert_allclose(first.chance, mixed.without_rules().predict_marginals(X[:1])[0])
+
+
+def test_long_segments_of_labelled_sequences_stay_possible():
+    texts = [["x"] * 12 + ["."] + ["y"] * 12] * 8
+    labels = [["a"] * 13 + ["b"] * 12] * 8
+    more = [["x", ".", "y"]] * 20
+    model = CoDL(SemiCRF(), guard=False).fit(texts + more, labels + [None] * 20)
+    assert model.complete(texts[:1], labels[:1]) == labels[:1]
+    assert model.score(texts, labels) == 1.0
+
+
+def test_a_model_without_rules_is_saved_as_such(tmp_path):
+    free = CCM(CRF(["word"]), [starts_with("Y").hard()], guard=False).fit(X, Y).without_rules()
+    free.save(tmp_path / "m")
+    assert load(tmp_path / "m").predict(X) == free.predict(X)
+
+
+def test_rules_are_in_one_place():
+    inner = CCM(CRF(["word"]), [starts_with("Y").hard()], guard=False)
+    with pytest.raises(NotSupported, match="the CCM inside has rules of its own, which would have no say"):
+        CCM.around(inner.fit(X, Y), [once_each().soft(1.0)])
+    with pytest.raises(NotSupported, match="the PosteriorRegularization inside has rules of its own"):
+        CCM(PosteriorRegularization(CRF(), [count("T") >= 1]), [once_each()]).fit(X, Y)
+
+
+@pytest.mark.parametrize("base", [CRF, None, "crf"])
+def test_a_base_that_is_no_learner(base):
+    for learner in (CCM(base), CoDL(base), PosteriorRegularization(base), EM(base)):
+        with pytest.raises(DataError, match=r"is a learner such as CRF\(\) or HMM\(\), got"):
+            learner.fit(X, Y)
+
+
+def test_empty_sequences_at_the_end():
+    with pytest.raises(DataError, match="sequence 3 is empty; leave empty sequences out"):
+        SemiCRF().fit([*X[:3], []], [*Y[:3], []])

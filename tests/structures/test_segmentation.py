@@ -210,7 +210,7 @@ def test_bad_scores_and_outputs_are_refused():
 
 
 def test_mixed_scores():
-    """The score of an output is mixed; one that is too long for either has none, unless the other has no weight."""
+    """The score of an output is mixed; where one has no segments that long, it takes the score of its longest."""
     rng = np.random.default_rng(0)
     one, other = (random_scores(rng, [4, 2], longest=longest, forbid=0.1) for longest in (4, 2))
     for weight in (0.0, 0.3, 1.0):
@@ -218,6 +218,8 @@ def test_mixed_scores():
         for i in range(2):
             a, b, c = (parts.sequences(i, i + 1) for parts in (one, other, mixed))
             flat = replace(a, **{name: np.zeros_like(getattr(a, name)) for name in TABLES})
+            if 0 < weight < 1:
+                b = replace(b, length=b.length[:, [0, 1, 1, 1]])
             for y in Segmentation().support(flat, 0):
                 left, right, got = (Segmentation().score(s, np.array(y, np.int32))[0] for s in (a, b, c))
                 expected = left if weight == 1 else right if weight == 0 else weight * left + (1 - weight) * right

@@ -20,6 +20,16 @@ def fit_on(base: Any, X: Any, y: Any, classes: Sequence[str]) -> Any:
     return learner.set_params(classes=list(classes)).fit(X, y)
 
 
+def check_base(learner: Any) -> None:
+    """Raise `DataError` unless a learner around another has a learner inside."""
+    if "base" not in learner.get_params(deep=False):
+        return
+    base = learner.base
+    if isinstance(base, type) or not hasattr(base, "task_"):
+        written = f"{base.__name__}, a class; write {base.__name__}()" if isinstance(base, type) else repr(base)
+        raise DataError(f"the base of {type(learner).__name__} is a learner such as CRF() or HMM(), got {written}")
+
+
 def check_input(learner: Any, X: Any, y: Any) -> list[Any]:
     """Errors about X and y that name inputs by their place in X, before some of them go to other learners.
 

@@ -126,7 +126,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     def fitting(self, data: ToFit) -> Fitting:
         """Returns the M step of learners around this one, which fit it to expected parts."""
-        raise NotSupported(f"{type(self).__name__} cannot learn from expected parts; use HMM or CRF as base")
+        raise NotSupported(f"{type(self).__name__} cannot learn from expected parts; use HMM, CRF or SemiCRF as base")
 
     # What it is made of -----------------------------------------------------------------------------------------------
 

@@ -265,6 +265,9 @@ def prepare(learner: Any, X: Any, y: Any, classes: Sequence[str] | None = None) 
     """Check the parameters of a linear learner, encode X and y, and lay out the weights."""
     encoder = choose_encoder(learner, X)
     sizes = learner.task_.sizes(X)
+    if 0 in sizes:
+        noun = learner.task_.noun
+        raise DataError(f"{noun} {sizes.index(0)} is empty; leave empty {noun}s out")
     found, known = learner.read_known(sizes, y, learner.classes if classes is None else classes)
     return lay_out(learner, encoder, X, known, found)
 

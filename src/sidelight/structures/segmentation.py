@@ -252,11 +252,16 @@ class SegmentParts:
         return sum(float(product_of(getattr(self, name), getattr(other, name)).sum()) for name in _TABLES)
 
     def mix(self, other: "SegmentParts", weight: float) -> "SegmentParts":
-        """weight * these + (1 - weight) * the others; segments are as long as both allow."""
+        """weight * these + (1 - weight) * the others.
+
+        Segments that are longer than one of them allows score there as its longest ones do: a model of other texts
+        may never have seen them.
+        """
         if weight in (0.0, 1.0):
             return self if weight == 1.0 else other
-        most = min(self.longest, other.longest)
-        one, two = (replace(parts, length=parts.length[:, :most]) for parts in (self, other))
+        most = max(self.longest, other.longest)
+        one, two = (replace(parts, length=parts.length[:, np.minimum(np.arange(most), parts.longest - 1)])
+                    for parts in (self, other))  # fmt: skip
         tables: dict[str, Any] = {n: mixed(getattr(one, n), getattr(two, n), weight) for n in _TABLES}
         return replace(self, **tables)
 

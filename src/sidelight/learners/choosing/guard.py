@@ -18,6 +18,7 @@ from ...records import recorded
 from ...rules.automata import about_the_corpus
 from ...rules.language import Reading, Rule
 from ...supervision import BAD, Signal, kind_of
+from ..checks import check_base
 from .rule_costs import RuleCost, rule_costs
 from .trials import Difference, Fold, Metric, Trial, compare, each_fold, folds, sample
 
@@ -96,6 +97,7 @@ def guarded(fit: F) -> F:
 
     @wraps(fit)
     def fit_and_compare(self: Any, X: Any, y: Any, **more: Any) -> Any:
+        check_base(self)
         fit(self, X, y, **more)
         self.guard_ = None
         if self.guard:

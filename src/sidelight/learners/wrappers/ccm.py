@@ -132,6 +132,15 @@ def readings_of(learner: Any) -> list[RuleReading]:
     return out
 
 
+def _require_no_rules(base: Any) -> None:
+    """Raise where rules go around a learner that has rules: its own would have no say in predictions."""
+    if base.rules:
+        raise NotSupported(
+            f"the {type(base).__name__} inside has rules of its own, which would have no say; give all rules to one of "
+            "them, as in CCM.around(model.base_, [*model.rules, ...])"
+        )
+
+
 @declared
 class CCM(RuleParameters, WrapperParameters, Learner):
     """A base learner trained as usual, with rules at prediction; `CCM.around` takes one that is fitted.
@@ -148,6 +157,7 @@ class CCM(RuleParameters, WrapperParameters, Learner):
     def fit(self, X: Any, y: Any) -> Self:
         """Train the base learner, and count how often labelled sequences violate the rules."""
         check_rules(self)
+        _require_no_rules(self.base)
         known = check_input(self, X, y)
         classes = labels_of(self, X, known)
         self.base_ = fit_on(self.base, X, y, classes)
@@ -159,6 +169,7 @@ class CCM(RuleParameters, WrapperParameters, Learner):
     def around(cls, fitted: Any, rules: Sequence[Rule], **parameters: Any) -> "CCM":
         """Rules around a model that is trained already; soft rules then need penalties."""
         check_is_fitted(fitted, "classes_")
+        _require_no_rules(fitted)
         model = cls(fitted, rules, **parameters)
         check_rules(model)
         model.base_, model.classes_ = fitted, fitted.classes_
