@@ -18,7 +18,7 @@ from sidelight import (
     UnifiedEM,
 )
 from sidelight.cli.train import DecodeName
-from sidelight.learners.wrappers.posterior import Decode
+from sidelight.learners.wrappers.expectations import Decode
 
 from .conftest import Run
 

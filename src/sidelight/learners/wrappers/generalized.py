@@ -37,7 +37,7 @@ from ..labelled.crf import LogLinear
 from ..learner import Learner
 from ..model import Prepared, RowView, choose_encoder, lay_out
 from ..parameters import declared, require_number
-from .posterior import (
+from .expectations import (
     ExpectationParameters,
     check_expectations,
     expectation_decoder,
