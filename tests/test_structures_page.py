@@ -108,3 +108,31 @@ def test_ties_are_broken_at_random(page):
     scores = scores_of(np.random.default_rng(0), [2]).times(0.0)
     seen = {tuple(structure.argmax(scores, seed=seed).outputs.values) for seed in range(60)}
     assert seen == {(0, 1), (0, 2), (1, 2)}
+
+
+def test_partition_gives_the_best_outputs(page):
+    """The k best by calls for the best one alone are those of the enumeration."""
+
+    class Single(page["OneSpan"]):
+        def rivals(self, shape, part):
+            return np.delete(np.arange(shape[0] * (shape[0] + 1) // 2), part)
+
+    structure, rng = Single(1), np.random.default_rng(0)
+    for n in (1, 2, 4):
+        scores = np.where(rng.random(n * (n + 1) // 2) < 0.2, -np.inf, rng.normal(size=n * (n + 1) // 2))
+        scores[0] = 0.5
+        assert [tuple(y) for y in structure.by_partition(scores, (n,), 5)] == [
+            tuple(y) for y in structure.best(scores, (n,), 5)
+        ]
+    with pytest.raises(NotSupported, match="OneSpan does not say how a part is forced"):
+        page["OneSpan"](1).by_partition(np.zeros(3), (2,), 2)
+
+
+def test_tangents_are_derivatives(page):
+    """Central differences agree with the covariance of the outputs by enumeration."""
+    structure, rng = page["OneSpan"](1), np.random.default_rng(1)
+    scores, delta = (FlatParts(rng.normal(size=6), np.array([0, 6]), np.array([[3]])) for _ in range(2))
+    moved, mass = structure.tangents(scores, delta), structure.marginals(scores).parts.values
+    mean = mass @ delta.values
+    np.testing.assert_allclose(moved.slope, [mean], atol=1e-9)
+    np.testing.assert_allclose(moved.parts.values, mass * (delta.values - mean), atol=1e-8)

@@ -8,20 +8,26 @@ calls for batches, the loss among them, are here.
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from heapq import heappop, heappush
+from itertools import count
+from typing import Any
 
 import numpy as np
 
-from ..errors import DataError
+from ..errors import DataError, NotSupported
 from ..kernels.compiling import Flags, Floats, Ints, Longs
 from ..kernels.parallel import map_each
 from ..supervision import Signal
 from .chain import mixed, product_of, require_feasible
-from .known import Outputs
-from .protocol import Best, Loss, Marginals, Ranked
+from .known import Outputs, places_of
+from .protocol import Best, Loss, Marginals, Ranked, Tangents
 
-Shape = tuple[int, ...]
+# What a structure has to know of an input beside its scores; whole numbers, but for structures with rows of their own.
+Shape = tuple[Any, ...]
 # Where several of this many best outputs tie, one of them is drawn.
 _TIES = 8
+# Steps of central differences, as a share of the largest score.
+_STEP = 1e-5
 
 
 @dataclass(frozen=True)
@@ -34,7 +40,7 @@ class FlatParts:
         The numbers of all parts, one input after the other.
     offsets : array of int64, shape (inputs + 1,)
         Where the parts of each input begin.
-    shapes : array of int64, shape (inputs, numbers)
+    shapes : array of int64 or object, shape (inputs, numbers)
         The shape of each input: a few whole numbers that tell the structure what its parts stand for.
     """
 
@@ -49,6 +55,11 @@ class FlatParts:
         """Returns the parts of inputs first to last - 1."""
         offsets = self.offsets[first : last + 1]
         return FlatParts(self.values[offsets[0] : offsets[-1]], offsets - offsets[0], self.shapes[first:last])
+
+    def take(self, which: Longs) -> "FlatParts":
+        """Returns the parts of some inputs, in this order."""
+        places, offsets = places_of(self.offsets, which)
+        return FlatParts(self.values[places], offsets, self.shapes[which])
 
     def of(self, index: int) -> tuple[Floats, Shape]:
         """Returns the numbers and the shape of one input."""
@@ -73,6 +84,10 @@ class FlatParts:
             raise DataError(f"a temperature must be positive, got {temperature}; use argmax for the limit at zero")
         return replace(self, values=self.values / temperature)
 
+    def for_rows(self) -> "FlatParts":
+        """Rows are about parts, so these are the parts themselves."""
+        return self
+
     def restrict(self, allowed: Flags) -> "FlatParts":
         """-inf on every part that is not allowed; allowed: (parts,)."""
         return replace(self, values=np.where(allowed, self.values, -np.inf))
@@ -93,15 +108,16 @@ class FlatParts:
 
 @dataclass(frozen=True)
 class KnownOutputs:
-    """Outputs that are known as a whole, or not at all.
+    """Outputs that are known as a whole, in part, or not at all.
 
-    kinds: one per input; outputs: as the structure writes them, -1 where an output is not known; structure: which parts
-    they have.
+    kinds: one per input; outputs: as the structure writes them, -1 where an output is not known as a whole; structure:
+    which parts they have; allowed: for each output of which some is known, the parts that it may have, else None.
     """
 
     kinds: tuple[Signal, ...]
     outputs: Outputs
     structure: "FlatStructure"
+    allowed: tuple[Flags | None, ...] = ()
 
     @property
     def full(self) -> bool:
@@ -113,11 +129,14 @@ class KnownOutputs:
 
     def inputs(self, first: int, last: int) -> "KnownOutputs":
         """Returns what is known about inputs first to last - 1."""
-        return KnownOutputs(self.kinds[first:last], self.outputs.inputs(first, last), self.structure)
+        return KnownOutputs(
+            self.kinds[first:last], self.outputs.inputs(first, last), self.structure, self.allowed[first:last]
+        )
 
     def take(self, which: Longs) -> "KnownOutputs":
         """Returns what is known about some inputs, in this order."""
-        return KnownOutputs(tuple(self.kinds[i] for i in which), self.outputs.take(which), self.structure)
+        kinds, allowed = tuple(self.kinds[i] for i in which), tuple(self.allowed[i] for i in which if self.allowed)
+        return KnownOutputs(kinds, self.outputs.take(which), self.structure, allowed)
 
     def restrict(self, scores: FlatParts) -> FlatParts:
         """Returns the scores with -inf on every part that a known output lacks.
@@ -126,10 +145,12 @@ class KnownOutputs:
         """
         allowed = np.ones(len(scores.values), bool)
         for i, kind in enumerate(self.kinds):
+            at = slice(scores.offsets[i], scores.offsets[i + 1])
             if kind is Signal.FULL:
                 one = scores.sequences(i, i + 1)
-                on = self.structure.indicator(one, self.outputs.inputs(i, i + 1).values).values
-                allowed[scores.offsets[i] : scores.offsets[i + 1]] = on > 0
+                allowed[at] = self.structure.indicator(one, self.outputs.inputs(i, i + 1).values).values > 0
+            elif kind is Signal.PARTIAL:
+                allowed[at] = self.allowed[i]
         return scores.restrict(allowed)
 
 
@@ -166,6 +187,42 @@ class FlatStructure(ABC):
     @abstractmethod
     def all_outputs(self, shape: Shape) -> Iterator[Ints]:
         """Returns every output of a tiny input: the oracle of the tests."""
+
+    def rivals(self, shape: Shape, part: int) -> Longs:
+        """Returns the parts that must be forbidden so that only outputs with this part are left."""
+        raise NotSupported(f"{type(self).__name__} does not say how a part is forced; give it a method `rivals`")
+
+    def by_partition(self, scores: Floats, shape: Shape, k: int) -> list[Ints]:
+        """Returns the k best outputs by calls for the best one alone, `best(..., 1)`.
+
+        The outputs other than the best one are parted by the first of its parts that they lack (Lawler 1972). Each
+        share has its best output, and the best of these is the next one. No output may be contained in another one.
+        """
+        found: list[Ints] = []
+        queue: list[tuple[float, int, Ints, Floats, frozenset[int]]] = []
+        number = count()
+
+        def offer(share: Floats, fixed: frozenset[int]) -> None:
+            for output in self.best(share, shape, 1):
+                score = float(scores[self.parts_of(shape, output)].sum())
+                heappush(queue, (-score, next(number), output, share, fixed))
+
+        offer(scores, frozenset())
+        while queue and len(found) < k:
+            _, _, output, share, fixed = heappop(queue)
+            found.append(output)
+            if len(found) == k:
+                break
+            left = share.copy()
+            for part in self.parts_of(shape, output).tolist():
+                if part in fixed:
+                    continue
+                without = left.copy()
+                without[part] = -np.inf
+                offer(without, fixed)
+                left[self.rivals(shape, part)] = -np.inf
+                fixed = fixed | {part}
+        return found
 
     # For batches -----------------------------------------------------------------------------------------------------
 
@@ -219,6 +276,24 @@ class FlatStructure(ABC):
         mass = replace(scores, values=product_of(scores.values, marginals.parts.values))
         entropy: Floats = np.maximum(marginals.log_partition - mass.sums(), 0.0)
         return entropy
+
+    def tangents(self, scores: FlatParts, direction: FlatParts) -> Tangents[FlatParts]:
+        """Returns derivatives of log-partition and expected parts for scores θ + ε δ, by central differences."""
+        delta = np.where(np.isfinite(scores.values), direction.values, 0.0)
+        size = _STEP * max(1.0, float(np.abs(scores.values[np.isfinite(scores.values)]).max(initial=0.0)))
+        step = size / max(float(np.abs(delta).max(initial=0.0)), np.finfo(float).tiny)
+        here = self.marginals(scores)
+        if not np.abs(delta).max(initial=0.0) > 0:
+            return Tangents(here.log_partition, np.zeros(len(scores)), here.parts.times(0.0))
+        ahead, behind = (
+            self.marginals(replace(scores, values=scores.values + sign * step * delta)).parts for sign in (1, -1)
+        )
+        slope = replace(scores, values=product_of(delta, here.parts.values)).sums()
+        return Tangents(here.log_partition, slope, (ahead - behind).times(0.5 / step))
+
+    def for_rows(self) -> "FlatStructure":
+        """Rows are about parts, so that is the structure itself."""
+        return self
 
     def indicator(self, scores: FlatParts, values: Ints) -> FlatParts:
         """The given outputs as 0/1 parts."""
