@@ -6,7 +6,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sidelight import CRF, JLIS, LatentStructuralSVM, SelfTraining, StructuralSVM
+from sidelight import (
+    CCM,
+    CRF,
+    JLIS,
+    LatentStructuralSVM,
+    PosteriorRegularization,
+    SelfTraining,
+    StructuralSVM,
+    count,
+)
 from sidelight.errors import DataError, NotSupported
 from sidelight.structures.flat import FlatParts, KnownOutputs
 from sidelight.structures.known import Outputs
@@ -48,10 +57,11 @@ def test_what_the_page_says_of_errors(page):
     with pytest.raises(DataError, match="X must be a list of"):
         page["crf"].predict("abc")
     for learner in (JLIS(task=page["FindSpan"]()), SelfTraining(CRF(task=page["FindSpan"]()))):
-        with pytest.raises(
-            NotSupported, match="works with labels of tokens or documents, and FindSpan has none; use CRF"
-        ):
-            learner.fit(page["X"], page["y"])
+        assert learner.fit(page["X"], page["y"]).score(page["X"], page["y"]) > 0.9
+    with pytest.raises(NotSupported, match="FindSpan does not say what rules could speak of"):
+        CCM(CRF(task=page["FindSpan"]()), [count() <= 1]).fit(page["X"], page["y"])
+    with pytest.raises(NotSupported, match="works out expectations under rules, which FindSpan does not offer"):
+        PosteriorRegularization(CRF(task=page["FindSpan"]()), [count() <= 1]).fit(page["X"], page["y"])
     with pytest.raises(NotSupported, match=r"CRF cannot learn from unlabelled sentences \(None\) .*; leave them out"):
         page["crf"].fit(page["X"][:2], [None, (0, 1)])
     with pytest.raises(NotSupported, match="FindSpan has no labels to explain; see top_weights"):

@@ -4,9 +4,11 @@
 [None, {"AUTHOR", "EDITOR"}, None]   unknown, one of these, unknown
 None                                 nothing is known
 GOOD, BAD                            the input has a good structure, or has none
+Partial([(0, 0), (3, 2)])            these links are in the output; the others are unknown
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -25,6 +27,27 @@ class Companion(Enum):
 
 GOOD = Companion.GOOD
 BAD = Companion.BAD
+
+
+@dataclass(frozen=True)
+class Partial:
+    """Part of an output: what it has for sure, as y of a task whose outputs are sets.
+
+    Parameters
+    ----------
+    known : collection
+        The links that are known, written as in y.
+    """
+
+    known: Any
+
+
+@dataclass(frozen=True)
+class Given:
+    """What y says of one output, as a task with outputs of its own has read it; y: as it was written."""
+
+    kind: "Signal"
+    y: Any
 
 
 class Signal(Enum):
@@ -54,6 +77,8 @@ def kind_of(known: Any) -> Signal:
         return Signal.NOTHING
     if isinstance(known, Companion):
         return Signal.COMPANION
+    if isinstance(known, Given):
+        return known.kind
     if all(isinstance(label, str) for label in known):
         return Signal.FULL
     if all(label is None for label in known):

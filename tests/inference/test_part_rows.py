@@ -36,24 +36,29 @@ def segments(seed=0, longest=4):
 
 
 def listed(scores):
-    """For every sequence its outputs as labels of tokens, and their scores."""
+    """For every sequence its outputs as parts, and their scores."""
     structure, out = Segmentation(1), []
     for i in range(len(scores)):
         some = scores.sequences(i, i + 1)
         outputs = [np.array(y, np.int32) for y in structure.support(scores, i)]
-        out.append(([y // 2 for y in outputs], np.array([structure.score(some, y)[0] for y in outputs])))
+        parts = [structure.indicator(some, y) for y in outputs]
+        out.append((parts, np.array([structure.score(some, y)[0] for y in outputs])))
     return out
 
 
-def counts(rows, i, labels):
+def counts(rows, i, parts):
     """A·y of one sequence's output, rows of the corpus first."""
-    one = rows.take(np.array([i]))
-    return one.count(labels.astype(np.int32))
+    return rows.take(np.array([i])).count(parts)
+
+
+def split(rows, values):
+    """Values of the rows of the corpus, and of those of each sequence, which are as many for all here."""
+    return values[: rows.joint], values[rows.joint :].reshape(rows.sequences, -1)
 
 
 def by_listing(scores, rows, prices, temperature):
     """Log-partitions and expectations of all rows under (θ - Aᵀλ) / T, by all outputs."""
-    corpus, own = rows.split(prices)
+    corpus, own = split(rows, prices)
     expected, totals = np.zeros(len(rows)), []
     for i, (outputs, values) in enumerate(listed(scores)):
         every = np.array([counts(rows, i, y) for y in outputs])
@@ -61,7 +66,7 @@ def by_listing(scores, rows, prices, temperature):
         totals.append(logsumexp(tilted))
         mean = np.exp(tilted - totals[-1]) @ every
         expected[: rows.joint] += mean[: rows.joint]
-        rows.split(expected)[1][i] = mean[rows.joint :]
+        split(rows, expected)[1][i] = mean[rows.joint :]
     return np.array(totals), expected
 
 
@@ -80,11 +85,11 @@ def test_rows_of_some_sequences_are_the_same():
     which = np.array([3, 1])
     some, left = rows.take(which), scores.take(which)
     prices = np.random.default_rng(2).normal(size=len(rows))
-    corpus, own = rows.split(prices)
+    corpus, own = split(rows, prices)
     whole = rows.tilt(scores, prices, n_jobs=1)
     found = some.tilt(left, np.concatenate((corpus, own[which].ravel())), n_jobs=1)
     np.testing.assert_allclose(found.log_partition, whole.log_partition[which])
-    np.testing.assert_allclose(some.split(found.expected)[1], rows.split(whole.expected)[1][which])
+    np.testing.assert_allclose(split(some, found.expected)[1], split(rows, whole.expected)[1][which])
 
 
 @pytest.mark.parametrize("slack", [Slack("l1", 2.0), Slack("squared", 3.0), Slack("l2", 1.5), Slack("linf", bound=0.7)])
@@ -96,7 +101,7 @@ def test_projections_keep_their_certificate(slack):
     _, expected = by_listing(scores, rows, found.prices, 1.0)
     np.testing.assert_allclose(found.expected, expected, atol=1e-8)
     divergence = 0.0
-    corpus, own = rows.split(found.prices)
+    corpus, own = split(rows, found.prices)
     for i, (outputs, values) in enumerate(listed(scores)):
         every = np.array([counts(rows, i, y) for y in outputs])
         log_q = values - every @ np.concatenate((corpus, own[i]))

@@ -438,7 +438,7 @@ def test_what_is_refused():
         UnifiedEM(SemiCRF(), RULES, gamma=0.0).fit(X, HALF)
     with pytest.raises(NotSupported, match="is projected onto on label chains alone"):
         PosteriorRegularization(SemiCRF(), [few_labels()]).fit(X, HALF)
-    with pytest.raises(NotSupported, match="needs derivatives of expectations, which label chains alone have"):
+    with pytest.raises(NotSupported, match="needs derivatives of expectations, which segmentations have not"):
         GeneralizedExpectation(SemiCRF(), RULES).fit(X, HALF)
     with pytest.raises(NotSupported, match="CRF of order 2"):
         PosteriorRegularization(CRF(order=2), RULES).fit(X, HALF)

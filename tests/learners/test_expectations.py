@@ -30,9 +30,10 @@ from sidelight import (
 )
 from sidelight.inference.compiled import CompiledRules
 from sidelight.inference.constrained import best_outputs
-from sidelight.inference.readings import Readings
+from sidelight.inference.readings import Labelled, Readings
 from sidelight.inference.rows import Rows
 from sidelight.labels import encode_labels
+from sidelight.learners.tasks.labelling import Labelling
 from sidelight.rules.files import saved_text
 
 X, Y = generate_references(40, seed=5)
@@ -112,7 +113,8 @@ def test_one_sequence_has_no_standard_error():
 
 def read(rules, y=Y, **changed):
     options = {"penalty": "learned", "shares": True, "decoding": True} | changed
-    return Readings.of(rules, X[: len(y)], y, CLASSES, **options)
+    known = encode_labels(y, [len(x) for x in X[: len(y)]], CLASSES) if y else None
+    return Readings.of(rules, Labelled(Labelling(), X[: len(y)], y, known, CLASSES), **options)
 
 
 def test_learned_penalties_are_those_of_constrained_models():

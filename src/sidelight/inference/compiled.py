@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from ..kernels.compiling import Floats, Ints, Longs
 from ..rules.automata import Automaton, compile_rules
 from ..rules.language import Reading, Rule
 from ..structures.protocol import Charge, RuledParts
+
+if TYPE_CHECKING:
+    from .constrained import Constrained
 
 R = TypeVar("R", bound=RuledParts)
 # Before a rule is seen on labelled data it is as if it had held in so many places, and been broken in so many.
@@ -75,6 +78,10 @@ class CompiledRules:
         if counting == "tokens":
             return learn_penalties(self.violations(labels).sum(axis=0), len(labels))
         return trusted_penalties(self.broken(labels), self.places)
+
+    def learn_from(self, known: Any, counting: Counting = "places") -> Floats:
+        """The same from labels that are known."""
+        return self.learn(known.labels, counting)
 
     def broken(self, labels: Ints) -> Floats:
         """At how many of the `places` of each rule one output per sequence violates it."""
@@ -162,6 +169,17 @@ class WeighedRules:
                     continue
             left.append(k)
         return scores.charge(charges), self.keep(left)
+
+    def folded(self, scores: R) -> tuple[R, str | None]:
+        """Scores less penalties, and the title of a rule that is no sum over parts, None if all are."""
+        folded, rest = self.fold(scores)
+        return folded, rest.compiled.automata[0].title if rest.compiled.automata else None
+
+    def best(self, structure: Any, scores: R, **options: Any) -> "Constrained":
+        """The best outputs under the rules; see `constrained.best_outputs`."""
+        from .constrained import best_outputs
+
+        return best_outputs(structure, scores, self, **options)
 
     @cached_property
     def stacked(self) -> Stacked:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import DataError, NotSupported
 from ..kernels.compiling import Floats
-from .rows import Rows
+from .rows import RowSet
 
 DistanceName = Literal["squared", "kl"]
 # Expected counts below this are taken as this, so that a logarithm is finite: there the divergence is flat.
@@ -27,19 +27,20 @@ def require_distance(name: DistanceName) -> None:
         raise DataError(f"the distance is one of {', '.join(get_args(DistanceName))}, got {name!r}")
 
 
-def check_distance(name: DistanceName, rows: Rows) -> None:
+def check_distance(name: DistanceName, rows: RowSet) -> None:
     """Raise unless the distance makes sense for these rows."""
     require_distance(name)
-    for s in (*rows.about_corpus, *rows.about_each):
+    below = rows.below_zero if name == "kl" else ()
+    for row, under in enumerate(below):
+        s = rows.statement(row)
         # The table of a share is less its target everywhere, and what it is taken from is a count of tokens.
-        counts = s.target != s.bound or min(s.table.amount.min(initial=0.0), s.table.at_end.min(initial=0.0)) >= 0
-        if name == "kl" and not (counts and s.target >= 0):
+        if not ((s.target != s.bound or not under) and s.target >= 0):
             raise NotSupported(
                 f"the distance 'kl' is between counts, and {s.title!r} can be below zero; use distance='squared'"
             )
 
 
-def distance(name: DistanceName, rows: Rows, expected: Floats) -> tuple[float, Floats]:
+def distance(name: DistanceName, rows: RowSet, expected: Floats) -> tuple[float, Floats]:
     """The distance of all rows together, and its derivatives by their expectations."""
     weight = rows.penalty * rows.copies
     excess = rows.excess(expected)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import DataError
 from ..kernels.compiling import Floats, Longs
-from .rows import Rows
+from .rows import RowSet
 
 NormName = Literal["l1", "l2", "linf", "squared", "group"]
 
@@ -49,7 +49,7 @@ class Slack:
         """Whether bounds hold exactly."""
         return self.penalty is None and not self.bound
 
-    def separates(self, rows: Rows) -> bool:
+    def separates(self, rows: RowSet) -> bool:
         """Whether it leaves every row on its own, so that prices of some can be kept while others change."""
         if self.none:
             return True

@@ -28,7 +28,7 @@ from ..solvers import quasi_newton, spectral
 from ..solvers.annealing import require_temperature
 from ..solvers.quasi_newton import Curvature
 from .norms import Norm, Slack
-from .rows import Rows, Tilted
+from .rows import RowSet, Tilted
 
 # Steps of a sequence on its own prices, in each evaluation of the dual, and the share of the tolerance it may miss.
 _OWN_STEPS, _OWN_SHARE = 100, 0.03
@@ -73,7 +73,7 @@ class Projection:
 
 def project(
     scores: Any,
-    rows: Rows,
+    rows: RowSet,
     slack: Slack = Slack(),  # noqa: B008
     *,
     temperature: float = 1.0,
@@ -129,7 +129,7 @@ class _Problem:
     """One projection; `apart` and `together` solve its dual."""
 
     scores: Any
-    rows: Rows
+    rows: RowSet
     slack: Slack
     temperature: float
     log_partition: Floats
@@ -187,10 +187,10 @@ class _Problem:
 
     def tilt(self, prices: Floats, steps: int) -> Tilted:
         """Marginals at these prices, those of single sequences improved in so many steps."""
-        own = slice(self.rows.joint, self.rows.joint + len(self.rows.about_each))
+        own = self.rows.own
         return self.rows.tilt(
-            self.scores, prices, temperature=self.temperature, bound=self.bound[own], curve=self.curve[own],
-            limit=self.limit[own], steps=steps, tolerance=_OWN_SHARE * self.tolerance, n_jobs=self.n_jobs,
+            self.scores, prices, temperature=self.temperature, bound=own(self.bound), curve=own(self.curve),
+            limit=own(self.limit), steps=steps, tolerance=_OWN_SHARE * self.tolerance, n_jobs=self.n_jobs,
         )  # fmt: skip
 
     def slope(self, found: Projection) -> Floats:
@@ -367,7 +367,7 @@ class _Problem:
         """Raise `Infeasible` if a dual is above all that its primal could be, so that no q is allowed."""
         if (np.abs(found.prices) * self.rows.extent).max(initial=0.0) < _SUSPICIOUS * self.temperature:
             return
-        if self.separates and len(self.rows.about_each):
+        if self.separates and len(self.rows) > self.rows.joint:
             self.require_each(found, tilted)
         limit = float((self.log_partition + self.worst(self.scores)).sum())
         if not self.fixed and found.dual > limit + 1e-6 * (1 + abs(limit)):
@@ -375,15 +375,14 @@ class _Problem:
 
     def require_each(self, found: Projection, tilted: Tilted) -> None:
         """The same of every sequence alone, as the prices of the corpus rows leave it."""
-        corpus, own = self.rows.split(found.prices)
-        among = np.concatenate((corpus, np.zeros(own.size)))
-        limit = self.worst(self.rows.shift(self.scores, among) if corpus.any() else self.scores)
-        bound = self.rows.split(self.bound)[1]
-        beyond = -self.temperature * tilted.log_partition - (own * bound).sum(axis=1) > limit + 1e-6 * (1 + abs(limit))
+        owner, joint = self.rows.owner, self.rows.joint
+        among = np.where(owner < 0, found.prices, 0.0)
+        limit = self.worst(self.rows.shift(self.scores, among) if among.any() else self.scores)
+        paid = np.bincount(owner[joint:], (found.prices * self.bound)[joint:], minlength=self.rows.sequences)
+        beyond = -self.temperature * tilted.log_partition - paid > limit + 1e-6 * (1 + abs(limit))
         if beyond.any():
             i = int(beyond.argmax())
-            guilty = np.zeros(len(self.rows))
-            self.rows.split(guilty)[1][i] = own[i]
+            guilty = np.where(owner == i, found.prices, 0.0)
             raise Infeasible(f"has no distribution that satisfies {named(self.rows, guilty)}; allow slack", i)
 
     def worst(self, scores: Any) -> Floats:
@@ -407,7 +406,7 @@ class _At:
         return self.found.converged
 
 
-def shifted(scores: Any, rows: Rows, prices: Floats) -> Any:
+def shifted(scores: Any, rows: RowSet, prices: Floats) -> Any:
     """θ - Aᵀλ, infinite prices included: what the projected distribution scores (Eq. 29 of Dhillon et al. 2012)."""
     if np.isfinite(prices).all():
         return rows.shift(scores, prices)
@@ -434,7 +433,7 @@ def quoted(title: str) -> str:
     return f"'{title}'" if "'" not in title else f'"{title}"'
 
 
-def named(rows: Rows, prices: Floats) -> str:
+def named(rows: RowSet, prices: Floats) -> str:
     """The rules whose rows shift scores most: they are what contradicts."""
     size = np.abs(prices) * rows.extent
     guilty = np.flatnonzero(size > 0.05 * size.max(initial=0.0))

@@ -7,6 +7,7 @@ shares.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import ceil, floor
 from typing import Any, Literal
 
@@ -14,7 +15,6 @@ import numpy as np
 
 from ..errors import DataError
 from ..kernels.compiling import Floats
-from ..labels import encode_labels
 from ..records import recorded
 from ..rules.automata import about_the_corpus
 from ..rules.comparisons import Comparison
@@ -22,8 +22,8 @@ from ..rules.few_labels import FewLabels
 from ..rules.labels import Each
 from ..rules.language import Reading, Rule
 from ..rules.shares import share
-from .compiled import CompiledRules, trusted_penalties
-from .rows import Rows
+from .compiled import trusted_penalties
+from .rows import Rows, RowSet
 
 Penalty = float | Literal["learned"] | None
 # Standard errors that a label's share may be away from that of the labelled sequences.
@@ -73,6 +73,26 @@ def label_shares(y: Sequence[Sequence[str]], classes: Sequence[str] | None = Non
     return out
 
 
+@dataclass(frozen=True)
+class Labelled:
+    """Fully labelled inputs, as rules read them; known: their outputs as arrays, None where there are none."""
+
+    task: Any
+    X: Sequence[Any]
+    y: Sequence[Any]
+    known: Any
+    classes: Sequence[str]
+
+    def counted(self, rule: Rule) -> tuple[RowSet, Floats]:
+        """Returns the rows of a rule on these inputs, and what their outputs count there."""
+        if self.task.of_labels:
+            rows = Rows.compile([rule], self.X, self.classes)
+            return rows, rows.count(self.known.labels)
+        about = self.task.rows([rule], self.X, self.classes)
+        parts = self.task.structure(1).indicator(self.task.blank(self.X, self.classes), self.known.outputs.values)
+        return about, about.count(parts)
+
+
 @recorded
 class Readings:
     """Rules as a learner of expectations uses them.
@@ -91,9 +111,7 @@ class Readings:
     def of(
         cls,
         rules: Sequence[Rule],
-        X: Sequence[Any],
-        y: Sequence[Any],
-        classes: Sequence[str],
+        labelled: "Labelled",
         *,
         penalty: Penalty,
         shares: bool,
@@ -101,7 +119,7 @@ class Readings:
         hard: bool = False,
         room: bool = True,
     ) -> "Readings":
-        """Rules with what fully labelled sequences X, y say about them.
+        """Rules with what fully labelled inputs say about them.
 
         penalty: of the rules without their own; shares: whether to add those of labels, unless penalty is None, so that
         they would have to hold without slack; decoding: whether outputs will be decoded under the rules; hard: whether
@@ -109,7 +127,7 @@ class Readings:
         bounds have room where penalties are learned.
         """
         local = [k for k, rule in enumerate(rules) if decoding and not about_the_corpus(rule)]
-        learned = _learned(rules, X, y, classes) if penalty == "learned" or decoding else [1.0] * len(rules)
+        learned = _learned(rules, labelled) if penalty == "learned" or decoding else [1.0] * len(rules)
         weighed = [_weighed(rule, p) if penalty == "learned" else rule for rule, p in zip(rules, learned, strict=True)]
         factor = penalty if isinstance(penalty, int | float) else 1.0
         costs = [
@@ -118,10 +136,10 @@ class Readings:
             else learned[k] if not isinstance(penalty, int | float) else factor
             for k, rule in enumerate(rules)
         ]  # fmt: skip
-        added = _added_shares(rules, y, classes) if shares and penalty is not None else []
+        added = _added_shares(rules, labelled) if shares and penalty is not None else []
         more = [_weighed(rule, _trust()) for rule in added] if penalty == "learned" else added
         given = [rule.reading for rule in rules]
-        more_room = _room(weighed, given, X, y, classes) if room and penalty == "learned" else ()
+        more_room = _room(weighed, given, labelled) if room and penalty == "learned" else ()
         costly = np.array([costs[k] for k in local], float)
         return cls((*weighed, *more), tuple(rules[k] for k in local), costly, more_room)
 
@@ -131,39 +149,40 @@ def _trust() -> float:
     return float(trusted_penalties(np.zeros(1), np.zeros(1))[0])
 
 
-def _learned(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any], classes: Sequence[str]) -> list[float]:
+def _learned(rules: Sequence[Rule], labelled: Labelled) -> list[float]:
     """The penalty of every rule by counting; of rules about the corpus, what any rule is trusted with."""
     out = [_trust()] * len(rules)
     local = [k for k, rule in enumerate(rules) if not about_the_corpus(rule)]
-    if local and len(X):
-        codes = encode_labels(y, [len(x) for x in X], classes).labels
-        found = CompiledRules.compile([rules[k] for k in local], X, classes).learn(codes)
-        for k, penalty in zip(local, found.tolist(), strict=True):
+    if local and labelled.known is not None:
+        compiled = labelled.task.compiled([rules[k] for k in local], labelled.X, labelled.classes)
+        for k, penalty in zip(local, compiled.learn_from(labelled.known).tolist(), strict=True):
             out[k] = penalty
     return out
 
 
-def _room(
-    rules: Sequence[Rule], given: Sequence[Reading | None], X: Sequence[Any], y: Sequence[Any], classes: Sequence[str]
-) -> tuple[float, ...]:
+def _room(rules: Sequence[Rule], given: Sequence[Reading | None], labelled: Labelled) -> tuple[float, ...]:
     """What each statement of the rules is to be given beyond its bound; given: the readings that people wrote.
 
     A rule that labelled sequences break at a certain rate will be broken at about that rate elsewhere too: to ask for
     less, of a model that has learned the rate, does harm. Rules with a penalty of their own are taken as written, and
     so are those about the corpus.
     """
-    if not len(X) or any(isinstance(rule, FewLabels) for rule in rules):
+    if labelled.known is None or any(isinstance(rule, FewLabels) for rule in rules):
         return ()
-    codes, out = encode_labels(y, [len(x) for x in X], classes).labels, list[float]()
+    out = list[float]()
     for rule, own in zip(rules, given, strict=True):
+        statements = len(list(rule.expand(labelled.classes, rule.title)))
         if about_the_corpus(rule) or (own is not None and own.penalty is not None):
-            out += [0.0] * len(list(rule.expand(classes, rule.title)))
+            out += [0.0] * statements
             continue
-        rows = Rows.compile([rule], X, classes)
-        excess = rows.split(rows.excess(rows.count(codes)))[1]
-        mean, one_sided = excess.mean(axis=0), rows.split((~rows.equations).astype(float))[1][0] > 0
-        error = excess.std(axis=0, ddof=1) / np.sqrt(len(X)) if len(X) > 1 else np.zeros_like(mean)
-        out += (mean + np.where(one_sided, np.sign(mean) * error, 0.0)).tolist()
+        rows, counted = labelled.counted(rule)
+        excess, one_sided = rows.excess(counted), ~rows.equations
+        for number in range(statements):
+            mine = rows.group == number
+            missed, count = excess[mine], int(mine.sum())
+            mean = float(missed.mean()) if count else 0.0
+            error = float(missed.std(ddof=1)) / np.sqrt(count) if count > 1 else 0.0
+            out.append(mean + (np.sign(mean) * error if one_sided[mine].any() else 0.0))
     return tuple(out)
 
 
@@ -173,9 +192,10 @@ def _weighed(rule: Rule, penalty: float) -> Rule:
     return rule if own or isinstance(rule, FewLabels) else rule.expected(max(penalty, _LEAST))
 
 
-def _added_shares(rules: Sequence[Rule], y: Sequence[Any], classes: Sequence[str]) -> list[Comparison]:
+def _added_shares(rules: Sequence[Rule], labelled: Labelled) -> list[Comparison]:
     """Label shares by the labelled sequences, beside rules and where no rule gives the share of the label already."""
-    if len(y) < 2 or not rules or any(isinstance(rule, FewLabels) for rule in rules):
+    y, classes = labelled.y, labelled.classes
+    if not labelled.task.of_labels or len(y) < 2 or not rules or any(isinstance(rule, FewLabels) for rule in rules):
         return []
     given = {
         rule.count.terms[0].to

@@ -6,6 +6,7 @@ share a small sparse table, so that the shift Aᵀλ and the expectation Aμ of 
 the recursion itself (`kernels.tilting`).
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -42,8 +43,171 @@ class Tilted:
     passes: float
 
 
+class RowSet(ABC):
+    """Statements about expectations on a batch, whatever the rows are over.
+
+    Rows about the corpus come first, then those about single inputs, input by input.
+    """
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def joint(self) -> int:
+        """How many rows are about the corpus."""
+
+    @property
+    @abstractmethod
+    def sequences(self) -> int:
+        """How many inputs the batch has."""
+
+    @property
+    @abstractmethod
+    def units(self) -> list[float]:
+        """What the statements about the corpus are divided by."""
+
+    @abstractmethod
+    def per_row(self, value: Any) -> Floats:
+        """A value of each statement, spread over its rows."""
+
+    @abstractmethod
+    def statement(self, row: int) -> Any:
+        """The statement that a row belongs to."""
+
+    @abstractmethod
+    def own(self, values: Floats) -> Floats:
+        """Values of the rows about single inputs, as `tilt` takes them."""
+
+    @abstractmethod
+    def structure(self, n_jobs: int) -> Structure[Any]:
+        """What the rows are about."""
+
+    @abstractmethod
+    def require(self, scores: Any) -> None:
+        """Raise unless scores and rows are about the same inputs."""
+
+    @abstractmethod
+    def shift(self, scores: Any, prices: Floats) -> Any:
+        """θ - Aᵀλ as scores."""
+
+    @abstractmethod
+    def direction(self, scores: Any, prices: Floats, factor: float) -> Any:
+        """factor * θ - Aᵀλ as `tangents` of the structure takes it."""
+
+    @abstractmethod
+    def parted(self) -> "tuple[RowSet, RowSet]":
+        """The rows that forbid parts if they have no slack, and the others."""
+
+    @abstractmethod
+    def forbid(self, scores: Any) -> Any:
+        """-inf wherever a row has an entry: the limit of the shift at infinite prices."""
+
+    @abstractmethod
+    def unforbid(self, scores: Any, parts: Any) -> Any:
+        """Expected parts under what `forbid` made of these scores, laid out as the scores are."""
+
+    @abstractmethod
+    def sequence_range(self, first: int, last: int) -> "RowSet":
+        """The same statements on inputs first to last - 1; statements about the corpus keep their scale."""
+
+    @abstractmethod
+    def tilt(
+        self,
+        scores: Any,
+        prices: Floats,
+        *,
+        temperature: float = 1.0,
+        bound: Floats | None = None,
+        curve: Floats | None = None,
+        limit: Floats | None = None,
+        steps: int = 0,
+        tolerance: float = 0.0,
+        n_jobs: int = -1,
+    ) -> Tilted:
+        """Marginals of (θ - Aᵀλ) / T.
+
+        With `steps`, every input first moves its own prices towards the maximum of its share of the dual.
+        """
+
+    @property
+    @abstractmethod
+    def group(self) -> Longs:
+        """The statement that each row belongs to."""
+
+    @property
+    @abstractmethod
+    def owner(self) -> Longs:
+        """The input of each row, -1 for the corpus."""
+
+    @property
+    @abstractmethod
+    def extent(self) -> Floats:
+        """By how much, at most, a price of 1 for each row shifts scores; 1 where it shifts none."""
+
+    @property
+    @abstractmethod
+    def reach(self) -> Floats:
+        """The scale of the curvature of each corpus row."""
+
+    @property
+    @abstractmethod
+    def forbidding(self) -> Flags:
+        """Which rows, if they have no slack, forbid all parts they speak of."""
+
+    @property
+    @abstractmethod
+    def below_zero(self) -> Flags:
+        """Which rows have a count that can be below zero."""
+
+    @cached_property
+    def bound(self) -> Floats:
+        """b of every row."""
+        return self.per_row(lambda s: s.bound)
+
+    @cached_property
+    def target(self) -> Floats:
+        """What the count of every row should be: b, or the value of a share."""
+        return self.per_row(lambda s: s.target)
+
+    @cached_property
+    def low(self) -> Floats:
+        """Smallest price of every row: 0 where the row is an upper bound."""
+        return self.per_row(lambda s: 0.0 if s.op == "<=" else -np.inf)
+
+    @cached_property
+    def high(self) -> Floats:
+        """Largest price of every row: 0 where the row is a lower bound."""
+        return self.per_row(lambda s: 0.0 if s.op == ">=" else np.inf)
+
+    @cached_property
+    def penalty(self) -> Floats:
+        """How much the slack of every row counts."""
+        return self.per_row(lambda s: s.penalty)
+
+    @cached_property
+    def copies(self) -> Floats:
+        """For how many sequences a row speaks: as many as it is an average over if it is about the corpus."""
+        return self.per_row(lambda s: s.unit)
+
+    @cached_property
+    def equations(self) -> Flags:
+        """Which rows have an expectation that is to be exactly b."""
+        return np.asarray((self.low < 0) & (self.high > 0))
+
+    def rule(self, row: int) -> Rule:
+        """The rule that a row belongs to."""
+        rule: Rule = self.statement(row).rule
+        return rule
+
+    def excess(self, expected: Floats) -> Floats:
+        """ξ: by how much expectations miss their bounds, above or (negative) below."""
+        over = expected - self.bound
+        return np.where(self.low == 0, np.maximum(over, 0.0), np.where(self.high == 0, np.minimum(over, 0.0), over))
+
+
 @dataclass(frozen=True)
-class Rows:
+class Rows(RowSet):
     """All statements of some rules on a batch.
 
     shared, single: tables of the statements about the corpus and about each sequence; types: (tokens,) the pair type
@@ -99,47 +263,17 @@ class Rows:
         """How many sequences the batch has."""
         return len(self.offsets) - 1
 
-    def _per_row(self, value: Any) -> Floats:
+    def per_row(self, value: Any) -> Floats:
         """A value of each statement, spread over its rows."""
         corpus = np.array([value(s) for s in self.about_corpus], float)
         each = np.array([value(s) for s in self.about_each], float)
         return np.concatenate((corpus, np.tile(each, self.sequences)))
 
     @cached_property
-    def bound(self) -> Floats:
-        """b of every row."""
-        return self._per_row(lambda s: s.bound)
-
-    @cached_property
-    def target(self) -> Floats:
-        """What the count of every row should be: b, or the value of a share."""
-        return self._per_row(lambda s: s.target)
-
-    @cached_property
-    def low(self) -> Floats:
-        """Smallest price of every row: 0 where the row is an upper bound."""
-        return self._per_row(lambda s: 0.0 if s.op == "<=" else -np.inf)
-
-    @cached_property
-    def high(self) -> Floats:
-        """Largest price of every row: 0 where the row is a lower bound."""
-        return self._per_row(lambda s: 0.0 if s.op == ">=" else np.inf)
-
-    @cached_property
-    def penalty(self) -> Floats:
-        """How much the slack of every row counts."""
-        return self._per_row(lambda s: s.penalty)
-
-    @cached_property
-    def copies(self) -> Floats:
-        """For how many sequences a row speaks: as many as it is an average over if it is about the corpus."""
-        return self._per_row(lambda s: s.unit)
-
-    @cached_property
     def group(self) -> Longs:
         """The statement that each row belongs to."""
         numbers = {id(s): k for k, s in enumerate((*self.about_corpus, *self.about_each))}
-        return self._per_row(lambda s: numbers[id(s)]).astype(np.int64)
+        return self.per_row(lambda s: numbers[id(s)]).astype(np.int64)
 
     @property
     def joint(self) -> int:
@@ -157,30 +291,36 @@ class Rows:
         return out
 
     @cached_property
-    def equations(self) -> Flags:
-        """Which rows have an expectation that is to be exactly b."""
-        return np.asarray((self.low < 0) & (self.high > 0))
-
-    @cached_property
     def extent(self) -> Floats:
         """By how much, at most, a price of 1 for each row shifts scores; 1 where it shifts none."""
-        return self._per_row(lambda s: np.abs((*s.table.amount.flat, *s.table.at_end)).max(initial=0.0) or 1.0)
+        return self.per_row(lambda s: np.abs((*s.table.amount.flat, *s.table.at_end)).max(initial=0.0) or 1.0)
+
+    @cached_property
+    def below_zero(self) -> Flags:
+        """Which rows have a count that can be below zero."""
+        least = self.per_row(lambda s: min(s.table.amount.min(initial=0.0), s.table.at_end.min(initial=0.0)))
+        return np.asarray(least < 0)
 
     @cached_property
     def forbidding(self) -> Flags:
         """Which rows, if they have no slack, forbid all parts they speak of."""
-        return self._per_row(lambda s: float(forbids(s))) > 0
+        return self.per_row(lambda s: float(forbids(s))) > 0
 
-    def rule(self, row: int) -> Rule:
-        """The rule that a row belongs to."""
+    def statement(self, row: int) -> Statement:
+        """The statement that a row belongs to."""
         if row < self.joint:
-            return self.about_corpus[row].rule
-        return self.about_each[(row - self.joint) % len(self.about_each)].rule
+            return self.about_corpus[row]
+        return self.about_each[(row - self.joint) % len(self.about_each)]
 
-    def excess(self, expected: Floats) -> Floats:
-        """ξ: by how much expectations miss their bounds, above or (negative) below."""
-        over = expected - self.bound
-        return np.where(self.low == 0, np.maximum(over, 0.0), np.where(self.high == 0, np.minimum(over, 0.0), over))
+    @cached_property
+    def owner(self) -> Longs:
+        """The sequence of each row, -1 for the corpus."""
+        own = np.repeat(np.arange(self.sequences), len(self.about_each))
+        return np.concatenate((np.full(self.joint, -1), own))
+
+    def own(self, values: Floats) -> Floats:
+        """Values of the rows about single sequences, as `tilt` takes them: those of one sequence are those of all."""
+        return values[self.joint : self.joint + len(self.about_each)]
 
     def sequence_range(self, first: int, last: int) -> "Rows":
         """The same statements on sequences first to last - 1; statements about the corpus keep their scale."""

@@ -5,8 +5,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from ..errors import DataError, NotSupported
-from ..labels import label_set
+from ..errors import DataError
 from ..rules.automata import labels_named
 from ..rules.language import Rule
 from ..supervision import Signal, kind_of, require
@@ -36,17 +35,12 @@ def check_input(learner: Any, X: Any, y: Any) -> list[Any]:
     Returns y with a list of decisions for every input of which some are known.
     """
     task = learner.task_
-    if not task.of_labels:
-        raise NotSupported(
-            f"{type(learner).__name__} works with labels of tokens or documents, and {type(task).__name__} has none; "
-            "use CRF, StructuralSVM, StructuredPerceptron or MIRA"
-        )
     sizes = task.sizes(X)
     if 0 in sizes:
         raise DataError(f"{task.noun} {sizes.index(0)} is empty; leave empty {task.noun}s out")
     read: list[Any] = task.read(y, sizes)
-    label_set(read)
-    require(learner, map(kind_of, read), task.noun)
+    task.labels(read)
+    require(learner, task.kinds(read), task.noun)
     return read
 
 
@@ -58,9 +52,14 @@ def split_known(learner: Any, X: Any, y: Any) -> tuple[list[int], list[int], lis
     return known, [i for i, kind in enumerate(kinds) if kind is Signal.NOTHING], read
 
 
-def told_labels(base: Any, y: Any) -> list[str]:
-    """Labels of y, and those that the base learner was told of."""
-    return sorted({*label_set(y), *(getattr(base, "classes", None) or ())})
+def known_labels(learner: Any, read: Sequence[Any]) -> list[str]:
+    """Labels of y, as `check_input` gives it, and those that the base learner names."""
+    return sorted({*learner.task_.labels(read), *(getattr(learner.base, "classes", None) or ())})
+
+
+def sizes_for_rules(task: Any, X: Sequence[Any]) -> list[Any]:
+    """Sizes of inputs as rules read them."""
+    return [len(x) for x in X] if task.of_labels else task.sizes(X)
 
 
 def listed_rules(learner: Any) -> list[Rule]:
@@ -86,12 +85,12 @@ def named_labels(learner: Any, y: Any) -> list[str]:
     """
     if learner.classes is not None:
         return list(learner.classes)
-    told = told_labels(learner.base, y)
+    told = known_labels(learner, y)
     for rule in learner.rules or () if told else ():
         unknown = sorted(labels_named([rule]) - set(told))
         if unknown:
             raise DataError(
-                f"the rule {rule.title!r} names the label {unknown[0]!r}, which no sequence has (they have "
+                f"the rule {rule.title!r} names the label {unknown[0]!r}, which no {learner.task_.noun} has (they have "
                 f"{', '.join(told)}); if it is right, name all labels in classes"
             )
     return told or sorted(labels_named(list(learner.rules or ())))
@@ -100,6 +99,6 @@ def named_labels(learner: Any, y: Any) -> list[str]:
 def all_labels(learner: Any, y: Any) -> list[str]:
     """Those that are named; an error if there are none."""
     labels = named_labels(learner, y)
-    if not labels:
+    if not labels and learner.task_.has_labels:
         raise DataError("no label is known: give labelled sequences, or `classes`, or rules that name the labels")
     return labels

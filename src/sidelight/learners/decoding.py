@@ -12,8 +12,7 @@ import numpy as np
 from ..dictionary import TagDictionary
 from ..errors import NotSupported, warn
 from ..features.encoded import Encoded
-from ..inference.compiled import CompiledRules, WeighedRules
-from ..inference.constrained import Constrained, Method, best_outputs
+from ..inference.constrained import Constrained, Method
 from ..kernels.compiling import Floats, Ints
 from ..labels import encode_labels
 from ..rules.language import Rule
@@ -118,11 +117,11 @@ class UnderRules:
         """Rules read the tokens."""
         return True
 
-    def weighed(self, X: Any) -> WeighedRules:
+    def weighed(self, X: Any) -> Any:
         """Returns the rules, compiled for X, with their penalties."""
         if isinstance(X, Encoded):
             raise NotSupported("rules read tokens, not encoded input; give the sequences, or ask without_rules()")
-        return CompiledRules.compile(self.rules, self.task.for_rules(X), self.classes).weigh(self.penalties)
+        return self.task.compiled(self.rules, self.task.for_rules(X), self.classes).weigh(self.penalties)
 
     def shift(self, X: Any, scores: Any) -> Any:
         """Returns the scores: penalties are for whole outputs."""
@@ -134,19 +133,19 @@ class UnderRules:
             return Free(self.structure).best(X, scores, k)
         return self.best_of(scores, self.weighed(X), k)
 
-    def best_of(self, scores: Any, rules: WeighedRules, k: int) -> Constrained:
+    def best_of(self, scores: Any, rules: Any, k: int) -> Constrained:
         """Returns the k best outputs under rules that are compiled already."""
-        return best_outputs(
-            self.structure, scores, rules, k=k, method=self.method, beam=self.beam, time_limit=self.time_limit
+        found: Constrained = rules.best(
+            self.structure, scores, k=k, method=self.method, beam=self.beam, time_limit=self.time_limit
         )
+        return found
 
     def fold(self, X: Any, scores: Any, *, strict: bool = True) -> Any:
         """Returns scores less penalties; an error where a rule is no sum over parts."""
         if not len(scores) or not self.folds:
             return scores
-        folded, rest = self.weighed(X).fold(scores)
-        if rest.compiled.automata and strict:
-            title = rest.compiled.automata[0].title
+        folded, title = self.weighed(X).folded(scores)
+        if title is not None and strict:
             raise NotSupported(
                 f"there are no exact marginals under the rule {title!r}; leave it out, or ask without_rules()"
             )
@@ -157,7 +156,7 @@ class UnderRules:
         told = self.task.for_rules(X)
         changed = np.tile(self.structure.token_labels(outputs), (len(self.classes), 1))
         changed[:, t] = np.arange(len(self.classes))
-        rules = CompiledRules.compile(self.rules, list(told) * len(self.classes), self.classes)
+        rules = self.task.compiled(self.rules, list(told) * len(self.classes), self.classes)
         broken = rules.violations(changed.ravel())  # (labels, rules)
         with np.errstate(invalid="ignore"):
             cost = np.where(broken > 0, broken * self.penalties, 0.0)

@@ -75,7 +75,7 @@ def _projected(learner: Any, x: Sequence[Any]) -> Posteriors:
         Table("the model", free.parts.unary, learner.without_rules().predict([x])[0]),
         Table("projected onto the rules", found.parts.unary, under.predict([x])[0]),
     ]
-    every = (*rows.about_corpus, *rows.about_each)
+    every = [rows.statement(row) for row in range(len(rows))]
     effects = [
         Effect(
             s.title,

@@ -22,4 +22,10 @@ WORDS = {
     "position": "conditions",
     "any_of": "conditions",
     "all_of": "conditions",
+    "head": "ends",
+    "child": "ends",
+    "source": "ends",
+    "target": "ends",
+    "root": "ends",
+    "without": "ends",
 }

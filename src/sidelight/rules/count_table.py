@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import NotSupported
 from ..kernels.compiling import Flags, Floats, Ints, Longs
 from .compilation import Compilation
 from .counts import Count
@@ -39,6 +40,11 @@ class CountTable:
 def count_table(counted: Count, at: Compilation) -> CountTable:
     """What each (kind of position, label before, label) adds to a count."""
     L = len(at.labels)
+    apart = next((t.by for t in counted.terms if t.by is not None), None)
+    if apart is not None:
+        raise NotSupported(
+            f"rule {at.rule.title!r} counts by {apart!r}, and here tokens are labelled, which have no ends"
+        )
     conditions = {id(t.where): t.where for t in counted.terms}  # those of a share are one
     holds = {k: at.holds(where) for k, where in conditions.items()}
     kinds, kind = distinct_rows(np.stack([holds[id(t.where)] for t in counted.terms], axis=1))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ..errors import DataError
 from .conditions import Where, check_condition
+from .ends import AtEnd, End, check_by
 from .labels import Any_, Labels, as_labels, call_text, some_labels
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ class Term:
     """coefficient * number of parts of one kind: tokens, or label pairs (also the start, or the end, as a pair).
 
     kind "token": tokens with a label of `to`; "pair": neighbours with labels of `after` and `to`, at the later one,
-    `different` asking for two different labels; "start", "end": sequences whose first or last label is of `to`.
+    `different` asking for two different labels; "start", "end": sequences whose first or last label is of `to`. `by`:
+    where arcs or links are counted, for every token at one of their ends apart.
     """
 
     kind: Literal["token", "pair", "start", "end"]
@@ -29,10 +31,13 @@ class Term:
     different: bool = False
     where: Where | None = None
     coefficient: float = 1.0
+    by: End | AtEnd | None = None
 
     def __post_init__(self) -> None:
         if self.where is not None:
             check_condition(self.where)
+        if self.by is not None:
+            check_by(self.by)
 
 
 @dataclass(frozen=True)
@@ -120,22 +125,29 @@ def _compare(left: Count, op: Op, right: Any) -> "Comparison":
     return Comparison(count=replace(left, constant=0.0), op=op, bound=float(bound - left.constant), text=text)
 
 
-def count(*labels: Any, where: Where | None = None) -> Count:
-    """Count the tokens that have one of these labels, where a condition holds.
+def count(*labels: Any, where: Where | None = None, by: End | AtEnd | None = None) -> Count:
+    """Count the tokens, arcs or links that have one of these labels, where a condition holds.
 
     Parameters
     ----------
     *labels : str, list of str, each or others(...)
-        The labels; without any, all tokens are counted.
+        The labels; without any, all tokens, arcs or links are counted.
     where : condition or None, default=None
-        Only tokens that satisfy it are counted; None counts them everywhere.
+        Only what satisfies it is counted; None counts everywhere. Conditions on tokens are about the child of an arc
+        and the source of a link; `head(...)`, `child(...)`, `source(...)` and `target(...)` say which end is meant.
+    by : End, AtEnd or None, default=None
+        With `head`, `child`, `source` or `target`, also with a condition, arcs or links are counted for each token at
+        this end apart, and the rule holds if it does for all of these. None counts all of an input together.
 
     Returns
     -------
     Count
         The count, which makes a rule when it is compared with a number or another count.
     """
-    return Count((Term("token", some_labels(labels), where=where),), text=call_text("count", *labels, where=where))
+    text = call_text("count", *labels, where=where)
+    if by is not None:
+        text = f"{text[:-1]}{'' if text.endswith('(') or text == 'count()' else ', '}by={by!r})"
+    return Count((Term("token", some_labels(labels), where=where, by=by),), text=text)
 
 
 def runs(*labels: Any, where: Where | None = None) -> Count:

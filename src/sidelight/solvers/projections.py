@@ -13,8 +13,8 @@ import numpy as np
 from ..errors import numbers_of
 from ..inference.norms import Slack
 from ..inference.projection import Projection, project
-from ..inference.rows import Rows
-from ..kernels.compiling import Flags, Floats, Longs
+from ..inference.rows import RowSet
+from ..kernels.compiling import Floats
 from ..records import Record, recorded
 from ..structures.protocol import Structure
 from .expected import Expected, Fitting, joined
@@ -95,19 +95,19 @@ class Given:
 class Pool:
     """The sequences without full labels between E steps, each of which begins with the prices of the last.
 
-    allowed: (tokens, labels), what is observed not to be is False; found: the projection; given: what it projects.
+    known: what is observed of the outputs, None if nothing is; found: the projection; given: what it projects.
     """
 
     structure: Structure[Any]
     projector: Projector
-    allowed: Flags | None
+    known: Any
     prices: Floats
     found: Projection = field(init=False)
     given: Given = field(init=False)
 
     def restrict(self, scores: Any) -> Any:
         """Returns scores with -inf on what is observed not to be."""
-        return scores if self.allowed is None else scores.restrict(self.allowed)
+        return scores if self.known is None else self.known.restrict(scores)
 
     def project(self, scores: Any, temperature: float, fitting: Fitting) -> Projection:
         """The E step."""
@@ -153,29 +153,27 @@ class Batches:
     """
 
     structure: Structure[Any]
-    offsets: Longs
     ranges: list[tuple[int, int]]
-    rows: list[Rows]
+    rows: list[RowSet]
     options: dict[str, Any]
     found: list[Projection | None]
     rest: list[float]
 
     @classmethod
     def cut(
-        cls, structure: Structure[Any], rows: Rows, count: int, slack: Slack, tolerance: float, n_jobs: int
+        cls, structure: Structure[Any], rows: RowSet, count: int, slack: Slack, tolerance: float, n_jobs: int
     ) -> "Batches":
         """Ranges of about equally many sequences."""
         edges = np.linspace(0, rows.sequences, count + 1).astype(int).tolist()
         ranges = list(pairwise(edges))
         some = [rows.sequence_range(*one) for one in ranges]
         options = {"slack": slack, "tolerance": tolerance, "n_jobs": n_jobs}
-        return cls(structure, rows.offsets, ranges, some, options, [None] * count, [0.0] * count)
+        return cls(structure, ranges, some, options, [None] * count, [0.0] * count)
 
-    def project(self, number: int, batch: Any, allowed: Flags | None) -> None:
-        """The E step of one batch, with the scores of its sequences; allowed: of all."""
+    def project(self, number: int, batch: Any, known: Any) -> None:
+        """The E step of one batch, with the scores of its sequences; known: what is observed of all."""
         (first, last), before = self.ranges[number], self.found[number]
-        a, b = self.offsets[first], self.offsets[last]
-        restricted = batch if allowed is None else batch.restrict(allowed[a:b])
+        restricted = batch if known is None else known.inputs(first, last).restrict(batch)
         log_z = self.structure.marginals(restricted).log_partition
         start = None if before is None else before.prices
         with numbers_of(range(first, last)):
@@ -194,5 +192,5 @@ class Batches:
         found = [one for one in self.found if one is not None]
         slack = sum(float(np.abs(one.excess).sum()) for one in found)
         dual = primal - sum(one.gap for one in found)
-        passes = sum(one.passes * len(one.parts.unary) for one in found) / len(scores.unary)
+        passes = sum(one.passes * len(one.parts) for one in found) / len(scores)
         return ProjectionStep(iteration, 1.0, objective, primal, dual, slack, passes)

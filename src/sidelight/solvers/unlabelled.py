@@ -4,48 +4,44 @@ The gradient of either is a covariance of parts with one sum over parts, so one 
 rules and of the entropy together.
 """
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Generic, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from ..features.encoded import Encoded
 from ..inference.distances import DistanceName, distance
-from ..inference.rows import Rows
-from ..kernels.compiling import Flags, Floats
+from ..inference.rows import RowSet
+from ..kernels.compiling import Floats
 from ..kernels.parallel import map_shards
 from ..scorers.protocol import Scorer
-from ..structures.chain import Chain, ChainParts
 
-if TYPE_CHECKING:
-    from ..kernels.tangents import Direction
-
-S = TypeVar("S", bound=Scorer[ChainParts])
+S = TypeVar("S", bound=Scorer[Any])
 
 
 @dataclass(frozen=True)
 class UnlabelledLoss(Generic[S]):
-    """strength * d(target, A μ) + entropy * Σ_i H(p_w(y|x_i)), p_w given what is known of y (`allowed`).
+    """strength * d(target, A μ) + entropy * Σ_i H(p_w(y|x_i)), p_w given what is known of y (`known`).
 
     With v = strength * ∂d/∂(A μ) the gradient is Fᵀ Cov(y, δ·y) for δ = Aᵀv - entropy * θ (section 4.2 of
     Ganchev et al. 2010; for the entropy Jiao et al. 2006).
     """
 
     scorer: S
-    structure: Chain
+    structure: Any
     encoded: Encoded
-    rows: Rows
+    rows: RowSet
     distance: DistanceName
     strength: float
     entropy: float
-    allowed: Flags | None = None
+    known: Any = None
 
     def __call__(self, w: Floats) -> tuple[float, Floats]:
         """Loss and gradient at w."""
         free = self.scores(w)
-        scores = free if self.allowed is None else free.restrict(self.allowed)
+        scores = free if self.known is None else self.known.restrict(free)
         value, told = 0.0, 0.0
-        direction: ChainParts | Direction
+        direction: Any
         if len(self.rows) and self.strength:
             expected = self.rows.tilt(scores, np.zeros(len(self.rows)), n_jobs=self.structure.n_jobs).expected
             value, slope = distance(self.distance, self.rows, expected)
@@ -58,30 +54,20 @@ class UnlabelledLoss(Generic[S]):
             value += self.entropy * float(moved.log_partition.sum()) + float(moved.slope.sum()) - told
         return value, self._features(moved.parts)
 
-    def scores(self, w: Floats) -> ChainParts:
+    def scores(self, w: Floats) -> Any:
         """Scores of the sequences at w, whatever is known of y."""
         return self.scorer.prepare(w).scores(self.encoded, self.structure.n_jobs)
 
-    def _features(self, parts: ChainParts) -> Floats:
+    def _features(self, parts: Any) -> Floats:
         """Fᵀ of the parts, shard by shard; tables are sums over the batch and go with the first."""
 
         def run(first: int, last: int) -> Floats:
             out = self.scorer.expectation()
             some = parts.sequences(first, last)
-            out.add(self.encoded.sequences(first, last), some if first == 0 else _times_tables(some, 0.0))
+            out.add(self.encoded.sequences(first, last), some if first == 0 else some.without_tables())
             return out.total()
 
         total, *others = map_shards(run, self.encoded.offsets, self.structure.n_jobs)
         for more in others:
             total += more
         return total
-
-
-def _times_tables(parts: ChainParts, factor: float) -> ChainParts:
-    return replace(
-        parts,
-        pair=factor * parts.pair,
-        start=factor * parts.start,
-        end=factor * parts.end,
-        triple=None if parts.triple is None else factor * parts.triple,
-    )

@@ -197,6 +197,11 @@ class ChainParts:
         """Returns these scores: they are those of chains."""
         return self
 
+    def without_tables(self) -> "ChainParts":
+        """Returns the parts with nothing in the tables that stand for the whole batch."""
+        nothing = {name: 0.0 * getattr(self, name) for name in ("pair", "start", "end")}
+        return replace(self, **nothing, triple=None if self.triple is None else 0.0 * self.triple)
+
     def changed(self, change: Callable[[Floats], Floats]) -> "ChainParts":
         """Returns parts with every table changed by a function."""
         return replace(

@@ -6,7 +6,7 @@ calls for batches, the loss among them, are here.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import count
@@ -74,6 +74,21 @@ class FlatParts:
         """μ - μ'."""
         return replace(self, values=self.values - other.values)
 
+    def without_tables(self) -> "FlatParts":
+        """There are no tables that stand for the whole batch."""
+        return self
+
+    def changed(self, change: Callable[[Floats], Floats]) -> "FlatParts":
+        """Returns parts with every number changed by a function."""
+        return replace(self, values=change(self.values))
+
+    def joined(self, some: Sequence["FlatParts"], weights: Sequence[float]) -> "FlatParts":
+        """Returns several batches as one, each counted as often as its weight says."""
+        values = np.concatenate([weight * one.values for one, weight in zip(some, weights, strict=True)])
+        edges = np.cumsum([0, *(int(one.offsets[-1]) for one in some)])
+        offsets = np.concatenate([[0], *(one.offsets[1:] + edge for one, edge in zip(some, edges, strict=False))])
+        return FlatParts(values, offsets.astype(np.int64), np.concatenate([one.shapes for one in some]))
+
     def times(self, factor: float) -> "FlatParts":
         """Returns every number times a factor."""
         return replace(self, values=factor * self.values)
@@ -137,6 +152,10 @@ class KnownOutputs:
         """Returns what is known about some inputs, in this order."""
         kinds, allowed = tuple(self.kinds[i] for i in which), tuple(self.allowed[i] for i in which if self.allowed)
         return KnownOutputs(kinds, self.outputs.take(which), self.structure, allowed)
+
+    def all_known(self) -> "KnownOutputs":
+        """Returns the same where every output is known."""
+        return self
 
     def restrict(self, scores: FlatParts) -> FlatParts:
         """Returns the scores with -inf on every part that a known output lacks.
@@ -226,8 +245,8 @@ class FlatStructure(ABC):
 
     # For batches -----------------------------------------------------------------------------------------------------
 
-    def _offsets(self, scores: FlatParts) -> Longs:
-        """Where the output of each input begins."""
+    def output_offsets(self, scores: FlatParts) -> Longs:
+        """Returns where the output of each input begins."""
         sizes = [self.slots(tuple(shape)) for shape in scores.shapes.tolist()]
         return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
 
@@ -235,7 +254,7 @@ class FlatStructure(ABC):
         """The k best outputs of each input."""
         if not isinstance(k, int | np.integer) or k < 1:
             raise DataError(f"k-best needs a whole number k >= 1, got {k!r}")
-        offsets = self._offsets(scores)
+        offsets = self.output_offsets(scores)
         values, ranked = np.full((k, offsets[-1]), -1, np.int32), np.full((len(scores), k), -np.inf)
 
         def run(i: int) -> None:
@@ -291,13 +310,21 @@ class FlatStructure(ABC):
         slope = replace(scores, values=product_of(delta, here.parts.values)).sums()
         return Tangents(here.log_partition, slope, (ahead - behind).times(0.5 / step))
 
+    def sample(self, scores: FlatParts, draws: int, *, seed: int) -> Ints:
+        """Not offered, unless a structure has its own."""
+        raise NotSupported(f"{type(self).__name__} draws no samples")
+
+    def token_labels(self, outputs: Ints) -> Ints:
+        """Outputs are their own decisions."""
+        return outputs
+
     def for_rows(self) -> "FlatStructure":
         """Rows are about parts, so that is the structure itself."""
         return self
 
     def indicator(self, scores: FlatParts, values: Ints) -> FlatParts:
         """The given outputs as 0/1 parts."""
-        offsets, on = self._offsets(scores), np.zeros_like(scores.values)
+        offsets, on = self.output_offsets(scores), np.zeros_like(scores.values)
         for i in range(len(scores)):
             _, shape = scores.of(i)
             on[scores.offsets[i] + self.parts_of(shape, values[offsets[i] : offsets[i + 1]])] = 1.0

@@ -140,6 +140,10 @@ class KnownLabels:
         allowed, written = (None if array is None else array[at] for array in (self.allowed, self.written))
         return KnownLabels(kinds, self.labels[at], allowed, offsets, written)
 
+    def all_known(self) -> "KnownLabels":
+        """Returns the same where every label is known."""
+        return KnownLabels(self.kinds, self.labels, None, self.offsets, self.written)
+
     def restrict(self, scores: Any) -> Any:
         """Returns the scores with -inf on the labels that are not allowed."""
         return scores.restrict(self.choices(scores.labels))

@@ -117,11 +117,11 @@ def supervised(learner: Any) -> Any:
 
 
 def _look(learner: Any, X: Any, y: Any, *, tried: bool) -> Guard | None:
+    if learner.task_.noun != "sequence":  # trials are of sequences
+        return None
     begin, start = time.perf_counter(), supervised(learner)
     metric, rules = Metric.choose(y), list(learner.rules or ())
     kinds = [kind_of(one) for one in y]
-    if learner.task_.noun != "sequence":  # trials are of sequences
-        return None
     labelled, others = kinds.count(Signal.FULL), len(kinds) - kinds.count(Signal.FULL)
     if not labelled or not (rules or others or learner.dictionary is not None):
         return None

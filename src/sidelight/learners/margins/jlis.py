@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -11,10 +10,8 @@ from ...dictionary import TagDictionary
 from ...errors import DataError, Infeasible, warn
 from ...features.encoded import Encoded
 from ...features.templates import sequence_offsets
-from ...inference.compiled import CompiledRules
-from ...inference.constrained import best_outputs
 from ...kernels.compiling import Floats
-from ...labels import encode_labels, label_set
+from ...labels import encode_labels
 from ...rules.automata import labels_named
 from ...rules.language import Rule
 from ...solvers import cutting_plane
@@ -23,7 +20,7 @@ from ...solvers.margin_constraints import Accepted, Argmax, Batch, Demand, Label
 from ...solvers.working_sets import WorkingSets
 from ...structures.protocol import Best
 from ...supervision import BAD, GOOD, Companion, Signal, kind_of
-from ..checks import check_input
+from ..checks import check_input, sizes_for_rules
 from ..choosing.guard import guarded
 from ..decoding import Decoder, Free, UnderRules, Within
 from ..learner import Learner, RuleReading
@@ -153,7 +150,7 @@ class JointLearner(LatentParameters, Learner):
 
     def _size_of(self, index: int, x: Any) -> float:
         try:
-            return float(len(x) if self.size == "length" else self.size(x))  # type: ignore[misc]
+            return float(self.task_.size_of(x) if self.size == "length" else self.size(x))  # type: ignore[misc]
         except (TypeError, ValueError) as error:
             raise DataError(
                 f"size gives no number for input {index}: {error}; it is a function of one input"
@@ -171,7 +168,7 @@ class JointLearner(LatentParameters, Learner):
         if not which:
             return None
         known = prepared.known.take(np.array(which))
-        return Labelled(self._some(X, prepared, which), replace(known, allowed=None), float(self.C1))
+        return Labelled(self._some(X, prepared, which), known.all_known(), float(self.C1))
 
     def _start(self, labelled: Labelled | None, weights: int, seed: int) -> Floats:
         """The weights that labelled inputs give, or zero."""
@@ -192,7 +189,7 @@ class JointLearner(LatentParameters, Learner):
         if self.classes is not None:
             return list(self.classes)
         listed = set() if self.dictionary is None else {*self.dictionary.open}.union(*self.dictionary.labels.values())
-        known = {*label_set(y), *listed}
+        known = {*self.task_.labels(y), *listed}
         for rule in self._rules_given():
             unknown = sorted(labels_named([rule]) - known)
             if unknown:
@@ -205,6 +202,8 @@ class JointLearner(LatentParameters, Learner):
     def _compare_labels(self, X: Any, y: Any, classes: Sequence[str]) -> None:
         """Warn where labelled sequences contradict the rules or the dictionary: such outputs become impossible."""
         labelled = [i for i, known in enumerate(y) if kind_of(known) is Signal.FULL]
+        if not labelled or not (self.dictionary or self._rules_given()):
+            return
         some, gold = [X[i] for i in labelled], [y[i] for i in labelled]
         bad: set[int] = set()
         if labelled and self.dictionary is not None:
@@ -215,13 +214,14 @@ class JointLearner(LatentParameters, Learner):
                     bad.add(i)
         if labelled and self._rules_given():
             told = self.task_.for_rules(some)
-            codes = encode_labels(gold, [len(x) for x in told], classes).labels
-            violated = CompiledRules.compile(self._rules_given(), told, classes).violations(codes).sum(axis=1)
+            known = self.task_.known(gold, sizes_for_rules(self.task_, told), classes)
+            outputs = self.structure_.token_labels(known.outputs.values)
+            violated = self.task_.compiled(self._rules_given(), told, classes).violations(outputs).sum(axis=1)
             bad |= {labelled[n] for n in np.flatnonzero(violated)}
         if bad:
             warn(
-                f"{len(bad)} of {len(labelled)} labelled sequences contradict the rules or the dictionary, sequence "
-                f"{min(bad)} for one; outputs like theirs will never be predicted",
+                f"{len(bad)} of {len(labelled)} labelled {self.task_.noun}s contradict the rules or the dictionary, "
+                f"{self.task_.noun} {min(bad)} for one; outputs like theirs will never be predicted",
             )
 
     def _argmax(self, X: Any, classes: Sequence[str]) -> Argmax:
@@ -230,7 +230,7 @@ class JointLearner(LatentParameters, Learner):
             known, lengths = self.dictionary.apply(X), [len(x) for x in X]
             allowed, edges = encode_labels(known, lengths, classes).choices(len(classes)), sequence_offsets(X)
         if self._rules_given():
-            compiled = CompiledRules.compile(self._rules_given(), self.task_.for_rules(X), classes)
+            compiled = self.task_.compiled(self._rules_given(), self.task_.for_rules(X), classes)
             hard = np.full(len(compiled.rules), np.inf)
 
         def best(scores: Any, first: int, last: int, seed: int | None = None) -> Best:
@@ -239,10 +239,11 @@ class JointLearner(LatentParameters, Learner):
             if compiled is None:
                 return structure.argmax(scores, seed=seed)
             limits = compiled.sequences(first, last).weigh(hard)
-            folded, rest = limits.fold(scores)
-            if not rest.compiled.automata:
+            folded, left = limits.folded(scores)
+            if left is None:
                 return structure.argmax(folded, seed=seed)
-            return best_outputs(structure, scores, limits).best()
+            found: Best = limits.best(structure, scores).best()
+            return found
 
         return best
 

@@ -11,13 +11,16 @@ from ...errors import DataError, NotSupported
 from ...features.dicts import DictEncoder
 from ...features.encoded import require_attributes
 from ...features.parts import PartsEncoded, PartsEncoder
-from ...inference.rows import Rows
-from ...kernels.compiling import Floats, Ints, Longs
+from ...inference.part_rows import FlatRows
+from ...inference.part_rules import PartRules
+from ...inference.rows import RowSet
+from ...kernels.compiling import Flags, Floats, Ints, Longs
 from ...rules.language import Rule
+from ...rules.part_view import PartView
 from ...scorers.parts import PartScorer
 from ...structures.flat import FlatParts, FlatStructure, KnownOutputs, Shape
 from ...structures.known import Outputs
-from ...supervision import Companion, Signal
+from ...supervision import Companion, Given, Signal, kind_of
 from .task import Reasons, Weighted
 
 
@@ -28,7 +31,15 @@ class PartsTask(ABC):
     noun: ClassVar[str] = "input"
     chained: ClassVar[bool] = False
     of_labels: ClassVar[bool] = False
+    # Whether expectations of the parts can be worked out and rules can speak of these (`view`), and whether shapes end
+    # with the number of labels of the parts.
     has_rows: ClassVar[bool] = False
+    parts_have_labels: ClassVar[bool] = False
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether parts have labels, which somebody must name."""
+        return False
 
     @abstractmethod
     def structure(self, n_jobs: int = -1) -> FlatStructure:
@@ -62,7 +73,12 @@ class PartsTask(ABC):
 
     def sizes_of(self, scores: FlatParts) -> list[Any]:
         """Returns the shapes of the inputs that have these scores."""
-        return [tuple(shape) for shape in scores.shapes.tolist()]
+        shapes = scores.shapes[:, :-1] if self.parts_have_labels else scores.shapes
+        return [tuple(shape) for shape in shapes.tolist()]
+
+    def size_of(self, x: Any) -> float:
+        """Returns how large an input is: how many numbers an output of it is written with."""
+        return float(self.structure(1).slots(self.shape_with(self.describe(x)[0], ())))
 
     def choose_encoder(self, X: Any, features: Any, min_count: int, n_jobs: int) -> PartsEncoder:
         """Returns the encoder of the parts' feature dicts."""
@@ -76,52 +92,74 @@ class PartsTask(ABC):
         return PartsEncoder(self.describe, DictEncoder.from_state(values, arrays))
 
     def read(self, y: Any, sizes: Sequence[Any]) -> list[Any]:
-        """Returns y with every known output as the structure writes it."""
+        """Returns y, checked: every output of which something is known as `Given`."""
         if not hasattr(y, "__len__") or isinstance(y, str):
             raise DataError(f"y must be a list with one element per {self.noun}, got {type(y).__name__}")
         if len(y) != len(sizes):
             raise DataError(f"X has {len(sizes)} {self.noun}s but y has {len(y)}")
         out: list[Any] = []
         for i, (known, shape) in enumerate(zip(y, sizes, strict=True)):
-            if known is None or isinstance(known, Companion):
+            if known is None or isinstance(known, Companion | Given):
                 out.append(known)
                 continue
             try:
-                output = list(self.to_output(shape, known))
+                given = self.read_one(shape, known)
             except (DataError, TypeError, ValueError) as error:
                 raise DataError(f"{self.noun} {i}: {known!r} is no output: {error}") from None
-            if len(output) != self.structure(1).slots(shape):
-                raise DataError(f"{self.noun} {i}: {known!r} is no output of an input of the shape {shape}")
-            out.append(output)
+            out.append(given)
         return out
 
+    def read_one(self, shape: Shape, y: Any) -> Any:
+        """Returns what y says of one output, checked; None where it says nothing."""
+        output = list(self.to_output(shape, y))
+        if len(output) != self.structure(1).slots(shape):
+            raise DataError(f"it does not fit to an input of the shape {shape}")
+        return Given(Signal.FULL, y)
+
     def kinds(self, read: Sequence[Any]) -> list[Signal]:
-        """Returns what is known about each output: all of it, nothing, or a yes or no."""
-        return [
-            Signal.NOTHING if one is None else Signal.COMPANION if isinstance(one, Companion) else Signal.FULL
-            for one in read
-        ]
+        """Returns what is known about each output."""
+        return [kind_of(one) for one in read]
 
     def labels(self, read: Sequence[Any]) -> list[str]:
         """There are no labels."""
         return []
 
+    def shape_with(self, shape: Shape, classes: Sequence[str]) -> Shape:
+        """Returns a shape as the structure knows it, with the number of labels of parts that have some."""
+        return (*shape, max(len(classes), 1)) if self.parts_have_labels else shape
+
+    def output_of(self, shape: Shape, y: Any, classes: Sequence[str]) -> Sequence[int]:
+        """Returns an output that is known as a whole, as the structure writes it; shape: as the structure knows it."""
+        return self.to_output(shape, y)
+
+    def allowed(self, shape: Shape, y: Any, classes: Sequence[str]) -> Flags:
+        """Returns which parts an output may have of which y tells some."""
+        raise NotSupported(f"{type(self).__name__} takes outputs that are known as a whole, or not at all")
+
     def known(self, read: Sequence[Any], sizes: Sequence[Any], classes: Sequence[str]) -> KnownOutputs:
         """Returns y as arrays."""
-        slots = [self.structure(1).slots(shape) for shape in sizes]
-        flat = [one if isinstance(one, list) else [-1] * n for one, n in zip(read, slots, strict=True)]
+        structure, flat = self.structure(1), list[int]()
+        shapes, kinds = [self.shape_with(shape, classes) for shape in sizes], self.kinds(read)
+        slots = [structure.slots(shape) for shape in shapes]
+        allowed: list[Flags | None] = []
+        for one, kind, shape, n in zip(read, kinds, shapes, slots, strict=True):
+            flat += self.output_of(shape, one.y, classes) if kind is Signal.FULL else [-1] * n
+            allowed.append(self.allowed(shape, one.y, classes) if kind is Signal.PARTIAL else None)
         offsets = np.concatenate(([0], np.cumsum(slots))).astype(np.int64)
-        values = np.array([v for one in flat for v in one], np.int32)
-        return KnownOutputs(tuple(self.kinds(read)), Outputs(values, offsets), self.structure(1))
+        return KnownOutputs(tuple(kinds), Outputs(np.array(flat, np.int32), offsets), structure, tuple(allowed))
 
     def decode(self, values: Ints, scores: FlatParts, classes: Sequence[str]) -> list[Any]:
         """Returns outputs the way y is written."""
         structure, out, first = self.structure(1), [], 0
         for shape in map(tuple, scores.shapes.tolist()):
             last = first + structure.slots(shape)
-            out.append(self.to_y(shape, values[first:last]))
+            out.append(self.write_one(shape, values[first:last], classes))
             first = last
         return out
+
+    def write_one(self, shape: Shape, output: Ints, classes: Sequence[str]) -> Any:
+        """Returns one output the way y is written; shape: as the structure knows it."""
+        return self.to_y(shape, output)
 
     decisions = decode
 
@@ -134,28 +172,46 @@ class PartsTask(ABC):
         return [parts.of(i)[0] for i in range(len(parts))]
 
     def for_rules(self, X: Any) -> Any:
-        """Not offered: rules speak of labels."""
-        raise NotSupported("rules speak of labels of tokens or documents, and the parts of this task have none")
+        """Rules read the inputs as they are."""
+        return X
 
-    def rows(self, rules: Sequence[Rule], X: Any, classes: Sequence[str], **options: Any) -> Rows:
-        """Not offered: rules speak of labels."""
-        raise NotSupported(f"{type(self).__name__} has no labels that rules could speak of")
+    def view(self, X: Sequence[Any], classes: Sequence[str]) -> PartView:
+        """Returns the parts of a batch as rules see them; not offered unless a task says how."""
+        raise NotSupported(
+            f"{type(self).__name__} does not say what rules could speak of; give it a method `view`, or leave rules out"
+        )
+
+    def blank(self, X: Sequence[Any], classes: Sequence[str]) -> FlatParts:
+        """Returns the parts of a batch, without scores."""
+        shapes = [self.shape_with(shape, classes) for shape in self.sizes(X)]
+        view = self.view(X, classes)
+        return FlatParts(np.zeros(int(view.offsets[-1])), view.offsets, np.array(shapes))
+
+    def rows(self, rules: Sequence[Rule], X: Any, classes: Sequence[str], **options: Any) -> RowSet:
+        """Returns rules as statements about the parts of a batch."""
+        return FlatRows.compile(rules, self.view(X, classes), self.structure(1), **options)
+
+    def compiled(self, rules: Sequence[Rule], X: Any, classes: Sequence[str]) -> PartRules:
+        """Returns rules about single outputs on a batch."""
+        return PartRules.compile(rules, self.view(X, classes), self.blank(X, classes), self.structure(1))
 
     def score(self, y: Sequence[Any], predicted: Sequence[Any]) -> float:
         """Returns the share of outputs that are right as a whole."""
         return float(np.mean([a == b for a, b in zip(y, predicted, strict=True)]))
 
     def lay_out(self, encoded: PartsEncoded, known: Any, labels: int, *, all_weights: bool) -> PartScorer:
-        """Returns a weight for every attribute."""
-        return PartScorer(encoded.attributes, self.structure(1))
+        """Returns a weight for every attribute, or for every attribute and label."""
+        if not self.parts_have_labels:
+            return PartScorer(encoded.attributes, self.structure(1))
+        return PartScorer(encoded.attributes * max(labels, 1), self.structure(1), max(labels, 1))
 
     def restore(self, labels: int, arrays: dict[str, Any]) -> PartScorer:
         """Returns the scorer whose arrays these are."""
-        return PartScorer(int(arrays["size"][0]), self.structure(1))
+        return PartScorer(int(arrays["size"][0]), self.structure(1), max(labels, 1) if self.parts_have_labels else None)
 
     def require_encoded(self, scorer: PartScorer, encoded: PartsEncoded) -> None:
         """Raises `DataError` where input was encoded by another model."""
-        require_attributes(encoded, scorer.size)
+        require_attributes(encoded, scorer.size // (scorer.labels or 1))
 
     def start(self, offsets: Longs, unary: Floats) -> Any:
         """Not offered: parts are no labels of tokens."""
@@ -167,5 +223,13 @@ class PartsTask(ABC):
 
     def strongest(self, model: Weighted, count: int, label: int | None) -> list[tuple[str, int, float]]:
         """Returns the weights of largest size."""
-        largest = np.argsort(-np.abs(model.weights), kind="stable")[:count]
-        return [(model.encoder.describe(int(a)), -1, float(model.weights[a])) for a in largest]
+        several = self.parts_have_labels and model.classes
+        table = model.weights.reshape(-1, len(model.classes) if several else 1)
+        some = table if label is None else table[:, [label]]
+        largest = np.argsort(-np.abs(some.ravel()), kind="stable")[:count]
+        out = []
+        for place in largest.tolist():
+            attribute, column = divmod(place, some.shape[1])
+            number = -1 if not several else column if label is None else label
+            out.append((model.encoder.describe(attribute), number, float(some[attribute, column])))
+        return out

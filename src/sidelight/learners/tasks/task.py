@@ -12,7 +12,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from ...features.encoded import Encoded, Encoder
-from ...inference.rows import Rows
+from ...inference.compiled import CompiledRules
+from ...inference.rows import Rows, RowSet
 from ...kernels.compiling import Floats, Ints, Longs
 from ...labels import label_set
 from ...rules.language import Rule
@@ -52,11 +53,16 @@ class Task(Protocol):
     """What is predicted, and from what; `noun` is what one input is called in messages."""
 
     noun: ClassVar[str]
-    # Whether its scores are those of label chains, or can be seen as such; whether its decisions are labels, and
-    # whether rules about expectations can speak of them.
+    # Whether its scores are those of label chains, or can be seen as such; whether its decisions are labels; and
+    # whether the expectations of its parts can be worked out, with rules about them.
     chained: ClassVar[bool]
     of_labels: ClassVar[bool]
     has_rows: ClassVar[bool]
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether outputs have labels, which somebody must name."""
+        ...
 
     def check(self) -> None:
         """Raises `DataError` if a parameter of the task makes no sense."""
@@ -114,8 +120,16 @@ class Task(Protocol):
         """Returns the inputs as rules read them: sequences with a token for every decision."""
         ...
 
-    def rows(self, rules: Sequence[Rule], X: Any, classes: Sequence[str], **options: Any) -> Rows:
+    def rows(self, rules: Sequence[Rule], X: Any, classes: Sequence[str], **options: Any) -> RowSet:
         """Returns rules as statements about expectations on inputs as rules read them; see `Rows.compile`."""
+        ...
+
+    def compiled(self, rules: Sequence[Rule], X: Any, classes: Sequence[str]) -> Any:
+        """Returns rules about single outputs, compiled for inputs as rules read them."""
+        ...
+
+    def size_of(self, x: Any) -> float:
+        """Returns how large an input is, for learners that divide by it."""
         ...
 
     def score(self, y: Sequence[Any], predicted: Sequence[Any]) -> float:
@@ -153,9 +167,22 @@ class LabelTask:
     of_labels: ClassVar[bool] = True
     has_rows: ClassVar[bool] = True
 
-    def rows(self, rules: Sequence[Rule], X: Any, classes: Sequence[str], **options: Any) -> Rows:
+    @property
+    def has_labels(self) -> bool:
+        """Every decision is a label."""
+        return True
+
+    def rows(self, rules: Sequence[Rule], X: Any, classes: Sequence[str], **options: Any) -> RowSet:
         """Returns rules as statements about expectations of label chains."""
         return Rows.compile(rules, X, classes, **options)
+
+    def compiled(self, rules: Sequence[Rule], X: Any, classes: Sequence[str]) -> CompiledRules:
+        """Returns rules about labels as automata."""
+        return CompiledRules.compile(rules, X, classes)
+
+    def size_of(self, x: Any) -> float:
+        """Returns how many tokens there are."""
+        return float(len(x))
 
     def kinds(self, read: Sequence[Any]) -> list[Signal]:
         """Returns the kind of knowledge about each output."""

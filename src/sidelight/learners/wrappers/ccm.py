@@ -14,14 +14,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ...errors import DataError, NotSupported
-from ...inference.compiled import CompiledRules, Counting, penalties, require_counting
+from ...inference.compiled import Counting, penalties, require_counting
 from ...inference.constrained import Method, check_method
 from ...kernels.compiling import Floats
-from ...labels import encode_labels, label_set
 from ...rules.automata import about_the_corpus, about_whole_outputs, labels_named
 from ...rules.language import Reading, Rule
 from ...supervision import Signal, kind_of
-from ..checks import check_input, fit_on, listed_rules
+from ..checks import check_input, fit_on, listed_rules, sizes_for_rules
 from ..choosing.guard import guarded
 from ..decoding import UnderRules
 from ..learner import Learner, RuleReading
@@ -88,17 +87,17 @@ def labels_of(learner: Any, X: Any, y: Any) -> list[str]:
     Without labelled sequences the labels are those that the rules name.
     """
     rules = list(learner.rules or ())
-    told, known = getattr(learner.base, "classes", None) or (), label_set(y)
+    told, known = getattr(learner.base, "classes", None) or (), learner.task_.labels(y)
     classes = sorted({*known, *told, *labels_named(rules)})
     for rule in rules if known else ():
         unknown = sorted(labels_named([rule]) - {*known, *told})
         if unknown:
             raise DataError(
-                f"the rule {rule.title!r} names the label {unknown[0]!r}, which no sequence has (they have "
+                f"the rule {rule.title!r} names the label {unknown[0]!r}, which no {learner.task_.noun} has (they have "
                 f"{', '.join(known)}); if it is right, name all labels in the base learner's `classes`"
             )
-    if classes:
-        CompiledRules.compile(rules, learner.task_.for_rules(X), classes)
+    if rules and (classes or not learner.task_.has_labels):
+        learner.task_.compiled(rules, learner.task_.for_rules(X), classes)
     return classes
 
 
@@ -108,9 +107,9 @@ def counted_penalties(learner: Any, X: Any, y: Any, classes: list[str]) -> Float
     labelled = [i for i, known in enumerate(y) if kind_of(known) is Signal.FULL]
     learned = None
     if labelled and rules:
-        some = learner.task_.for_rules([X[i] for i in labelled])
-        codes = encode_labels([y[i] for i in labelled], [len(x) for x in some], classes).labels
-        learned = CompiledRules.compile(rules, some, classes).learn(codes, learner.counting)
+        task, some = learner.task_, learner.task_.for_rules([X[i] for i in labelled])
+        known = task.known([y[i] for i in labelled], sizes_for_rules(task, some), classes)
+        learned = task.compiled(rules, some, classes).learn_from(known, learner.counting)
     return penalties(rules, default_reading(learner), learned)
 
 

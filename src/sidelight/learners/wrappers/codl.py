@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from ...errors import DataError, numbers_of
-from ...inference.compiled import CompiledRules, learn_penalties, penalties, times, trusted_penalties
+from ...inference.compiled import learn_penalties, penalties, times, trusted_penalties
 from ...kernels.compiling import Floats, Ints
 from ...records import Record, recorded
 from ...solvers import rounds
@@ -66,9 +66,10 @@ class CoDLStep(Record):
 
 
 class _Labelled(NamedTuple):
-    """Outputs that a round found: (k, tokens), -1 where there are fewer; and what is said of them."""
+    """Outputs that a round found: (k, slots), -1 where there are fewer, and y by them; and what is said of them."""
 
     labels: Ints
+    y: list[list[Any]]
     broken: Floats
     objective: float
     changed: int
@@ -114,7 +115,7 @@ class CoDL(RuleParameters, MixtureParameters, Learner):
         require_number(self, "k", 1, whole=True)
         known, rest, read = split_known(self, X, y)
         classes = labels_of(self, X, read)
-        if not classes:
+        if not classes and self.task_.has_labels:
             raise DataError("no label is known: give labelled sequences, or rules that name the labels")
         if not known and not self.iterations:
             raise DataError("without labelled sequences there is nothing to learn in 0 iterations")
@@ -158,8 +159,7 @@ class _Way:
         self.begun = self.current = self._first_penalties()
         self.constant: Any = None
         if pool:
-            self.offsets = np.concatenate(([0], np.cumsum(self.task.sizes(pool)))).astype(np.int64)
-            self.rules = CompiledRules.compile(self.listed, self.task.for_rules(pool), classes)
+            self.rules = self.task.compiled(self.listed, self.task.for_rules(pool), classes)
             self.constant = None if base is None else base.scores(pool)
 
     def _first_penalties(self) -> Floats:
@@ -175,7 +175,8 @@ class _Way:
         """Scores of the pool: those of the supervised model mixed with those of the other; chance without any."""
         if self.driven is None and self.constant is None:
             rng = np.random.default_rng(self.learner.random_state)
-            return self.task.start(self.offsets, rng.uniform(size=(int(self.offsets[-1]), len(self.classes))))
+            offsets = self.rules.offsets
+            return self.task.start(offsets, rng.uniform(size=(int(offsets[-1]), len(self.classes))))
         if self.driven is None:
             return self.constant
         scores = self.driven.scores(self.pool)
@@ -187,14 +188,17 @@ class _Way:
         decoder = UnderRules(
             self.structure, self.task, self.listed, self.current, self.classes, one.method, one.beam, one.time_limit
         )
-        found = decoder.best_of(self._scores(), self.rules.weigh(self.current), one.k)
-        labels = self.structure.token_labels(found.outputs.values)
+        scores = self._scores()
+        found = decoder.best_of(scores, self.rules.weigh(self.current), one.k)
+        values = found.outputs.values
+        labels = self.structure.token_labels(values)
+        y = [self.task.decode(np.where(row < 0, values[0], row), scores, self.classes) for row in values]
         tokens = int((labels >= 0).sum())
         objective = float(found.scores[found.scores > -np.inf].sum()) + self._prior(tokens)
         if self.driven is not None and hasattr(self.driven, "log_prior"):
             objective += self.driven.log_prior()
         changed = tokens if self.before is None else int((labels != self.before).sum())
-        return _Labelled(labels, _violations(self.rules, labels), objective, changed)
+        return _Labelled(labels, y, _violations(self.rules, labels), objective, changed)
 
     def _prior(self, tokens: int) -> float:
         """Σ_k T log(1 - P_k) + log P_k + log(1 - P_k) over the learned penalties (Eq. 3.8, and the smoothing)."""
@@ -207,15 +211,12 @@ class _Way:
     def learn(self, found: _Labelled) -> None:
         """The M step: a model of the outputs, and penalties that follow them if they are counted by tokens."""
         self.before = found.labels
-        names, edges = np.array(self.classes, object), self.offsets.tolist()
         X, y = [], []
-        for row in found.labels:
-            words = names[np.maximum(row, 0)].tolist()
-            for x, a, b in zip(self.pool, edges[:-1], edges[1:], strict=True):
-                if row[a] >= 0:
-                    X.append(x)
-                    y.append(words[a:b])
-        self.driven = fit_on(self.learner.base, X, self.task.write(y), self.classes)
+        for row, outputs in zip(found.labels, found.y, strict=True):
+            there = row[self.rules.offsets[:-1]] >= 0
+            X += [x for x, one in zip(self.pool, there, strict=True) if one]
+            y += [output for output, one in zip(outputs, there, strict=True) if one]
+        self.driven = fit_on(self.learner.base, X, y, self.classes)
         if self.learner.counting == "places":
             return
         counted = learn_penalties(found.broken, found.tokens)
@@ -224,10 +225,10 @@ class _Way:
         self.current = np.where(np.isinf(self.begun), np.inf, mixed)
 
 
-def _violations(rules: CompiledRules, labels: Ints) -> Floats:
+def _violations(rules: Any, labels: Ints) -> Floats:
     """Violations of every rule by all outputs; labels: (k, tokens), -1 where there are fewer."""
     total = np.zeros(len(rules.rules))
     for row in labels:
         there = row[rules.offsets[:-1]] >= 0
-        total += rules.violations(np.maximum(row, 0))[there].sum(axis=0)
+        total += rules.violations(np.where(row < 0, labels[0], row))[there].sum(axis=0)
     return total

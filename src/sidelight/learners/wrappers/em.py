@@ -22,7 +22,7 @@ from ...labels import encode_labels, majority_label
 from ...records import Record, recorded
 from ...solvers import rounds
 from ...supervision import Signal, kind_of
-from ..checks import check_input, fit_on, told_labels
+from ..checks import check_input, fit_on, known_labels
 from ..choosing.guard import guarded
 from ..learner import Learner
 from ..parameters import MixtureParameters, declared, require_number, require_share
@@ -81,6 +81,8 @@ def labelled_weight(learner: Any, y: Sequence[Any], usual: float) -> float:
     """
     if learner.balance is not None:
         return float(learner.balance)
+    if not learner.task_.of_labels:
+        return usual
     kinds, most = set(map(kind_of, y)), majority_label(y)
     if Signal.PARTIAL in kinds:  # the other model knows these labels, and they count as much as full ones
         return 0.0
@@ -160,7 +162,11 @@ class EM(MixtureParameters, Learner):
     def _divide(self, X: Any, y: Any) -> tuple[list[int], "_Pool", list[str]]:
         """Numbers of the labelled sequences, the other sequences, and the labels."""
         check_input(self, X, y)
-        classes = list(self.classes) if self.classes is not None else told_labels(self.base, y)
+        classes = (
+            list(self.classes)
+            if self.classes is not None
+            else known_labels(self, self.task_.read(y, self.task_.sizes(X)))
+        )
         if not classes:
             raise DataError("no label is known: give labelled sequences, or `classes`")
         targets = encode_labels(y, [len(x) for x in X], classes)

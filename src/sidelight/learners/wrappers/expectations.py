@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal
 from sklearn.utils.validation import check_is_fitted
 
 from ...errors import DataError, NotSupported
-from ...inference.readings import Penalty, Readings
+from ...inference.readings import Labelled, Penalty, Readings
 from ...rules.language import Rule
 from ...rules.rows import require_expected
 from ...structures.protocol import Structure
-from ..checks import listed_rules
+from ..checks import listed_rules, sizes_for_rules
 from ..decoding import Decoder, Free, UnderRules
 from ..learner import RuleReading
 from ..parameters import WrapperParameters, declared, require_number
@@ -88,8 +88,8 @@ def check_expectations(learner: Any, decodings: tuple[str, ...]) -> None:
     listed_rules(learner)
     if not learner.task_.has_rows:
         raise NotSupported(
-            f"{type(learner).__name__} works out expectations of labels, and {type(learner.task_).__name__} has none; "
-            "use CRF, StructuralSVM, StructuredPerceptron or MIRA, which take any task"
+            f"{type(learner).__name__} works out expectations under rules, which {type(learner.task_).__name__} does "
+            "not offer; use StructuralSVM, StructuredPerceptron, MIRA, CCM or CoDL"
         )
     if isinstance(learner.penalty, str) and learner.penalty != "learned":
         raise DataError(f"the penalty is a number, None or 'learned', got {learner.penalty!r}")
@@ -103,11 +103,13 @@ def read_rules(
     learner: Any, X: Sequence[Any], y: Sequence[Any], classes: list[str], *, shares: bool, room: bool = True
 ) -> Readings:
     """Returns the rules with what fully labelled sequences say; shares: whether those of labels are added."""
-    rules = list(learner.rules or ())
+    rules, task = list(learner.rules or ()), learner.task_
     for rule in rules:
         require_expected(rule)
+    known = task.known(y, sizes_for_rules(task, X), classes) if len(y) and rules else None
+    labelled = Labelled(task, X, y, known, classes)
     return Readings.of(
-        rules, X, y, classes, penalty=learner.penalty, shares=shares, decoding=learner.decode == "rules", room=room
+        rules, labelled, penalty=learner.penalty, shares=shares, decoding=learner.decode == "rules", room=room
     )
 
 

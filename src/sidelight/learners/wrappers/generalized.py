@@ -19,16 +19,14 @@ from ...errors import DataError, NotSupported
 from ...features.encoded import Encoded
 from ...inference.distances import DistanceName, check_distance, require_distance
 from ...inference.readings import Readings
-from ...inference.rows import Rows
+from ...inference.rows import Rows, RowSet
 from ...kernels.compiling import Floats
-from ...labels import encode_labels
 from ...progress import progress
 from ...scorers.merged import Merged
 from ...solvers import lbfgs
 from ...solvers.certificate import Solution, Step, warn_unconverged
 from ...solvers.losses import LogLoss
 from ...solvers.unlabelled import UnlabelledLoss
-from ...structures.chain import Chain
 from ...supervision import Signal, kind_of
 from ..checks import all_labels, check_input
 from ..choosing.guard import guarded
@@ -132,9 +130,9 @@ class CriterionLearner(ExpectationParameters, Learner):
         return self
 
     def _check_base(self) -> None:
-        if not self.task_.chained:
+        if self.task_.of_labels and not self.task_.chained:
             raise NotSupported(
-                f"{type(self).__name__} needs derivatives of expectations, which label chains alone have; use CRF as "
+                f"{type(self).__name__} needs derivatives of expectations, which segmentations have not; use CRF as "
                 "base, or PosteriorRegularization"
             )
         if not isinstance(self.base, LogLinear):
@@ -158,15 +156,15 @@ class CriterionLearner(ExpectationParameters, Learner):
             raise DataError("neither labels nor rules say anything; give some labelled sequences, or rules")
         model: LogLinear = clone(self.base).set_params(classes=list(classes), n_jobs=self.n_jobs)
         lengths = self.task_.sizes(some)
-        targets = encode_labels(told, lengths, classes)
+        targets = self.task_.known(told, lengths, classes)
         whole = lay_out(model, choose_encoder(model, some), some, targets, list(classes))
         prepared = whole._replace(scorer=whole.scorer.for_rows())
         # With an l1 penalty, whose value merging does not keep, every attribute stays alone.
-        merged = (Merged.alone if model.l1 else Merged.of)(prepared.scorer, prepared.encoded)
+        merged = (Merged.of if self.task_.chained and not model.l1 else Merged.alone)(prepared.scorer, prepared.encoded)
         prepared = prepared._replace(encoded=merged.encoded, scorer=merged.scorer)
         first, rest, solver = None, None, "lbfgs"
         if known:
-            labels = encode_labels(told[:known], lengths[:known], classes)
+            labels = self.task_.known(told[:known], lengths[:known], classes)
             solver = model.choose_solver(prepared._replace(known=labels))
             first = LogLoss(prepared.scorer, self.structure_, prepared.encoded.sequences(0, known), labels)
         if full == len(some):
@@ -174,22 +172,21 @@ class CriterionLearner(ExpectationParameters, Learner):
         else:
             pool = prepared.encoded.sequences(full, len(some))
             rows = self._rows(readings, some[full:], pool, classes)
-            left = encode_labels(told[full:], lengths[full:], classes)
+            left = self.task_.known(told[full:], lengths[full:], classes)
             weight = self.unlabeled_weight
             if weight is None:
                 weight = known / (len(some) - full) if known else 1.0
             rest = UnlabelledLoss(
-                prepared.scorer, Chain(self.n_jobs), pool, rows, self.distance,
-                weight * weights.distance, weight * weights.entropy,
-                left.allowed if known > full else None,
+                prepared.scorer, self.structure_, pool, rows, self.distance,
+                weight * weights.distance, weight * weights.entropy, left if known > full else None,
             )  # fmt: skip
         return model, whole, Problem(merged, first, rest, solver)
 
-    def _rows(self, readings: Readings, X: Sequence[Any], encoded: Encoded, classes: list[str]) -> Rows:
+    def _rows(self, readings: Readings, X: Sequence[Any], encoded: Encoded, classes: list[str]) -> RowSet:
         """The rules on the unlabelled sequences; without rules these need not be tokens."""
         if not readings.used:
             return Rows.of((), encoded.offsets, len(classes))
-        rows = Rows.compile(readings.used, self.task_.for_rules(X), classes, room=readings.room)
+        rows = self.task_.rows(readings.used, self.task_.for_rules(X), classes, room=readings.room)
         check_distance(self.distance, rows)
         return rows
 

@@ -34,7 +34,7 @@ from ...inference.few_labels import Occurrences, project_words
 from ...inference.norms import NormName, Slack
 from ...inference.projection import Projection, project, shifted
 from ...inference.readings import Readings
-from ...inference.rows import Rows
+from ...inference.rows import RowSet
 from ...kernels.compiling import Floats
 from ...rules.few_labels import FewLabels
 from ...rules.rows import require_expected
@@ -43,7 +43,7 @@ from ...solvers.expected import Fitting, ToFit, Weights
 from ...solvers.projections import Batches, Given, Pool, ProjectionStep, Projector, targets
 from ...solvers.quasi_newton import Curvature
 from ...supervision import Signal, kind_of
-from ..checks import all_labels, check_input, fit_on, named_labels
+from ..checks import all_labels, check_input, fit_on, named_labels, sizes_for_rules
 from ..choosing.guard import guarded
 from ..decoding import Decoder, Free, Projected
 from ..learner import Learner
@@ -155,8 +155,9 @@ class ProjectingLearner(ProjectionParameters, Learner):
         temperatures = self._temperatures()
         found, trace = None, tuple[ProjectionStep, ...]()
         if pool:
-            targeted: Any = self.task_.known([read[i] for i in rest], [len(told[i]) for i in rest], classes)
-            sequences = Pool(self.structure_, projector, targeted.allowed if partial else None, np.zeros(len(rows)))
+            sizes = sizes_for_rules(self.task_, [told[i] for i in rest])
+            observed = self.task_.known([read[i] for i in rest], sizes, classes) if partial else None
+            sequences = Pool(self.structure_, projector, observed, np.zeros(len(rows)))
             with numbers_of(rest):
                 trace = self._rounds(fitting, rows, sequences, temperatures if self.iterations else [])
                 sequences.expect(fitting, temperatures[-1])
@@ -176,7 +177,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
         return self
 
     def _rounds(
-        self, fitting: Fitting, rows: Rows, pool: Pool, temperatures: list[float]
+        self, fitting: Fitting, rows: RowSet, pool: Pool, temperatures: list[float]
     ) -> tuple[ProjectionStep, ...]:
         """Project and fit in turn."""
         return rounds.alternate(
@@ -204,11 +205,11 @@ class ProjectingLearner(ProjectionParameters, Learner):
             balance = 0.7 if counting and self._labelled_first() and not partial else 0.0
         return weight, balance
 
-    def _require_prices(self, rows: Rows) -> None:
+    def _require_prices(self, rows: RowSet) -> None:
         """Raise where predictions need prices of rules about the corpus that cannot be kept."""
         if self.decode == "projected" and rows.joint and not self.slack().separates(rows):
             raise NotSupported(
-                f"the price of {rows.about_corpus[0].title!r}, which is about the corpus, cannot be kept for "
+                f"the price of {rows.statement(0).title!r}, which is about the corpus, cannot be kept for "
                 f"decode='projected' with the norm {self.norm}; use a penalty in 'squared' or 'l1', or decode='model'"
             )
 
@@ -242,7 +243,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
         """The words that are to have few labels, with what each of these costs."""
         return Occurrences.compile(self._few_labels(), X, self.slack().penalty or 0.0)
 
-    def _projector(self, read: Readings, pool: Sequence[Any], classes: Sequence[str]) -> tuple[Rows, Projector]:
+    def _projector(self, read: Readings, pool: Sequence[Any], classes: Sequence[str]) -> tuple[RowSet, Projector]:
         """The rules on the pool, and the E step under them."""
         few = self._few_labels()
         if few:
@@ -292,7 +293,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
         rows, found = self._project(X, scores)
         return shifted(scores, rows, found.prices).divide(self.temperature_)
 
-    def project(self, X: Any) -> tuple[Rows, Projection]:
+    def project(self, X: Any) -> tuple[RowSet, Projection]:
         """The model's distributions over outputs of X projected onto the rules, as decode="projected" predicts by them,
         and the rows that the prices and expectations belong to.
         """
@@ -305,7 +306,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
             raise NotSupported(f"there is a projection between gamma = 0 and inf, not at {self.temperature_}")
         return self._project(X, self.model_.scores(X, self.n_jobs))
 
-    def _project(self, X: Any, scores: Any) -> tuple[Rows, Projection]:
+    def _project(self, X: Any, scores: Any) -> tuple[RowSet, Projection]:
         read = self.readings_
         rows = self.task_.rows(read.used, self.task_.for_rules(X), self.classes_, units=self.units_, room=read.room)
         start = np.zeros(len(rows))
@@ -363,12 +364,12 @@ class PosteriorRegularization(ProjectingLearner):
         return [1.0] * max(self.iterations, 1)
 
     def _rounds(
-        self, fitting: Fitting, rows: Rows, pool: Pool, temperatures: list[float]
+        self, fitting: Fitting, rows: RowSet, pool: Pool, temperatures: list[float]
     ) -> tuple[ProjectionStep, ...]:
         if self.batches == 1 or not temperatures:
             return super()._rounds(fitting, rows, pool, temperatures)
         if rows.joint:
-            raise NotSupported(f"{rows.about_corpus[0].title!r} is about the corpus and cannot be kept batch by batch")
+            raise NotSupported(f"{rows.statement(0).title!r} is about the corpus and cannot be kept batch by batch")
         if not self.slack().separates(rows):
             raise NotSupported(
                 f"slack in the norm {self.norm} is that of all batches together; use a penalty in 'squared' or 'l1'"
@@ -381,7 +382,7 @@ class PosteriorRegularization(ProjectingLearner):
             return Given.of(self.structure_, scores, pool.restrict(scores), fitting)
 
         def expect(place: tuple[int, int]) -> tuple[int, int]:
-            some.project(place[1], fitting.scores(*some.ranges[place[1]]), pool.allowed)
+            some.project(place[1], fitting.scores(*some.ranges[place[1]]), pool.known)
             return place
 
         def fit(place: tuple[int, int]) -> None:

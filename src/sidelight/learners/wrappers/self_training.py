@@ -8,7 +8,7 @@ import numpy as np
 from ...errors import DataError
 from ...records import Record, recorded
 from ...solvers import rounds
-from ..checks import fit_on, split_known, told_labels
+from ..checks import fit_on, known_labels, split_known
 from ..choosing.guard import guarded
 from ..learner import Learner
 from ..parameters import WrapperParameters, declared, require_number
@@ -73,7 +73,7 @@ class SelfTraining(WrapperParameters, Learner):
         pool = [X[i] for i in rest]
         if not known:
             raise DataError("self-training begins from labelled sequences, and there are none")
-        classes = list(self.classes) if self.classes is not None else told_labels(self.base, read)
+        classes = list(self.classes) if self.classes is not None else known_labels(self, read)
         labelled, labels = [X[i] for i in known], [y[i] for i in known]
         model = fit_on(self.base, labelled, labels, classes)
 

@@ -2,18 +2,16 @@
 
 from collections.abc import Sequence
 from numbers import Real
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 
 from ...errors import DataError, NotSupported
-from ...inference.compiled import CompiledRules
-from ...inference.constrained import best_outputs
 from ...inference.linear_program import relax, require_linear
 from ...inference.norms import Slack
 from ...inference.projection import Projection, project
-from ...inference.readings import Readings
-from ...inference.rows import Rows
+from ...inference.readings import Labelled, Readings
+from ...inference.rows import Rows, RowSet
 from ...kernels.compiling import Floats
 from ...solvers.annealing import geometric, require_temperature
 from ...solvers.projections import Projector
@@ -122,29 +120,30 @@ class UnifiedEM(ProjectingLearner):
                     f"at gamma = -inf rules are hard, and {rule.title!r} is read as {rule.reading.kind}; write it with "
                     ".hard(), or use CoDL for soft rules"
                 )
-        return Readings.of(rules, X, y, classes, penalty=None, shares=False, decoding=self.decode == "rules", hard=True)
+        known = Labelled(self.task_, X, y, None, classes)
+        return Readings.of(rules, known, penalty=None, shares=False, decoding=self.decode == "rules", hard=True)
 
-    def _projector(self, read: Readings, pool: Sequence[Any], classes: Sequence[str]) -> tuple[Rows, Projector]:
+    def _projector(self, read: Readings, pool: Sequence[Any], classes: Sequence[str]) -> tuple[RowSet, Projector]:
         if self.gamma < 0:
             return self._hard(pool, classes)
         rows, usual = super()._projector(read, pool, classes)
 
         def step(scores: Any, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
             if temperature == 0:
-                return relax(scores, rows, self.slack(), log_partition=log_partition, n_jobs=self.n_jobs)
+                return relax(scores, cast(Rows, rows), self.slack(), log_partition=log_partition, n_jobs=self.n_jobs)
             if temperature == np.inf:
                 return self._even(scores, rows, prices)
             return usual(scores, temperature, prices, log_partition)
 
         return rows, step
 
-    def _hard(self, pool: Sequence[Any], classes: Sequence[str]) -> tuple[Rows, Projector]:
+    def _hard(self, pool: Sequence[Any], classes: Sequence[str]) -> tuple[RowSet, Projector]:
         """The best output under hard rules; there are no rows then."""
         hard = [rule.hard() for rule in self.rules or ()]
-        rules = CompiledRules.compile(hard, pool, classes).weigh(np.full(len(hard), np.inf))
+        rules = self.task_.compiled(hard, pool, classes).weigh(np.full(len(hard), np.inf))
 
         def step(scores: Any, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
-            best = best_outputs(self.structure_, scores, rules)
+            best = rules.best(self.structure_, scores)
             parts = self.structure_.indicator(scores, best.outputs.values[0])
             value = float((log_partition - best.scores[:, 0]).sum())
             nothing = np.empty(0)
@@ -152,7 +151,7 @@ class UnifiedEM(ProjectingLearner):
 
         return self.task_.rows([], pool, classes), step
 
-    def _even(self, scores: Any, rows: Rows, prices: Floats) -> Projection:
+    def _even(self, scores: Any, rows: RowSet, prices: Floats) -> Projection:
         """The most even distribution under the rules; its primal is -H(q)."""
         flat = scores.changed(lambda table: np.where(np.isfinite(table), 0.0, -np.inf))
         return project(
