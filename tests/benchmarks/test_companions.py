@@ -18,6 +18,7 @@ SENTENCES = [
     (["I", "walk", "the", "dog"], ["PRON", "VERB", "DET", "NOUN"]),
     (["we", "end", "the", "walk"], ["PRON", "VERB", "DET", "NOUN"]),
 ]
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # a few rounds are enough
 
 
 @pytest.fixture
@@ -39,8 +40,9 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("train.conllu", "dev.conllu"):
         write_conllu(tmp_path / "ud" / "en_ewt" / name, X, y)
     monkeypatch.setattr(fields, "CHOSEN", {20: fields.CHOSEN[100], 40: fields.CHOSEN[400]})
-    monkeypatch.setattr(fields, "GOOD_REFERENCES", 10)
-    monkeypatch.setattr(fields, "BAD_REFERENCES", (0, 10))
+    monkeypatch.setattr(fields, "OPTIONS", {**fields.OPTIONS, "tolerance": 0.5, "max_iterations": 3})
+    monkeypatch.setattr(fields, "GOOD_REFERENCES", 4)
+    monkeypatch.setattr(fields, "BAD_REFERENCES", (0, 4))
     monkeypatch.setattr(tags, "COSTS", {8: Costs(1.0, 1.0, 0.1), 200: Costs(0.1, 0.1, 0.1)})
     monkeypatch.setattr(tags, "GOOD_SENTENCES", 5)
     monkeypatch.setattr(tags, "SHORTEST", 4)
@@ -97,7 +99,7 @@ def test_table_2_stands_beside_the_paper(data: Path) -> None:
 
 
 def test_more_and_more_bad_references(data: Path) -> None:
-    assert [x["what"] for x in measured(data, "figure-6.5a")] == ["0 BAD", "10 BAD", "most less fewest"]
+    assert [x["what"] for x in measured(data, "figure-6.5a")] == ["0 BAD", "4 BAD", "most less fewest"]
 
 
 def test_tags_by_labelled_tokens_and_by_shuffles(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,7 +120,6 @@ def test_tags_by_labelled_tokens_and_by_shuffles(data: Path, monkeypatch: pytest
 def test_features_and_costs_of_references_are_sought(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fields, "CHOSEN", dict(list(fields.CHOSEN.items())[:1]))
     monkeypatch.setattr(fields, "FEATURES", dict(list(fields.FEATURES.items())[1:]))
-    monkeypatch.setattr(fields, "OPTIONS", {**fields.OPTIONS, "tolerance": 0.1, "max_iterations": 20})
     found = [x["what"] for x in measured(data, "citation-costs")]
     assert len([what for what in found if "C2 = " in what]) == len(fields.CHOSEN) * len(fields.FEATURES) * 4
 

@@ -16,8 +16,8 @@ from sidelight.rules.files import saved_text
 
 @pytest.fixture(scope="module")
 def experiment() -> Experiment:
-    X, y = generate_references(80, seed=3)
-    return Experiment(Task(X[:20], y[:20], X[20:25], y[20:25]), X[25:], (0, 1))
+    X, y = generate_references(40, seed=3)
+    return Experiment(Task(X[:12], y[:12], X[12:17], y[12:17]), X[17:], (0, 1))
 
 
 def test_seventeen_statements() -> None:
@@ -27,8 +27,8 @@ def test_seventeen_statements() -> None:
 
 
 def test_tables_are_told(experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(expectation, "SIZES", (3, 5, 20))
-    monkeypatch.setattr(expectation, "GENERATED", 100)
+    monkeypatch.setattr(expectation, "SIZES", (3, 5, 12))
+    monkeypatch.setattr(expectation, "GENERATED", 20)
     monkeypatch.setattr(annealing, "FEATURES", ["word.lower()", "word.shape()"])
     seen = {name: expectation.STATEMENTS[name] for name in ("Start", "Pages", "Year")}
     monkeypatch.setattr(expectation, "STATEMENTS", seen)

@@ -1,6 +1,7 @@
 """Posterior regularization, unified EM and deterministic annealing: objectives, special cases, conventions."""
 
 import warnings
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -41,6 +42,7 @@ from sidelight.inference.projection import project
 from sidelight.inference.rows import Rows
 from sidelight.learners.choosing import guard
 from sidelight.learners.labelled.crf import Descent
+from sidelight.learners.wrappers import posterior
 from sidelight.solvers import projections
 from tests import learner_kit
 from tests.learners.as_published import (
@@ -108,7 +110,8 @@ TIGHT = {"tolerance": 1e-6, "iterations": 6}
 SLACKS = [
     {"penalty": 5.0},
     *({"norm": norm, "penalty": 0.5} for norm in ("l1", "l2", "linf", "group")),
-    *({"norm": norm, "penalty": None, "bound": 0.5} for norm in ("l1", "l2", "linf", "group")),
+    *({"norm": norm, "penalty": None, "bound": 0.5} for norm in ("l1", "l2", "linf")),
+    {"norm": "group", "penalty": None, "bound": 1.0},
 ]
 
 
@@ -120,8 +123,8 @@ def test_the_objective_of_posterior_regularization_never_rises(base, y, strength
     """Proposition 2.3, scaled as in Appendix A; 2.1 and 2.2 are about the projection."""
     for slack in SLACKS:
         rules = RULES[:2] if slack.get("bound") else RULES
-        model = PosteriorRegularization(base, rules, strength=strength, **slack, **TIGHT).fit(X, y)
-        never_rises(model, since=1 if base is LOOSE else 0)
+        model = PosteriorRegularization(base, rules, strength=strength, tolerance=1e-6, iterations=4, **slack)
+        never_rises(model.fit(X, y), since=1 if base is LOOSE else 0)
         assert model.trace_[-1].objective < model.trace_[1].objective
         slow = slack["penalty"] is None and slack["norm"] in ("l1", "group")
         assert all(abs(step.gap) <= (3e-4 if slow else 1e-6) * len(X) for step in model.trace_)
@@ -261,7 +264,7 @@ def test_objective_by_enumeration():
 
 def test_rough_projections_lead_almost_as_far():
     """L-BFGS follows the dual, which is near its optimum where rules are stiff and the primal is not."""
-    references, gold = generate_references(60, seed=1)
+    references, gold = generate_references(30, seed=1)
     known = [labels if i < 4 else None for i, labels in enumerate(gold)]
     flat = [label for labels in gold for label in labels]
     fields = sorted(set(flat))
@@ -276,7 +279,7 @@ def test_rough_projections_lead_almost_as_far():
         .trace_[-1]
         for tolerance in (0.02, 1e-4)
     ]
-    rough, exact = (step.objective - 4 / 56 * step.gap for step in lowest)
+    rough, exact = (step.objective - 4 / 26 * step.gap for step in lowest)
     assert rough == pytest.approx(exact, rel=0.01)
     assert lowest[0].iteration == lowest[1].iteration == 41  # no line search gave up
 
@@ -322,8 +325,9 @@ SOME = [y if i < 3 else one if i < 20 else None for i, (y, one) in enumerate(zip
 @pytest.mark.parametrize("y", [PARTIAL, SOME], ids=["partial", "some"])
 def test_the_likelihood_of_partial_labels_counts_in_full(base, y, batches):
     """Eq. 60: without rules there is no divergence, and its weight does not matter."""
-    options = {"batches": batches, "iterations": 8 if batches == 1 else 40}
-    found = [PosteriorRegularization(base, [], strength=alpha, **options).fit(X, y) for alpha in (1.0, 0.3, 0.01)]
+    strengths = (1.0, 0.3, 0.01) if batches == 1 else (1.0, 0.01)
+    options = {"batches": batches, "iterations": 8 if batches == 1 else 40 if y is PARTIAL else 20}
+    found = [PosteriorRegularization(base, [], strength=alpha, **options).fit(X, y) for alpha in strengths]
     if batches > 1:  # they come at other times, and lead to the same in the end
         np.testing.assert_allclose(
             [one.trace_[-1].objective for one in found], found[0].trace_[-1].objective, rtol=1e-3
@@ -589,8 +593,9 @@ def test_batches(base):
     model = PosteriorRegularization(base, rules, batches=4, penalty=3.0, **TIGHT).fit(X, MIXED)
     never_rises(model)
     assert len(model.trace_) == 7
-    whole = PosteriorRegularization(base, rules, penalty=3.0, tolerance=1e-6, iterations=30).fit(X, MIXED)
-    many = PosteriorRegularization(base, rules, penalty=3.0, tolerance=1e-6, iterations=60, batches=3).fit(X, MIXED)
+    options = {"penalty": 3.0, "tolerance": 1e-6}
+    whole = PosteriorRegularization(base, rules, iterations=20, **options).fit(X[:20], MIXED[:20])
+    many = PosteriorRegularization(base, rules, iterations=40, batches=3, **options).fit(X[:20], MIXED[:20])
     np.testing.assert_allclose(many.trace_[-1].objective, whole.trace_[-1].objective, rtol=5e-3)
     with pytest.raises(NotSupported, match="is about the corpus and cannot be kept batch by batch"):
         PosteriorRegularization(base, RULES, batches=2).fit(X, HALF)
@@ -704,7 +709,7 @@ def test_the_solver_of_the_base_is_told():
 def test_one_label_everywhere_is_told(cls, monkeypatch):
     """It has each run once, and that is all the rule asks; with the shares as well it is no answer."""
     monkeypatch.setattr(guard, "_LEAST", 100)  # no comparison with the base
-    references, gold = generate_references(60, seed=1)
+    references, gold = generate_references(40, seed=1)
     known = [labels if i < 5 else None for i, labels in enumerate(gold)]
     flat = [label for labels in gold[:5] for label in labels]
     once = (runs(each) <= 1).expected(30)
@@ -767,8 +772,9 @@ def test_numbers_of_numpy_are_numbers():
     assert UnifiedEM(LOOSE, gamma=np.int64(1), iterations=1).fit(X, HALF).temperature_ == 1
 
 
-def test_an_unfinished_projection_is_told():
+def test_an_unfinished_projection_is_told(monkeypatch):
     """To the caller of fit, and of predict where rules are projected onto anew."""
+    monkeypatch.setattr(posterior, "project", partial(project, max_iterations=20))
     rules = [few_labels(word).expected(1e4)], [runs(each) <= 0.9, count("T") >= 0.5]
     slacks = {"penalty": 1.0}, {"penalty": None, "norm": "group", "bound": 0.01}
     for known, slack in zip(rules, slacks, strict=True):

@@ -185,7 +185,7 @@ def test_partial_labels_and_a_dictionary(quick):
         ([None] * 10, TRUE, None, CoDL),
         ([Y[0], *[None] * 9], (), None, HMM),
         ([None] * 10, (), TagDictionary.of(X[10:], Y[10:]), EM),
-        ([*[GOOD] * 2, *[BAD] * 2], (), TagDictionary.of(X[10:], Y[10:]), JLIS),
+        ([GOOD, BAD], (), TagDictionary.of(X[10:], Y[10:]), JLIS),
         (Y[:1], TRUE, None, CCM),
     ],
     ids=["rules", "rules alone", "labels", "dictionary", "companions", "no pool"],

@@ -19,7 +19,7 @@ from sidelight import (
 from sidelight.errors import DataError, Infeasible, NotSupported
 from tests.learners.samples import labelled
 
-X, Y = labelled(seed=1, count=60, longest=8)
+X, Y = labelled(seed=1, count=30, longest=8)
 LONG = [i for i, x in enumerate(X) if len(x) > 3]
 
 
@@ -98,12 +98,13 @@ def test_the_binary_task_alone_needs_no_labels():
 
 def test_restarts_keep_the_lowest_objective():
     data, y = mixed(0)
-    learner = JLIS(classes=["A", "T", "Y"], restarts=4, C2=10.0).fit(data, y)
+    options = {"classes": ["A", "T", "Y"], "C2": 10.0, "change": 1e-3}
+    learner = JLIS(restarts=4, **options).fit(data, y)
     assert len(learner.run_objectives_) == 4
     assert learner.objective_ == min(learner.run_objectives_)
     assert len(set(learner.run_objectives_)) > 1
-    fixed = JLIS(classes=["A", "T", "Y"], random_ties=False, C2=10.0).fit(data, y)
-    again = JLIS(classes=["A", "T", "Y"], random_ties=False, C2=10.0, random_state=7).fit(data, y)
+    fixed = JLIS(random_ties=False, **options).fit(data, y)
+    again = JLIS(random_ties=False, random_state=7, **options).fit(data, y)
     np.testing.assert_allclose(fixed.objective_, again.objective_, rtol=0.01)
 
 
@@ -213,7 +214,7 @@ def test_rules_limit_outputs(tmp_path):
 
 def test_ties_are_random_under_rules_that_fold():
     data, y = mixed(0)
-    options = {"classes": ["A", "T", "Y"], "C2": 10.0}
+    options = {"classes": ["A", "T", "Y"], "C2": 10.0, "change": 1e-3}
     vacuous = [starts_with("A", "T", "Y")]
     objectives = [JLIS(rules=vacuous, random_state=seed, **options).fit(data, y).objective_ for seed in range(3)]
     free = [JLIS(random_state=seed, **options).fit(data, y).objective_ for seed in range(3)]
