@@ -28,6 +28,7 @@ _HOME = {
     "ChoiceParts": "structures.choice",
     "Segmentation": "structures.segmentation",
     "SegmentParts": "structures.segmentation",
+    "Trees": "structures.trees",
     "GOOD": "supervision",
     "BAD": "supervision",
     "TagDictionary": "dictionary",
