@@ -22,6 +22,8 @@ _HOME = {
     "PartsTask": "learners.tasks.parts",
     "FlatStructure": "structures.flat",
     "FlatParts": "structures.flat",
+    "Programs": "structures.programs",
+    "ProgramRows": "structures.program_rows",
     "Chain": "structures.chain",
     "ChainParts": "structures.chain",
     "Choice": "structures.choice",
