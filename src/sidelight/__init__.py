@@ -20,6 +20,8 @@ _HOME = {
     "Segmenting": "learners.tasks.segmenting",
     "Classifying": "learners.tasks.classifying",
     "PartsTask": "learners.tasks.parts",
+    "Program": "learners.tasks.program",
+    "Variables": "learners.tasks.program",
     "FlatStructure": "structures.flat",
     "FlatParts": "structures.flat",
     "Programs": "structures.programs",

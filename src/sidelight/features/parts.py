@@ -51,7 +51,7 @@ class PartsEncoder:
     def _parts(self, X: Sequence[Any]) -> tuple[Longs, list[list[dict[str, Any]]]]:
         if isinstance(X, str):
             raise DataError("X must be a list of inputs, got a string")
-        found = [self.describe_parts(x) for x in X]
+        found = described(self.describe_parts, X)
         if not found:
             return np.empty((0, 1), np.int64), []
         return shape_array([shape for shape, _ in found]), [parts for _, parts in found]
@@ -63,6 +63,17 @@ class PartsEncoder:
     def state(self) -> Any:
         """That of the attributes; how parts are described is the task's."""
         return self.dicts.state()
+
+
+def described(describe: Describe, X: Sequence[Any], noun: str = "input") -> list[Any]:
+    """Returns the shape and the feature dicts of every input; errors name the input."""
+    found = []
+    for i, x in enumerate(X):
+        try:
+            found.append(describe(x))
+        except DataError as error:
+            raise DataError(f"{noun} {i}: {error}") from None
+    return found
 
 
 def shape_array(shapes: Sequence[tuple[Any, ...]]) -> Longs:
