@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from numbers import Number
+from typing import Any, cast
 
 import numpy as np
 
@@ -12,12 +13,12 @@ from .dicts import DictEncoder
 from .encoded import Encoded
 
 # The feature dicts of the parts of one input, in the structure's order, and the input's shape.
-Describe = Callable[[Any], tuple[tuple[int, ...], list[dict[str, Any]]]]
+Describe = Callable[[Any], tuple[tuple[Any, ...], list[dict[str, Any]]]]
 
 
 @dataclass(frozen=True)
 class PartsEncoded(Encoded):
-    """A batch with a sparse row for every part; shapes: (inputs, numbers) int64."""
+    """A batch with a sparse row for every part; shapes: (inputs, numbers) int64, or object for other than numbers."""
 
     shapes: Longs
 
@@ -50,11 +51,10 @@ class PartsEncoder:
     def _parts(self, X: Sequence[Any]) -> tuple[Longs, list[list[dict[str, Any]]]]:
         if isinstance(X, str):
             raise DataError("X must be a list of inputs, got a string")
-        found = [self.describe_parts(x) for x in X]
+        found = described(self.describe_parts, X)
         if not found:
             return np.empty((0, 1), np.int64), []
-        shapes = np.array([shape for shape, _ in found], np.int64).reshape(len(found), -1)
-        return shapes, [parts for _, parts in found]
+        return shape_array([shape for shape, _ in found]), [parts for _, parts in found]
 
     def describe(self, attribute: int) -> str:
         """An attribute in words."""
@@ -63,6 +63,28 @@ class PartsEncoder:
     def state(self) -> Any:
         """That of the attributes; how parts are described is the task's."""
         return self.dicts.state()
+
+
+def described(describe: Describe, X: Sequence[Any], noun: str = "input") -> list[Any]:
+    """Returns the shape and the feature dicts of every input; errors name the input."""
+    found = []
+    for i, x in enumerate(X):
+        try:
+            found.append(describe(x))
+        except DataError as error:
+            raise DataError(f"{noun} {i}: {error}") from None
+    return found
+
+
+def shape_array(shapes: Sequence[tuple[Any, ...]]) -> Longs:
+    """Returns the shapes of inputs as one array: (inputs, numbers), of objects where some are no numbers."""
+    if all(isinstance(value, Number) for shape in shapes for value in shape):
+        return np.array(shapes, np.int64).reshape(len(shapes), -1)
+    objects: Any = np.empty((len(shapes), len(shapes[0])), object)
+    for i, shape in enumerate(shapes):
+        for j, value in enumerate(shape):
+            objects[i, j] = value
+    return cast(Longs, objects)
 
 
 def _with(encoded: Encoded, shapes: Longs) -> PartsEncoded:

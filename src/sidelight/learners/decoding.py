@@ -70,16 +70,17 @@ class Free:
         return scores
 
     def best(self, X: Any, scores: Any, k: int) -> Constrained:
-        """Returns the k best outputs, all of them exact."""
+        """Returns the k best outputs, exact unless the structure says otherwise."""
         if k == 1:
             found = self.structure.argmax(scores)
             outputs, values = Outputs(found.outputs.values[None], found.outputs.offsets), found.scores[:, None]
+            bound, exact = found.bound, None if found.bound is None else found.scores >= found.bound
         else:
             ranked = self.structure.kbest(scores, k)
-            outputs, values = ranked.outputs, ranked.scores
+            outputs, values, bound, exact = ranked.outputs, ranked.scores, ranked.bound, ranked.exact
         count = len(values)
-        no, exact = np.zeros(count, bool), np.ones(count, bool)
-        return Constrained(outputs, values, exact, values[:, 0], no, np.zeros(count, np.int64))
+        bound, exact = values[:, 0] if bound is None else bound, np.ones(count, bool) if exact is None else exact
+        return Constrained(outputs, values, exact, bound, np.zeros(count, bool), np.zeros(count, np.int64))
 
     @property
     def folds(self) -> bool:

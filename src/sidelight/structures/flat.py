@@ -121,6 +121,12 @@ class FlatParts:
         return np.bincount(owner, weights=self.values, minlength=len(self)).astype(float)
 
 
+def require_count(k: Any) -> None:
+    """Raises `DataError` unless k outputs can be asked for."""
+    if not isinstance(k, int | np.integer) or k < 1:
+        raise DataError(f"k-best needs a whole number k >= 1, got {k!r}")
+
+
 @dataclass(frozen=True)
 class KnownOutputs:
     """Outputs that are known as a whole, in part, or not at all.
@@ -160,7 +166,8 @@ class KnownOutputs:
     def restrict(self, scores: FlatParts) -> FlatParts:
         """Returns the scores with -inf on every part that a known output lacks.
 
-        Where an output may be contained in another one, smaller outputs than the known one stay possible.
+        Where an output may be contained in another one, smaller outputs than the known one stay possible, unless the
+        structure says how they are excluded (`FlatStructure.only`).
         """
         allowed = np.ones(len(scores.values), bool)
         for i, kind in enumerate(self.kinds):
@@ -170,7 +177,7 @@ class KnownOutputs:
                 allowed[at] = self.structure.indicator(one, self.outputs.inputs(i, i + 1).values).values > 0
             elif kind is Signal.PARTIAL:
                 allowed[at] = self.allowed[i]
-        return scores.restrict(allowed)
+        return self.structure.only(scores.restrict(allowed), self)
 
 
 @dataclass(frozen=True)
@@ -210,6 +217,13 @@ class FlatStructure(ABC):
     def rivals(self, shape: Shape, part: int) -> Longs:
         """Returns the parts that must be forbidden so that only outputs with this part are left."""
         raise NotSupported(f"{type(self).__name__} does not say how a part is forced; give it a method `rivals`")
+
+    def only(self, scores: FlatParts, known: KnownOutputs) -> FlatParts:
+        """Returns restricted scores under which outputs that are known as a whole are the only ones.
+
+        Scores without forbidden parts leave one output where none contains another, so nothing is changed here.
+        """
+        return scores
 
     def by_partition(self, scores: Floats, shape: Shape, k: int) -> list[Ints]:
         """Returns the k best outputs by calls for the best one alone, `best(..., 1)`.
@@ -252,8 +266,7 @@ class FlatStructure(ABC):
 
     def kbest(self, scores: FlatParts, k: int) -> Ranked:
         """The k best outputs of each input."""
-        if not isinstance(k, int | np.integer) or k < 1:
-            raise DataError(f"k-best needs a whole number k >= 1, got {k!r}")
+        require_count(k)
         offsets = self.output_offsets(scores)
         values, ranked = np.full((k, offsets[-1]), -1, np.int32), np.full((len(scores), k), -np.inf)
 
@@ -275,7 +288,8 @@ class FlatStructure(ABC):
             rng, tied = np.random.default_rng(seed), ranked.scores >= ranked.scores[:, :1]
             for i, rank in enumerate(map(rng.choice, map(np.flatnonzero, tied))):
                 values[offsets[i] : offsets[i + 1]] = ranked.outputs.values[rank, offsets[i] : offsets[i + 1]]
-        return Best(Outputs(values, offsets), ranked.scores[:, 0])
+        best, bound = ranked.scores[:, 0], ranked.bound
+        return Best(Outputs(values, offsets), best, bound is None or bool((best >= bound).all()), bound)
 
     def marginals(self, scores: FlatParts) -> Marginals[FlatParts]:
         """Log-partition and expected parts."""

@@ -93,23 +93,28 @@ P = TypeVar("P", bound=Parts)
 class Best:
     """The best output of every input.
 
-    outputs: as the structure writes them; scores: (inputs,) float64; exact: whether no output can score higher.
+    outputs: as the structure writes them; scores: (inputs,) float64; exact: whether no output can score higher; bound:
+    (inputs,) what no output scores above, None where these are the scores themselves.
     """
 
     outputs: Outputs
     scores: NDArray[np.float64]
     exact: bool = True
+    bound: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True)
 class Ranked:
     """The k best outputs of every input, best first.
 
-    outputs: with values (k, slots), -1 where an input has fewer than k outputs; scores: (inputs, k), -inf there.
+    outputs: with values (k, slots), -1 where an input has fewer than k outputs; scores: (inputs, k), -inf there; exact:
+    (inputs,) bool, whether they are proved to be the best, None where all are; bound: as in `Best`.
     """
 
     outputs: Outputs
     scores: NDArray[np.float64]
+    exact: NDArray[np.bool_] | None = None
+    bound: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,7 @@ class Trees(FlatStructure):
 
     # For batches -----------------------------------------------------------------------------------------------------
 
-    def _offsets(self, scores: FlatParts) -> Longs:
+    def output_offsets(self, scores: FlatParts) -> Longs:
         """Where the words of each input begin."""
         return np.concatenate(([0], np.cumsum(_sizes(scores)[0]))).astype(np.int64)
 
@@ -128,14 +128,14 @@ class Trees(FlatStructure):
             return super().argmax(scores, seed=seed)
         outputs, found = self._best(scores, self.n_jobs)
         require_feasible(found)
-        return Best(Outputs(outputs, self._offsets(scores)), found)
+        return Best(Outputs(outputs, self.output_offsets(scores)), found)
 
     def _best(self, scores: FlatParts, n_jobs: int) -> tuple[Ints, Floats]:
         """The best trees and their scores, -inf where there is none."""
         from ..kernels import parallel, trees
 
         sizes, labels = _sizes(scores)
-        words = self._offsets(scores)
+        words = self.output_offsets(scores)
         outputs, found = np.full(words[-1], -1, np.int32), np.empty(len(scores))
         kernel = trees.best_projective_trees if self.projective else trees.best_spanning_trees
 
@@ -151,14 +151,14 @@ class Trees(FlatStructure):
             raise DataError(f"k-best needs a whole number k >= 1, got {k!r}")
         outputs, found = self._ranked(scores, int(k), self.n_jobs)
         require_feasible(found[:, 0])
-        return Ranked(Outputs(outputs, self._offsets(scores)), found)
+        return Ranked(Outputs(outputs, self.output_offsets(scores)), found)
 
     def _ranked(self, scores: FlatParts, k: int, n_jobs: int) -> tuple[Ints, Floats]:
         """The k best trees and their scores, -1 and -inf where there are fewer."""
         from ..kernels import parallel, ranked_trees
 
         sizes, labels = _sizes(scores)
-        words = self._offsets(scores)
+        words = self.output_offsets(scores)
         outputs, found = np.full((k, words[-1]), -1, np.int32), np.full((len(scores), k), -np.inf)
 
         def run(lo: int, hi: int) -> None:
@@ -223,7 +223,7 @@ class Trees(FlatStructure):
             raise DataError(f"a seed is a whole number of at least 0, got {seed}")
         alone = self._summed(scores).alone
         sizes, labels = _sizes(scores)
-        words = self._offsets(scores)
+        words = self.output_offsets(scores)
         outputs = np.empty((draws, words[-1]), np.int32)
         kernel = trees.sample_projective_trees if self.projective else trees.sample_spanning_trees
 
@@ -246,7 +246,7 @@ class Trees(FlatStructure):
         """The places among all parts of the batch of the arcs of outputs; values: (words,)."""
         sizes, labels = _sizes(scores)
         n, L = np.repeat(sizes, sizes), np.repeat(labels, sizes)
-        words = np.arange(len(n)) - np.repeat(self._offsets(scores)[:-1], sizes)
+        words = np.arange(len(n)) - np.repeat(self.output_offsets(scores)[:-1], sizes)
         heads, label = np.divmod(np.asarray(values, np.int64), L)
         return np.repeat(scores.offsets[:-1], sizes) + (words * n + heads - (heads > words)) * L + label
 

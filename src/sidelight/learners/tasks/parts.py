@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import DataError, NotSupported
 from ...features.dicts import DictEncoder
 from ...features.encoded import require_attributes
-from ...features.parts import PartsEncoded, PartsEncoder
+from ...features.parts import PartsEncoded, PartsEncoder, described
 from ...inference.part_rows import FlatRows
 from ...inference.part_rules import PartRules
 from ...inference.rows import RowSet
@@ -69,7 +69,7 @@ class PartsTask(ABC):
             raise DataError(f"X must be a list of {self.noun}s, got {type(X).__name__}")
         if not len(X):
             raise DataError(f"no {self.noun}s were given")
-        return [self.describe(x)[0] for x in X]
+        return [shape for shape, _ in described(self.describe, X, self.noun)]
 
     def sizes_of(self, scores: FlatParts) -> list[Any]:
         """Returns the shapes of the inputs that have these scores."""

@@ -1,0 +1,266 @@
+"""Integer programs: 0/1 variables under linear rows.
+
+The parts of an input are its variables, and an output says 0 or 1 for each of them. The shape of an input is the number
+of its variables and the rows over these, `ProgramRows`. HiGHS finds the best outputs, through `inference.points`.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from threading import Event, Lock
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ..errors import DataError, Infeasible, NotSupported
+from ..kernels.compiling import Flags, Floats, Ints, Longs
+from ..kernels.parallel import map_each
+from ..supervision import Signal
+from .chain import require_feasible
+from .flat import FlatParts, FlatStructure, KnownOutputs, Shape, require_count
+from .known import Outputs
+from .polytope import LinearRows
+from .program_rows import Component, Points, ProgramRows
+from .protocol import Ranked
+
+if TYPE_CHECKING:
+    from ..inference.highs import Program
+
+# Rows or variables that a message names at most.
+_NAMED = 10
+
+
+class _Starts:
+    """The last output of each input that is still there, for the next search to begin with; threads may share it."""
+
+    def __init__(self) -> None:
+        self._last: WeakKeyDictionary[ProgramRows, Flags] = WeakKeyDictionary()
+        self._lock = Lock()
+
+    def get(self, rows: ProgramRows) -> Flags | None:
+        """Returns the last output, if there was one."""
+        with self._lock:
+            return self._last.get(rows)
+
+    def put(self, rows: ProgramRows, output: Flags) -> None:
+        """Keeps an output."""
+        with self._lock:
+            self._last[rows] = output
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy begins without any."""
+        return _Starts, ()
+
+
+@dataclass(frozen=True)
+class Programs(FlatStructure):
+    """Integer programs: for each input, 0/1 variables under linear rows with any coefficients.
+
+    The shape of an input is `ProgramRows(...).shape`. Outputs are exact unless a time limit ends the search. HiGHS
+    takes outputs for equal whose scores differ by less than about 1e-9 of the largest score of a variable, and the
+    coefficients of one row should lie within a factor of a million.
+
+    Parameters
+    ----------
+    n_jobs : int, default=-1
+        Threads that share the inputs of a batch; -1 is every core.
+    time_limit : float or None, default=None
+        Seconds for each input. Out of time, the best output found is returned, with a bound on what others score. None
+        searches until the best output is proved to be it.
+    """
+
+    time_limit: float | None = None
+    _starts: _Starts = field(default_factory=_Starts, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise DataError(f"time_limit is a number of seconds above 0, or None, got {self.time_limit!r}")
+
+    def slots(self, shape: Shape) -> int:
+        """An output says 0 or 1 for every variable."""
+        return int(shape[0])
+
+    def parts_of(self, shape: Shape, output: Ints) -> Longs:
+        """The variables that are 1."""
+        return np.flatnonzero(np.asarray(output) > 0)
+
+    def program(self, scores: Floats, shape: Shape) -> "Program":
+        """Returns the integer program of one input, all variables whole.
+
+        `inference.points.with_penalties` adds rows that may be missed at a cost, and `inference.points.k_best` solves
+        what comes out.
+        """
+        from ..inference.highs import Program
+
+        variables, rows = shape
+        return Program(np.asarray(scores, float), np.ones(variables), rows.rows, np.arange(variables))
+
+    def solve(self, scores: Floats, shape: Shape, k: int = 1, *, stop: Event | None = None) -> Points:
+        """Returns the k best outputs of one input, with a bound and whether they are proved to be the best.
+
+        There are none where no output satisfies the rows, or where none was found in time; then it is not proved.
+        `stop` ends it early, as if out of time.
+        """
+        rows: ProgramRows = shape[1]
+        if rows.impossible:
+            return Points.none(rows.variables)
+        start = self._starts.get(rows)
+        if start is not None and np.isneginf(scores[start]).any():
+            start = None
+        found = _joined(self._apart(scores, rows, k, stop, start), rows.variables, k)
+        if len(found.values):
+            self._starts.put(rows, found.values[0])
+        return found
+
+    def _apart(
+        self, scores: Floats, rows: ProgramRows, k: int, stop: Event | None, start: Flags | None
+    ) -> Iterator[tuple[Longs, Points]]:
+        """The k best values of the variables of each component."""
+        from ..inference.points import k_best
+
+        choices, components = rows.components
+        yield from choices.points(scores, k)
+        end = np.inf if self.time_limit is None else monotonic() + self.time_limit
+        for one in components:
+            begin, left = None if start is None else start[one.variables], max(end - monotonic(), 0.0)
+            yield one.variables, k_best(_program(one, scores), k, time_limit=left, stop=stop, start=begin)
+
+    def best(self, scores: Floats, shape: Shape, k: int) -> list[Ints]:
+        """The k best outputs of finite score; an error where none was found in time."""
+        found = self.solve(scores, shape, k)
+        self._require_time(found)
+        return list(found.values.astype(np.int32))
+
+    def kbest(self, scores: FlatParts, k: int) -> Ranked:
+        """The k best outputs of each input; `exact` and `bound` say which of them are not proved to be the best."""
+        require_count(k)
+        _require_scores(scores)
+        offsets, count, stop = self.output_offsets(scores), len(scores), Event()
+        values, ranked = np.full((k, offsets[-1]), -1, np.int32), np.full((count, k), -np.inf)
+        exact, bound = np.ones(count, bool), np.empty(count)
+
+        def run(i: int) -> None:
+            theta, shape = scores.of(i)
+            found = self.solve(theta, shape, int(k), stop=stop)
+            if not len(found.values):
+                self._require_time(found, i)
+                raise Infeasible(_why_none(theta, shape[1]), i)
+            last = len(found.values)
+            values[:last, offsets[i] : offsets[i + 1]] = found.values
+            ranked[i, :last] = [theta[output].sum() for output in found.values]
+            exact[i], bound[i] = found.exact, ranked[i, 0] if found.exact else max(found.bound, ranked[i, 0])
+
+        try:
+            map_each(run, list(range(count)), self.n_jobs)
+        except BaseException:  # an error, or Ctrl-C: programs that run in other threads end soon
+            stop.set()
+            raise
+        require_feasible(ranked[:, 0])
+        if exact.all():
+            return Ranked(Outputs(values, offsets), ranked)
+        return Ranked(Outputs(values, offsets), ranked, exact, bound)
+
+    def _require_time(self, found: Points, index: int | None = None) -> None:
+        """Raises `Infeasible` where no output was found, and it is not proved that there is none."""
+        if not len(found.values) and not found.exact:
+            limit = "the time there was" if self.time_limit is None else f"{self.time_limit:g} seconds"
+            raise Infeasible(f"has no output that was found in {limit}; give it more time (time_limit)", index)
+
+    def expected(self, scores: Floats, shape: Shape) -> tuple[float, Floats]:
+        """Not offered: the sum over all outputs is intractable."""
+        raise NotSupported(
+            "integer programs have no tractable marginals; use StructuredPerceptron, MIRA or StructuralSVM, which need "
+            "best outputs only"
+        )
+
+    def all_outputs(self, shape: Shape) -> Iterator[Ints]:
+        """Every output that satisfies the rows."""
+        variables, rows = shape
+        for values in product((0, 1), repeat=variables):
+            output = np.array(values, np.int32)
+            if not rows.broken(output):
+                yield output
+
+    def only(self, scores: FlatParts, known: KnownOutputs) -> FlatParts:
+        """Returns scores under which an output that is known as a whole is the only one: its variables must be 1."""
+        shapes: Any = scores.shapes.copy()
+        for i, kind in enumerate(known.kinds):
+            if kind is Signal.FULL:
+                on = np.flatnonzero(known.outputs.inputs(i, i + 1).values > 0)
+                one, start = np.ones(len(on)), np.arange(len(on) + 1, dtype=np.int32)
+                rows: ProgramRows = shapes[i, 1]
+                known_rows = LinearRows(one, one, start, on.astype(np.int32), one)
+                shapes[i, 1] = ProgramRows(rows.variables, known_rows, names=rows.names)
+        return replace(scores, shapes=shapes)
+
+
+def _program(one: Component, scores: Floats) -> "Program":
+    """The integer program of one component."""
+    from ..inference.highs import Program
+
+    count = len(one.variables)
+    return Program(scores[one.variables], np.ones(count), one.rows, np.arange(count))
+
+
+def _joined(parts: Iterator[tuple[Longs, Points]], variables: int, k: int) -> Points:
+    """The k best values of all variables, from those of variables that are independent of each other."""
+    values, scores, exact, bound = np.zeros((1, variables), bool), np.zeros(1), True, 0.0
+    for some, points in parts:
+        exact, bound = exact and points.exact, bound + points.bound
+        if not len(points.values):
+            return Points.none(variables, exact=points.exact, bound=bound)
+        sums = np.add.outer(scores, points.scores).ravel()
+        order = np.argsort(-sums, kind="stable")[:k]
+        before, own = np.divmod(order, len(points.scores))
+        values, scores = values[before], sums[order]
+        values[:, some] = points.values[own]
+    return Points(values, scores, exact, bound)
+
+
+def _require_scores(scores: FlatParts) -> None:
+    """Raises `DataError` naming the first input with a score that is nan or inf."""
+    bad = np.flatnonzero(~(scores.values < np.inf))
+    if len(bad):
+        number = int(np.searchsorted(scores.offsets, bad[0], side="right")) - 1
+        raise DataError(f"sequence {number} has scores that are no numbers, or infinite; scale them down")
+
+
+def _why_none(scores: Floats, rows: ProgramRows) -> str:
+    """Says which rows cannot hold together, and whether that is because variables are excluded by their scores."""
+    from ..inference.highs import Program
+    from ..inference.points import impossible
+
+    guilty = _conflict(scores, rows)
+    own = rows.rows.take(np.array(guilty, np.int64))
+    excluded = np.unique(own.index[np.isneginf(scores[own.index])])
+    count = rows.variables
+    without = ""
+    if len(excluded) and not impossible(Program(np.zeros(count), np.ones(count), own, np.arange(count))):
+        names = _listed([rows.name(v) for v in excluded])
+        without = f" without {names}, which {'is' if len(excluded) == 1 else 'are'} excluded (score -inf)"
+    return (
+        f"has no output that satisfies {_listed([rows.title(r) for r in guilty])}{without}; correct one of these rows"
+    )
+
+
+def _conflict(scores: Floats, rows: ProgramRows) -> list[int]:
+    """The numbers of few rows that cannot hold together."""
+    from ..inference.points import conflict, impossible
+
+    if rows.impossible:
+        return rows.impossible[:1]
+    choices, components = rows.components
+    for row, (_, points) in zip(choices.rows.tolist(), choices.points(scores, 2), strict=True):
+        if not len(points.values):
+            return [row]
+    one = next(one for one in components if impossible(_program(one, scores)))
+    found: list[int] = one.numbers[conflict(_program(one, scores))].tolist()
+    return found
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names between commas, the first few of many."""
+    some = [*names[:_NAMED], *([f"{len(names) - _NAMED} others"] if len(names) > _NAMED else [])]
+    return " and ".join([", ".join(some[:-1]), some[-1]] if len(some) > 1 else some)

@@ -1,0 +1,275 @@
+"""Entities and relations as an integer program: types of candidates, relations of pairs, and rows that join them."""
+
+import pickle
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from sidelight import (
+    CRF,
+    MIRA,
+    DataError,
+    Infeasible,
+    LatentStructuralSVM,
+    NotSupported,
+    Program,
+    StructuralSVM,
+    StructuredPerceptron,
+    Variables,
+    load,
+    register_task,
+)
+from sidelight.inference import highs, points
+
+TYPES, RELATIONS = ("person", "firm", "place"), {"works for": ("person", "firm"), "lives in": ("person", "place")}
+WORDS = {
+    "person": ["Ann", "Bob", "Cy", "Di"],
+    "firm": ["Acme", "Bolt", "Corp", "Dyna"],
+    "place": ["Aix", "Bonn", "Cork", "Delhi"],
+}
+
+
+@register_task
+@dataclass(frozen=True)
+class Joint(Program):
+    """Types of the candidates of a sentence, and relations between them."""
+
+    joined: bool = True
+    noun = "sentence"
+
+    def declare(self, x):
+        found, places = Variables(), range(len(x["words"]))
+        for i in places:
+            for label in TYPES:
+                found.add((i, label), {f"{label}: {x['words'][i]}": 1.0}, **{label: True})
+            found.exactly_one([(i, label) for label in TYPES], title=f"one type of {i}")
+        for i, j in permutations(places, 2):
+            for label, (first, second) in RELATIONS.items():
+                found.add((i, j, label), {f"{label}: {x['verb']}": 1.0, label: True, f"{label}: {i < j}": True})
+                if self.joined:
+                    found.implies((i, j, label), (i, first), title=f"{label} has a {first} first")
+                    found.implies((i, j, label), (j, second), title=f"{label} has a {second} second")
+            found.at_most_one([(i, j, label) for label in RELATIONS], title="one relation")
+        return found
+
+
+def sentence(rng):
+    """Three candidates, of which some are words that are never seen again; the verb says what the relation is."""
+    label = str(rng.choice(list(RELATIONS)))
+    pair = RELATIONS[label]
+    types = [*pair, str(rng.choice(TYPES[1:]))]
+    order = rng.permutation(3)
+    words = [f"new{rng.integers(10**6)}" if rng.random() < 0.2 else str(rng.choice(WORDS[types[k]])) for k in order]
+    first, second = (int(np.flatnonzero(order == k)[0]) for k in (0, 1))
+    y = {(i, types[k]) for i, k in enumerate(order)} | {(first, second, label)}
+    if types[2] == types[1]:  # the other one could be meant
+        y |= {(first, int(np.flatnonzero(order == 2)[0]), label)}
+    return {"words": words, "verb": {"works for": "at", "lives in": "in"}[label]}, y
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X, y = map(list, zip(*[sentence(rng) for _ in range(120)], strict=True))
+    return X[:80], y[:80], X[80:], y[80:]
+
+
+@pytest.mark.parametrize("learner", [StructuredPerceptron(epochs=5), MIRA(epochs=3, k=2), StructuralSVM(C=1.0)])
+def test_margin_learners(data, learner, tmp_path):
+    X, y, other_X, other_y = data
+    model = learner.set_params(task=Joint(), n_jobs=1).fit(X, y)
+    assert model.score(other_X, other_y) > 0.6
+    predicted = model.predict(other_X)
+    for x, found in zip(other_X, predicted, strict=True):
+        rows = Joint().describe(x)[0][1]
+        assert found == sorted(found, key=rows.names.index)
+        assert not rows.broken(Joint().to_output(rows.shape, found))
+    model.save(tmp_path / "joint.model")
+    read = load(tmp_path / "joint.model")
+    assert read.task == Joint()
+    assert read.predict(other_X) == predicted
+    assert pickle.loads(pickle.dumps(model)).predict(other_X[:3]) == predicted[:3]
+    assert clone(model).task == Joint()
+
+
+def test_rows_help(data):
+    """The same features without the rows that join types and relations do worse."""
+    X, y, other_X, other_y = data
+    joint, apart = (
+        StructuralSVM(C=1.0, n_jobs=1, task=Joint(joined=joined)).fit(X, y).score(other_X, other_y)
+        for joined in (True, False)
+    )
+    assert joint > apart + 0.1
+
+
+def test_k_best_and_inference(data):
+    X, y, other_X, _ = data
+    model = StructuredPerceptron(epochs=2, task=Joint(), n_jobs=1).fit(X, y)
+    for ranked in model.predict_kbest(other_X[:3], 4):
+        assert len({tuple(one.labels) for one in ranked}) == 4
+        assert [one.score for one in ranked] == sorted((one.score for one in ranked), reverse=True)
+    found = model.infer(other_X)
+    assert found.exact.all()
+    np.testing.assert_array_equal(found.bound, found.scores[:, 0])
+    assert model.predict([]) == []
+    assert model.top_weights(3)
+
+
+def test_known_outputs_are_kept(data):
+    """`complete` keeps known outputs, though others are contained in them."""
+    X, y, _, _ = data
+    model = StructuredPerceptron(epochs=1, task=Joint(), n_jobs=1).fit(X[:20], y[:20])
+    completed = model.complete(X[:3], [y[0], None, y[2]])
+    assert [set(completed[0]), set(completed[2])] == [y[0], y[2]]
+    latent = LatentStructuralSVM(C=1.0, task=Joint(), n_jobs=1).fit(X[:8], y[:8])
+    assert latent.score(X[:8], y[:8]) > 0.8
+
+
+def test_out_of_time(data, monkeypatch):
+    """Predictions say that they are not proved, and `infer` has the bound."""
+    X, y, other_X, _ = data
+    model = StructuredPerceptron(epochs=1, task=Joint(time_limit=5.0), n_jobs=1).fit(X[:20], y[:20])
+    solve = highs.solve
+
+    def early(program, **options):
+        best = solve(program, **options)
+        if not len(program.whole):
+            return highs.Solution(np.full(len(program.gain), 0.5), best.objective + 1.0, np.inf, np.empty(0), True)
+        return highs.Solution(best.values, best.objective, best.bound + 1.0, np.empty(0), False)
+
+    def nothing(program, **options):
+        return highs.Solution(None, -np.inf, np.inf, np.empty(0), False)
+
+    right = model.predict(other_X[:4])
+    monkeypatch.setattr(points.highs, "solve", early)
+    found = model.infer(other_X[:4])
+    assert not found.exact.any()
+    assert (found.bound >= found.scores[:, 0]).all()
+    with pytest.warns(UserWarning, match="4 of 4 outputs are not proved to be the best"):
+        assert model.predict(other_X[:4]) == right
+    monkeypatch.setattr(points.highs, "solve", nothing)
+    with pytest.raises(Infeasible, match="sequence 0 has no output that was found in 5 seconds; give it more time"):
+        model.predict(other_X[:4])
+
+
+@pytest.mark.parametrize(
+    ("y", "said"),
+    [
+        ([(0, "person"), (1, "beast")], r"there is no variable \(1, 'beast'\); declare it, or leave it out"),
+        ([(0, "person"), (0, "person")], r"the variable \(0, 'person'\) is there twice"),
+        ([(0, "person")], "it breaks the row 'one type of 1'; correct the output"),
+        ([(0, "firm"), (1, "firm"), (0, 1, "works for")], "it breaks the row 'works for has a person first'"),
+        ("person", "write a set or list of the names that are 1"),
+        ({(0, "person"): 1}, "write a set or list of the names that are 1"),
+        (3, "write a set or list of the names that are 1"),
+        ([{}], "{} cannot name a variable"),
+    ],
+)
+def test_outputs_that_are_none(y, said):
+    X = [{"words": ["Ann", "Acme"], "verb": "at"}] * 2
+    known = [(0, "person"), (1, "firm"), (0, 1, "works for")]
+    with pytest.raises(DataError, match=f"sentence 1: .* is no output: {said}"):
+        StructuredPerceptron(task=Joint()).fit(X, [known, y])
+
+
+def test_names_may_come_from_json():
+    X = [{"words": ["Ann", "Acme"], "verb": "at"}]
+    model = StructuredPerceptron(task=Joint(), n_jobs=1).fit(X, [[[0, "person"], [1, "firm"], [0, 1, "works for"]]])
+    assert model.predict(X) == [[(0, "person"), (1, "firm"), (0, 1, "works for")]]
+    assert model.score(X, [[[1, "firm"], [0, "person"], [0, 1, "works for"]]]) == 1.0
+
+
+def declare(**actions):
+    """Variables a and b, and what is done to them."""
+    found = Variables()
+    found.add("a", {"size": 1.0}, colour="red")
+    found.add(("b", 2))
+    for name, arguments in actions.items():
+        getattr(found, name)(*arguments)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("actions", "said"),
+    [
+        ({"add": ("a",)}, "the variable 'a' is declared twice; give each variable a name of its own"),
+        ({"add": (float("nan"),)}, "nan cannot name a variable; a name is a string, a number, or a tuple of these"),
+        ({"add": ({1},)}, "cannot name a variable"),
+        ({"add": ("c", ["red"])}, "the features of the variable 'c' are a dict"),
+        ({"row": ({"c": 1.0}, "<=", 1)}, "a row has the variable 'c', which is not declared; add it before the row"),
+        ({"row": ({"a": float("nan")}, "<=", 1)}, "a row has the coefficient nan for 'a'; coefficients are finite"),
+        ({"row": ({"a": "1"}, "<=", 1)}, "a row has the coefficient '1' for 'a'"),
+        ({"row": ({"a": 1.0}, "<", 1)}, "a row is compared by one of <=, >=, ==, got '<'"),
+        ({"row": ({"a": 1.0}, "<=", np.inf)}, "a row is compared with inf; give a finite number"),
+        ({"row": (["a"], "<=", 1)}, "a row has coefficients by name"),
+        ({"row": ({"a": 0.0}, ">=", 1)}, "has no variable and cannot hold; leave it out"),
+        ({"exactly_one": ([],)}, "has no variable and cannot hold; leave it out"),
+        ({"exactly_one": ("ab",)}, "exactly_one takes a list of names, got the string 'ab'"),
+        ({"at_most_one": (["a", "a"],)}, "at_most_one has the variable 'a' twice; name each once"),
+        ({"at_least_one": (["a", "c"],)}, "at_least_one has the variable 'c', which is not declared"),
+        ({"implies": ("a", "c")}, "a row has the variable 'c'"),
+    ],
+)
+def test_declarations_that_make_no_sense(actions, said):
+    with pytest.raises(DataError, match=said):
+        declare(**actions)
+
+
+def test_what_is_declared():
+    found = declare(
+        row=({"a": 2.0, ("b", 2): -1.5}, ">=", -1), implies=("a", ["b", 2]), at_least_one=(["a", ("b", 2)],),
+        at_most_one=([],), exactly_one=([("b", 2)],),
+    )  # fmt: skip
+    assert "a" in found
+    assert ["b", 2] in found
+    assert len(found) == 2
+    rows, features = found.declared()
+    assert features == [{"size": 1.0, "colour": "red"}, {}]
+    assert rows.names == ("a", ("b", 2))
+    assert [rows.title(r) for r in range(5)] == [
+        "(-1 <= +2 'a' -1.5 ('b', 2))", "(+1 'a' -1 ('b', 2) <= 0)", "(1 <= +1 'a' +1 ('b', 2))", "(0 <= 1)",
+        "(+1 ('b', 2) == 1)",
+    ]  # fmt: skip
+
+
+@register_task
+@dataclass(frozen=True)
+class Given(Program):
+    """What each input says."""
+
+    def declare(self, x):
+        return x()
+
+
+def test_inputs_that_make_no_sense():
+    fine, none, other = declare, Variables, list
+    learner = StructuredPerceptron(task=Given(), n_jobs=1)
+    with pytest.raises(DataError, match="input 1: no variable is declared; add at least one, or leave the input out"):
+        learner.fit([fine, none], [["a"], []])
+    with pytest.raises(DataError, match="input 1: `declare` of Given returns Variables, got list"):
+        learner.fit([fine, other], [["a"], []])
+    learner.fit([fine, fine], [["a"], []])
+    with pytest.raises(DataError, match="input 1: no variable is declared"):
+        learner.predict([fine, none])
+    with pytest.raises(DataError, match="time_limit is a number of seconds above 0"):
+        learner.set_params(task=Given(time_limit=-1)).fit([fine], [["a"]])
+    with pytest.raises(NotSupported, match="no tractable marginals; use StructuredPerceptron, MIRA or StructuralSVM"):
+        CRF(task=Given()).fit([fine], [["a"]])
+    with pytest.raises(TypeError, match="abstract"):
+        Program()
+
+
+def test_a_program_without_a_solution_is_named():
+    learner = StructuredPerceptron(task=Given(), n_jobs=1).fit([declare], [["a"]])
+
+    def impossible():
+        found = declare()
+        found.row({"a": 2.0, ("b", 2): 2.0}, "==", 3, title="three halves")
+        found.row({"a": 2.0, ("b", 2): 1.0}, "<=", 3)
+        return found
+
+    with pytest.raises(Infeasible, match="sequence 1 has no output that satisfies 'three halves'; correct"):
+        learner.predict([declare, impossible])
