@@ -65,8 +65,8 @@ class PartsEncoder:
         return self.dicts.state()
 
 
-def described(describe: Describe, X: Sequence[Any], noun: str = "input") -> list[Any]:
-    """Returns the shape and the feature dicts of every input; errors name the input."""
+def described(describe: Callable[[Any], Any], X: Sequence[Any], noun: str = "input") -> list[Any]:
+    """Returns what a function says of every input; errors name the input."""
     found = []
     for i, x in enumerate(X):
         try:

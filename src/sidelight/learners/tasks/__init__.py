@@ -5,7 +5,14 @@ from typing import Any, TypeVar
 
 T = TypeVar("T", bound=type)
 # Where the tasks of the library are.
-_HOME = {"Labelling": "labelling", "Segmenting": "segmenting", "Classifying": "classifying"}
+_HOME = {
+    "Labelling": "labelling",
+    "Segmenting": "segmenting",
+    "Classifying": "classifying",
+    "Parsing": "parsing",
+    "Aligning": "aligning",
+    "Matching": "matching",
+}
 _REGISTERED: dict[str, type] = {}
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import DataError, NotSupported
 from ...features.dicts import DictEncoder
 from ...features.encoded import require_attributes
-from ...features.parts import PartsEncoded, PartsEncoder, described
+from ...features.parts import PartsEncoded, PartsEncoder, described, shape_array
 from ...inference.part_rows import FlatRows
 from ...inference.part_rules import PartRules
 from ...inference.rows import RowSet
@@ -57,6 +57,10 @@ class PartsTask(ABC):
     def to_y(self, x_shape: Shape, output: Ints) -> Any:
         """Returns an output the way y is written."""
 
+    def shape(self, x: Any) -> Shape:
+        """Returns the shape of an input; override it where that is quicker than to describe all parts."""
+        return self.describe(x)[0]
+
     # What learners ask -----------------------------------------------------------------------------------------------
 
     def check(self) -> None:
@@ -69,7 +73,7 @@ class PartsTask(ABC):
             raise DataError(f"X must be a list of {self.noun}s, got {type(X).__name__}")
         if not len(X):
             raise DataError(f"no {self.noun}s were given")
-        return [shape for shape, _ in described(self.describe, X, self.noun)]
+        return described(self.shape, X, self.noun)
 
     def sizes_of(self, scores: FlatParts) -> list[Any]:
         """Returns the shapes of the inputs that have these scores."""
@@ -78,7 +82,7 @@ class PartsTask(ABC):
 
     def size_of(self, x: Any) -> float:
         """Returns how large an input is: how many numbers an output of it is written with."""
-        return float(self.structure(1).slots(self.shape_with(self.describe(x)[0], ())))
+        return float(self.structure(1).slots(self.shape_with(self.shape(x), ())))
 
     def choose_encoder(self, X: Any, features: Any, min_count: int, n_jobs: int) -> PartsEncoder:
         """Returns the encoder of the parts' feature dicts."""
@@ -185,7 +189,7 @@ class PartsTask(ABC):
         """Returns the parts of a batch, without scores."""
         shapes = [self.shape_with(shape, classes) for shape in self.sizes(X)]
         view = self.view(X, classes)
-        return FlatParts(np.zeros(int(view.offsets[-1])), view.offsets, np.array(shapes))
+        return FlatParts(np.zeros(int(view.offsets[-1])), view.offsets, shape_array(shapes))
 
     def rows(self, rules: Sequence[Rule], X: Any, classes: Sequence[str], **options: Any) -> RowSet:
         """Returns rules as statements about the parts of a batch."""
@@ -233,3 +237,12 @@ class PartsTask(ABC):
             number = -1 if not several else column if label is None else label
             out.append((model.encoder.describe(attribute), number, float(some[attribute, column])))
         return out
+
+
+def token_columns(x: Sequence[Any]) -> tuple[list[str], list[str]]:
+    """Returns word and tag of every token, a string or a tuple of strings; the tag is "" where there is none."""
+    columns = [(token,) if isinstance(token, str) else tuple(token) for token in x]
+    for t, one in enumerate(columns):
+        if not one or not all(isinstance(value, str) for value in one[:2]):
+            raise DataError(f"token {t} is a string or a tuple of strings, got {x[t]!r}")
+    return [one[0] for one in columns], [one[1] if len(one) > 1 else "" for one in columns]

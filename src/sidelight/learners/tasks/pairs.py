@@ -1,0 +1,205 @@
+"""What aligning and matching share: inputs that are pairs, and outputs that are sets of links."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...errors import DataError
+from ...kernels.compiling import Flags, Ints, Longs
+from ...rules.part_view import EndView, PartView
+from ...structures.flat import Shape
+from ...supervision import Given, Partial, Signal
+from .parts import PartsTask, token_columns
+
+# A link: where its source and target segments begin and end.
+Segments = tuple[int, int, int, int]
+# Shares of the distance from the diagonal that are told apart.
+_AWAY = (0.05, 0.1, 0.2, 0.4)
+
+
+@dataclass(frozen=True)
+class PairTask(PartsTask):
+    """Base of tasks whose input is a pair (source, target) and whose output is a set of links.
+
+    A link of one item on each side is written (i, j). A link of longer segments is written ((i, i2), (j, j2)), with
+    the items from i to i2 - 1. Items that no link has are deleted. `Partial([...])` says that these links are in the
+    output, and nothing of the other items.
+    """
+
+    noun: ClassVar[str] = "pair"
+
+    # What a task says of its structure --------------------------------------------------------------------------------
+
+    @abstractmethod
+    def segments(self, shape: Shape) -> tuple[Longs, Longs, Longs, Longs]:
+        """Returns where the source and the target segment of every link begin and end, in the structure's order."""
+
+    @abstractmethod
+    def number(self, shape: Shape, link: Segments) -> int:
+        """Returns the number of a link's part."""
+
+    @abstractmethod
+    def code(self, shape: Shape, part: int) -> int:
+        """Returns what is written for a source item that this part covers."""
+
+    @abstractmethod
+    def part(self, shape: Shape, place: int, code: int) -> int:
+        """Returns the number of the part that a source item is covered by, from what is written for it."""
+
+    # Inputs -----------------------------------------------------------------------------------------------------------
+
+    def shape(self, x: Any) -> Shape:
+        """Returns how many items both sides have."""
+        if isinstance(x, str) or not hasattr(x, "__len__") or len(x) != 2:
+            raise DataError(f"a pair is (source, target), got {x!r}")
+        for side, items in zip(("source", "target"), x, strict=True):
+            if not hasattr(items, "__len__"):
+                raise DataError(f"the {side} is a string or a list of items, got {items!r}")
+            if not len(items):
+                raise DataError(f"the {side} is empty; leave such pairs out")
+        return len(x[0]), len(x[1]), 1
+
+    def describe(self, x: Any) -> tuple[Shape, list[dict[str, Any]]]:
+        """Returns features of every link (its items, what they share, and how far it is from the diagonal) and deletion."""
+        shape = self.shape(x)
+        n, m, _ = shape
+        (source, source_tags), (target, target_tags) = (token_columns(list(side)) for side in x)
+        parts: list[dict[str, Any]] = []
+        for i, i2, j, j2 in zip(*(column.tolist() for column in self.segments(shape)), strict=True):
+            left, right = " ".join(source[i:i2]), " ".join(target[j:j2])
+            tags = f"{' '.join(source_tags[i:i2])} {' '.join(target_tags[j:j2])}".strip()
+            away = abs((i + i2) / (2 * n) - (j + j2) / (2 * m))
+            parts.append(
+                {
+                    "pair": f"{left} {right}", "source": left, "target": right, "tags": tags or None,
+                    "same": left.lower() == right.lower(), "first": left[:1].lower() == right[:1].lower(),
+                    "first three": left[:3].lower() == right[:3].lower(), "sizes": f"{i2 - i} {j2 - j}",
+                    "away": str(sum(away > one for one in _AWAY)),
+                }
+            )  # fmt: skip
+        parts += [{"source deleted": item, "no target": True} for item in source]
+        parts += [{"target deleted": item, "no source": True} for item in target]
+        return shape, parts
+
+    def view(self, X: Sequence[Any], classes: Sequence[str]) -> PartView:
+        """Returns the links and deletions of a batch with source and target."""
+        firsts: list[list[Longs]] = [[], [], [], []]
+        sizes, links, edges = [0], [], np.zeros(2, np.int64)
+        for x in X:
+            n, m, _ = shape = self.shape(x)
+            i, i2, j, j2 = self.segments(shape)
+            nothing = np.zeros(max(n, m), np.int64)
+            source, target = np.arange(n), np.arange(m)
+            ends = (i, source, nothing[:m]), (i2, source + 1, nothing[:m]), (j, nothing[:n], target)
+            for found, three, edge in zip(
+                firsts, (*ends, (j2, nothing[:n], target + 1)), np.repeat(edges, 2), strict=True
+            ):
+                found.append(np.concatenate(three) + edge)
+            links.append(np.arange(len(i) + n + m) < len(i))
+            sizes.append(len(i) + n + m)
+            edges = edges + (n, m)
+        first, last, begin, end = (np.concatenate(column) for column in firsts)
+        views = {
+            "source": EndView([list(x[0]) for x in X], first, last),
+            "target": EndView([list(x[1]) for x in X], begin, end),
+        }
+        offsets = np.cumsum(sizes).astype(np.int64)
+        label = np.full(int(offsets[-1]), -1, np.int32)
+        return PartView(offsets, label, [], views, "source", np.concatenate(links))
+
+    # Outputs ----------------------------------------------------------------------------------------------------------
+
+    def read_one(self, shape: Shape, y: Any) -> Any:
+        """Returns what is known of the links, checked."""
+        links = self._links(shape, y.known if isinstance(y, Partial) else y)
+        if not isinstance(y, Partial):
+            return Given(Signal.FULL, y)
+        return Given(Signal.PARTIAL, y) if links else None
+
+    def _links(self, shape: Shape, y: Any) -> list[Segments]:
+        """Links as segments, checked: in range, of items that no other link has."""
+        if isinstance(y, str) or not hasattr(y, "__iter__"):
+            raise DataError("an output is a list of links (i, j)")
+        links, taken = [], (set[int](), set[int]())
+        for link in y:
+            segments = self._segments(shape, link)
+            for side, used, (first, last) in zip(
+                ("source", "target"), taken, (segments[:2], segments[2:]), strict=True
+            ):
+                again = used & set(range(first, last))
+                if again:
+                    raise DataError(f"{side} item {min(again)} has two links")
+                used |= set(range(first, last))
+            links.append(segments)
+        return links
+
+    def _segments(self, shape: Shape, link: Any) -> Segments:
+        if isinstance(link, str) or not hasattr(link, "__len__") or len(link) != 2:
+            raise DataError(f"a link is a pair (i, j), or ((i, i2), (j, j2)), got {link!r}")
+        out: list[int] = []
+        for side, end, size in zip(("source", "target"), link, shape, strict=False):
+            first, last = (end, end + 1) if isinstance(end, int | np.integer) else end
+            if not 0 <= first < last <= size:
+                raise DataError(f"the link {link!r} is out of range: the {side} has {size} items, numbered from 0")
+            out += [int(first), int(last)]
+        return out[0], out[1], out[2], out[3]
+
+    def to_output(self, x_shape: Shape, y: Any) -> Sequence[int]:
+        """Returns what covers each source item."""
+        n, m, _ = x_shape
+        count = len(self.segments(x_shape)[0])
+        out = [self.code(x_shape, count + i) for i in range(n)]
+        for link in self._links(x_shape, y):
+            for i in range(link[0], link[1]):
+                out[i] = self.code(x_shape, self.number(x_shape, link))
+        return out
+
+    def to_y(self, x_shape: Shape, output: Ints) -> list[Any]:
+        """Returns the links in the order of their source items."""
+        columns = self.segments(x_shape)
+        count, links = len(columns[0]), []
+        for place, code in enumerate(output.tolist()):
+            number = self.part(x_shape, place, code)
+            if number < count and int(columns[0][number]) == place:
+                i, i2, j, j2 = (int(column[number]) for column in columns)
+                links.append((i, j) if (i2 - i, j2 - j) == (1, 1) else ((i, i2), (j, j2)))
+        return links
+
+    def allowed(self, shape: Shape, y: Any, classes: Sequence[str]) -> Flags:
+        """Returns the parts that share no item with a known link, and these links."""
+        structure, numbers = self.structure(1), [self.number(shape, link) for link in self._links(shape, y.known)]
+        n, m, _ = shape
+        out = np.ones(len(self.segments(shape)[0]) + n + m, bool)
+        for number in numbers:
+            out[structure.rivals(shape, number)] = False
+        out[numbers] = True
+        return out
+
+    def score(self, y: Sequence[Any], predicted: Sequence[Any]) -> float:
+        """Returns the F1 of the links; 1 where there are none in either."""
+        found = right = known = 0
+        for gold, mine in zip(y, predicted, strict=True):
+            one, other = ({_written(link) for link in links} for links in (gold, mine))
+            found, known, right = found + len(other), known + len(one), right + len(one & other)
+        return 2 * right / (found + known) if found + known else 1.0
+
+
+def _written(link: Any) -> tuple[int, ...]:
+    """A link as four numbers, however it is written."""
+    out: list[int] = []
+    for end in link:
+        out += (int(end), int(end) + 1) if isinstance(end, int | np.integer) else map(int, end)
+    return tuple(out)
+
+
+def require_order(links: Sequence[Segments]) -> None:
+    """Raise `DataError`, naming them, where two links cross."""
+    for one, other in pairwise(sorted(links)):
+        if other[2] < one[3]:
+            raise DataError(
+                f"the links of source items {one[0]} and {other[0]} cross; a monotone alignment has none, see Matching"
+            )

@@ -1,0 +1,260 @@
+"""Parsing: a head for every word of a sentence, and a label for every arc."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from ...errors import DataError
+from ...kernels.compiling import Flags, Ints, Longs
+from ...rules.part_view import EndView, PartView
+from ...structures.flat import FlatParts, Shape
+from ...structures.trees import Trees
+from ...supervision import Given, Signal
+from .parts import PartsTask, token_columns
+
+# Distances between a word and its head that are told apart; longer ones count as the last.
+_DISTANCES = (1, 2, 3, 4, 6, 10)
+
+
+@dataclass(frozen=True)
+class Parsing(PartsTask):
+    """Gives every word of a sentence its head, so that the arcs are a tree.
+
+    An input is a list of words, or of tuples such as (word, tag). An output is a list with the head of every word: 0
+    for the root, 1 for the first word, and so on. With labels it is a list of pairs (head, label). None stands for a
+    head, or a label, that is not known.
+
+    Parameters
+    ----------
+    labelled : bool, default=False
+        Whether arcs have labels.
+    projective : bool, default=False
+        Whether arcs may not cross.
+    single_root : bool, default=True
+        Whether exactly one word depends on the root.
+    """
+
+    labelled: Annotated[bool, "Whether arcs have labels."] = False
+    projective: Annotated[bool, "Whether arcs may not cross."] = False
+    single_root: Annotated[bool, "Whether exactly one word depends on the root."] = True
+
+    noun: ClassVar[str] = "sentence"
+    has_rows: ClassVar[bool] = True
+    parts_have_labels: ClassVar[bool] = True
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether arcs have labels, which somebody must name."""
+        return self.labelled
+
+    def structure(self, n_jobs: int = -1) -> Trees:
+        """Returns the trees."""
+        return Trees(n_jobs, projective=self.projective, single_root=self.single_root)
+
+    # Inputs -----------------------------------------------------------------------------------------------------------
+
+    def shape(self, x: Any) -> Shape:
+        """Returns how many words there are."""
+        if isinstance(x, str) or not hasattr(x, "__len__"):
+            raise DataError(f"a sentence is a list of words, got {x!r}")
+        if not len(x):
+            raise DataError("a sentence has no words; leave empty sentences out")
+        return (len(x),)
+
+    def describe(self, x: Any) -> tuple[Shape, list[dict[str, Any]]]:
+        """Returns the features of every arc: word and tag of both ends, their neighbours' tags, and the distance."""
+        (n,) = self.shape(x)
+        words, tags = token_columns(x)
+        around = ["<root>", *tags, "<end>"]
+        ends = [("<root>", "<root>"), *zip(words, tags, strict=True)]
+        parts = []
+        for c in range(1, n + 1):
+            child, tag = ends[c]
+            for h in range(n + 1):
+                if h != c:
+                    parts.append(_arc_features(ends[h], (child, tag), h, c, around))
+        return (n,), parts
+
+    def view(self, X: Sequence[Any], classes: Sequence[str]) -> PartView:
+        """Returns the arcs of a batch with head and child."""
+        sizes = np.array([self.shape(x)[0] for x in X], np.int64)
+        count = max(len(classes), 1)
+        edges = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+        child, head = (np.concatenate(found) for found in zip(*map(_arcs, sizes), strict=True))
+        first = np.repeat(edges[:-1], sizes**2)
+        heads = np.where(head > 0, first + head - 1, 0)
+        ends = {
+            "child": EndView(X, np.repeat(first + child, count), np.repeat(first + child + 1, count)),
+            "head": EndView(X, np.repeat(heads, count), np.repeat(heads + (head > 0), count)),
+        }
+        label = np.tile(np.arange(count, dtype=np.int32), len(child)) if classes else np.full(len(child), -1, np.int32)
+        offsets = np.concatenate(([0], np.cumsum(sizes**2 * count))).astype(np.int64)
+        return PartView(offsets, label, list(classes), ends, "child")
+
+    # Outputs ----------------------------------------------------------------------------------------------------------
+
+    def read_one(self, shape: Shape, y: Any) -> Any:
+        """Returns what is known of the heads, checked; None where nothing is."""
+        heads, labels = self._heads(shape, y)
+        missing = [head is None for head in heads] + [label is None for label in labels if self.labelled]
+        if all(missing):
+            return None
+        if any(missing):
+            return Given(Signal.PARTIAL, y)
+        self.to_output(shape, y)
+        return Given(Signal.FULL, y)
+
+    def _heads(self, shape: Shape, y: Any) -> tuple[list[Any], list[Any]]:
+        """Heads and labels of an output, None where they are not known."""
+        n = shape[0]
+        if isinstance(y, str) or not hasattr(y, "__len__") or len(y) != n:
+            what = f"{len(y)} heads" if hasattr(y, "__len__") and not isinstance(y, str) else repr(y)
+            raise DataError(f"the sentence has {n} words, and there are {what}")
+        pairs = [(one, None) for one in y] if not self.labelled else [self._pair(t, one) for t, one in enumerate(y)]
+        for t, (head, _) in enumerate(pairs):
+            if head is None:
+                continue
+            if isinstance(head, bool) or not isinstance(head, int | np.integer):
+                raise DataError(f"word {t + 1} has the head {head!r}; a head is a number from 0 (the root) to {n}")
+            if not 0 <= head <= n:
+                raise DataError(f"word {t + 1} has the head {head}; heads are numbers from 0 (the root) to {n}")
+            if head == t + 1:
+                raise DataError(f"word {t + 1} is its own head")
+        return [head for head, _ in pairs], [label for _, label in pairs]
+
+    def _pair(self, t: int, one: Any) -> tuple[Any, Any]:
+        if one is None:
+            return None, None
+        if isinstance(one, str) or not hasattr(one, "__len__") or len(one) != 2:
+            raise DataError(f"word {t + 1} needs a pair (head, label), got {one!r}")
+        head, label = one
+        if label is not None and not isinstance(label, str):
+            raise DataError(f"word {t + 1} has the label {label!r}; a label is a string, or None")
+        return head, label
+
+    def labels(self, read: Sequence[Any]) -> list[str]:
+        """Returns all labels of arcs that occur, sorted."""
+        if not self.labelled:
+            return []
+        found = {pair[1] for one in read if isinstance(one, Given) for pair in one.y if pair is not None}
+        return sorted(found - {None})
+
+    def to_output(self, x_shape: Shape, y: Any) -> Sequence[int]:
+        """Returns the heads; raises `DataError` where they are no tree that the task allows."""
+        heads, _ = self._heads(x_shape, y)
+        _require_tree(heads, single_root=self.single_root, projective=self.projective)
+        return [int(head) for head in heads]
+
+    def to_y(self, x_shape: Shape, output: Ints) -> list[int]:
+        """Returns the heads as a list."""
+        return [int(head) for head in output]
+
+    def output_of(self, shape: Shape, y: Any, classes: Sequence[str]) -> Sequence[int]:
+        """Returns heads and labels as the structure writes them."""
+        heads, labels = self._heads(shape, y)
+        if not self.labelled:
+            return [int(head) for head in heads]
+        number = {label: k for k, label in enumerate(classes)}
+        return [int(h) * len(number) + self._number(number, label) for h, label in zip(heads, labels, strict=True)]
+
+    def _number(self, number: dict[str, int], label: str) -> int:
+        if label not in number:
+            raise DataError(f"label {label!r} was never seen in training; known are {', '.join(number)}")
+        return number[label]
+
+    def allowed(self, shape: Shape, y: Any, classes: Sequence[str]) -> Flags:
+        """Returns the arcs that agree with the heads and labels that are known."""
+        n, count = shape
+        heads, labels = self._heads(shape, y)
+        child, head = _arcs(n)
+        known = np.array([-1 if one is None else one for one in heads])[child]
+        arcs = (known < 0) | (known == head)
+        if not self.labelled:
+            return np.asarray(arcs)
+        number = {label: k for k, label in enumerate(classes)}
+        codes = np.array([-1 if label is None else self._number(number, label) for label in labels])[child]
+        fits = (codes[:, None] < 0) | (codes[:, None] == np.arange(count))
+        return np.asarray((arcs[:, None] & fits).ravel())
+
+    def write_one(self, shape: Shape, output: Ints, classes: Sequence[str]) -> Any:
+        """Returns heads, or pairs of head and label."""
+        count = shape[-1]
+        if not self.labelled:
+            return [int(head) for head in output]
+        return [(int(code) // count, classes[int(code) % count]) for code in output]
+
+    def score(self, y: Sequence[Any], predicted: Sequence[Any]) -> float:
+        """Returns the share of words with the right head, and label if arcs have some; unknown heads are left out."""
+        right = total = 0
+        for one, other in zip(y, predicted, strict=True):
+            for gold, found in zip(one, other, strict=True):
+                if gold is None or (self.labelled and None in gold):
+                    continue
+                total += 1
+                right += tuple(gold) == tuple(found) if self.labelled else gold == found
+        if not total:
+            raise DataError("no head is known, so there is nothing to score")
+        return right / total
+
+    def chances(self, parts: FlatParts) -> list[Any]:
+        """Returns for every sentence the probability of every head of every word: (words, words + 1), 0 the root.
+
+        With labels they are (words, words + 1, labels).
+        """
+        out = []
+        for i in range(len(parts)):
+            values, (n, count) = parts.of(i)
+            child, head = _arcs(n)
+            table = np.zeros((n, n + 1, count))
+            table[child, head] = values.reshape(-1, count)
+            out.append(table if self.labelled else table[:, :, 0])
+        return out
+
+
+def _arcs(n: int) -> tuple[Longs, Longs]:
+    """Child (from 0) and head (0 for the root) of every arc of a sentence, in the structure's order."""
+    child = np.repeat(np.arange(n), n)
+    place = np.tile(np.arange(n), n)
+    return child, place + (place > child)
+
+
+def _arc_features(
+    head: tuple[str, str], child: tuple[str, str], h: int, c: int, tags: Sequence[str]
+) -> dict[str, Any]:
+    """Features of one arc; tags: of all words, with one more at each end."""
+    (hw, ht), (cw, ct) = head, child
+    distance = next((d for d in reversed(_DISTANCES) if abs(h - c) >= d), 1)
+    way = f"{'<' if h > c else '>'}{distance}" if h else "root"
+    before = tags[h - 1] if h else "<none>"
+    after = tags[h + 1] if h < len(tags) - 1 else "<none>"
+    return {
+        "hw": hw, "ht": ht, "cw": cw, "ct": ct, "way": way, "hw ht": f"{hw} {ht}", "cw ct": f"{cw} {ct}",
+        "hw cw": f"{hw} {cw}", "ht ct": f"{ht} {ct}", "hw ct": f"{hw} {ct}", "ht cw": f"{ht} {cw}",
+        "ht ct way": f"{ht} {ct} {way}", "hw ct way": f"{hw} {ct} {way}", "ht cw way": f"{ht} {cw} {way}",
+        "ct way": f"{ct} {way}", "ht way": f"{ht} {way}", "tags": f"{before} {ht} {after} {ct} {way[:1]}",
+        "tags 2": f"{ht} {tags[c - 1]} {ct} {tags[c + 1]} {way[:1]}",
+    }  # fmt: skip
+
+
+def _require_tree(heads: Sequence[int], *, single_root: bool, projective: bool) -> None:
+    """Raise `DataError`, naming words, unless heads are a tree that is allowed."""
+    roots = [t + 1 for t, head in enumerate(heads) if head == 0]
+    for t in range(len(heads)):
+        seen, at = {t + 1}, heads[t]
+        while at:
+            if at in seen:
+                cycle = " -> ".join(map(str, (*sorted(seen), at)))
+                raise DataError(f"the words {cycle} are in a cycle; some word must depend on the root (head 0)")
+            seen.add(at)
+            at = heads[at - 1]
+    if single_root and len(roots) != 1:
+        words = ", ".join(map(str, roots))
+        raise DataError(f"the words {words} depend on the root; set single_root=False to allow this")
+    if projective:
+        for c, head in enumerate(heads, start=1):
+            low, high = min(c, head), max(c, head)
+            for word in range(low + 1, high):
+                if not low <= heads[word - 1] <= high:
+                    raise DataError(f"the arcs of the words {c} and {word} cross; set projective=False to allow this")
