@@ -22,6 +22,7 @@ _HOME = {
     "PartsTask": "learners.tasks.parts",
     "FlatStructure": "structures.flat",
     "FlatParts": "structures.flat",
+    "Alignments": "structures.alignments",
     "Chain": "structures.chain",
     "ChainParts": "structures.chain",
     "Choice": "structures.choice",
