@@ -23,6 +23,7 @@ _HOME = {
     "FlatStructure": "structures.flat",
     "FlatParts": "structures.flat",
     "Alignments": "structures.alignments",
+    "Matchings": "structures.matchings",
     "Chain": "structures.chain",
     "ChainParts": "structures.chain",
     "Choice": "structures.choice",
