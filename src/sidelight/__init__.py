@@ -30,6 +30,8 @@ _HOME = {
     "FlatParts": "structures.flat",
     "Programs": "structures.programs",
     "ProgramRows": "structures.program_rows",
+    "Alignments": "structures.alignments",
+    "Matchings": "structures.matchings",
     "Chain": "structures.chain",
     "ChainParts": "structures.chain",
     "Choice": "structures.choice",

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-
 from ...errors import DataError
 from ...kernels.compiling import Longs
 from ...structures.alignments import Alignments
@@ -65,5 +64,3 @@ class Aligning(PairTask):
         for link in links:
             self.number(shape, link)
         return links
-
-

@@ -64,7 +64,7 @@ class PairTask(PartsTask):
         return len(x[0]), len(x[1]), 1
 
     def describe(self, x: Any) -> tuple[Shape, list[dict[str, Any]]]:
-        """Returns features of every link (its items, what they share, and how far it is from the diagonal) and deletion."""
+        """Returns features of every link and deletion: items, what they share, and how far from the diagonal they are."""
         shape = self.shape(x)
         n, m, _ = shape
         (source, source_tags), (target, target_tags) = (token_columns(list(side)) for side in x)
@@ -101,7 +101,7 @@ class PairTask(PartsTask):
                 found.append(np.concatenate(three) + edge)
             links.append(np.arange(len(i) + n + m) < len(i))
             sizes.append(len(i) + n + m)
-            edges = edges + (n, m)
+            edges = edges + np.array((n, m))
         first, last, begin, end = (np.concatenate(column) for column in firsts)
         views = {
             "source": EndView([list(x[0]) for x in X], first, last),
@@ -150,8 +150,7 @@ class PairTask(PartsTask):
 
     def to_output(self, x_shape: Shape, y: Any) -> Sequence[int]:
         """Returns what covers each source item."""
-        n, m, _ = x_shape
-        count = len(self.segments(x_shape)[0])
+        n, count = x_shape[0], len(self.segments(x_shape)[0])
         out = [self.code(x_shape, count + i) for i in range(n)]
         for link in self._links(x_shape, y):
             for i in range(link[0], link[1]):

@@ -220,9 +220,7 @@ def _arcs(n: int) -> tuple[Longs, Longs]:
     return child, place + (place > child)
 
 
-def _arc_features(
-    head: tuple[str, str], child: tuple[str, str], h: int, c: int, tags: Sequence[str]
-) -> dict[str, Any]:
+def _arc_features(head: tuple[str, str], child: tuple[str, str], h: int, c: int, tags: Sequence[str]) -> dict[str, Any]:
     """Features of one arc; tags: of all words, with one more at each end."""
     (hw, ht), (cw, ct) = head, child
     distance = next((d for d in reversed(_DISTANCES) if abs(h - c) >= d), 1)
