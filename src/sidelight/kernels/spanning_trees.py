@@ -312,7 +312,7 @@ def spanning_chances(
         stage[depth] += 1
         if last - first == 1:
             if first == 0:  # every order of elimination gives the same sum: the first one is taken
-                value, more = last_pivot(0, level_roots[depth], single, logs)
+                value, more = last_pivot(0, level_roots[depth], logs)
                 log_sum = verdict(log_sum + value, orders + more, single, logs)
                 if not log_sum > -np.inf:
                     return log_sum
@@ -345,7 +345,7 @@ def spanning_chances(
 
 
 @inner
-def last_pivot(c: int, roots: Floats, single: bool, logs: bool) -> tuple[float, int]:
+def last_pivot(c: int, roots: Floats, logs: bool) -> tuple[float, int]:
     """The logarithm of what is left of the last word's weight, all of it the root's, and its order."""
     if not logs:
         return np.log(roots[0, c]), 0
@@ -419,7 +419,7 @@ def head_chances(
     )  # fmt: skip
     if not below > -np.inf:
         return below
-    value, last = last_pivot(c, level_roots, single, logs)
+    value, last = last_pivot(c, level_roots, logs)
     log_sum = verdict(above + below + value, orders + more + last, single, logs)
     if log_sum > -np.inf:
         if logs:
