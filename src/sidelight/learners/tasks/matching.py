@@ -39,12 +39,12 @@ class Matching(PairTask):
     def code(self, shape: Shape, part: int) -> int:
         """A source item is written as the target item it is linked to, or how many of these there are."""
         n, m, _ = shape
-        return part % m if part < n * m else m
+        return int(part % m if part < n * m else m)
 
     def part(self, shape: Shape, place: int, code: int) -> int:
         """Returns the link of a source item, or its deletion."""
         n, m, _ = shape
-        return place * m + code if code < m else n * m + place
+        return int(place * m + code if code < m else n * m + place)
 
     def _links(self, shape: Shape, y: object) -> list[Segments]:
         links = super()._links(shape, y)
