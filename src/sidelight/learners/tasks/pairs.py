@@ -64,7 +64,7 @@ class PairTask(PartsTask):
         return len(x[0]), len(x[1]), 1
 
     def describe(self, x: Any) -> tuple[Shape, list[dict[str, Any]]]:
-        """Returns features of every link and deletion: items, what they share, and how far off the diagonal they are."""
+        """Returns features of every link and deletion: items, what they share, and the distance from the diagonal."""
         shape = self.shape(x)
         n, m, _ = shape
         (source, source_tags), (target, target_tags) = (token_columns(list(side)) for side in x)
