@@ -103,13 +103,13 @@ class PartView:
         holds = self.holds(condition)
         return holds if self.links is None or _asks_for_deletions(condition) else holds & self.links
 
-    def members(self, these: Labels, title: str) -> Mask:
+    def members(self, these: Labels) -> Mask:
         """Returns which parts have one of these labels; a label that does not exist is an error."""
         assert not isinstance(these.names, Each)
         unknown = [name for name in these.names if name not in self.labels]
         if unknown:
             known = f"known are {', '.join(self.labels)}" if self.labels else "these parts have no labels"
-            raise DataError(f"rule {title!r} names the label {unknown[0]!r}; {known}")
+            raise DataError(f"there is no label {unknown[0]!r}; {known}")
         inside = np.array([*(label in these.names for label in self.labels), False], bool)[self.label]
         return np.asarray(~inside if these.all_but else inside)
 
@@ -218,7 +218,7 @@ def _entries(count: Count, view: PartView, title: str) -> tuple[Longs, Longs, Fl
         raise NotSupported(f"rule {title!r} counts by different ends; both sides must be counted by the same")
     amount = np.zeros(int(view.offsets[-1]))
     for term in count.terms:
-        amount += term.coefficient * (view.members(term.to, title) & view.spoken(term.where))
+        amount += term.coefficient * (view.members(term.to) & view.spoken(term.where))
     part = np.flatnonzero(amount)
     chosen = next(iter(by.values()))
     if chosen is None:
