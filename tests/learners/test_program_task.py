@@ -256,7 +256,9 @@ def test_inputs_that_make_no_sense():
         learner.predict([fine, none])
     with pytest.raises(DataError, match="time_limit is a number of seconds above 0"):
         learner.set_params(task=Given(time_limit=-1)).fit([fine], [["a"]])
-    with pytest.raises(NotSupported, match="no tractable marginals; use StructuredPerceptron, MIRA or StructuralSVM"):
+    with pytest.raises(
+        NotSupported, match="no tractable marginals; use StructuredPerceptron, MIRA, StructuralSVM or JLIS"
+    ):
         CRF(task=Given()).fit([fine], [["a"]])
     with pytest.raises(TypeError, match="abstract"):
         Program()

@@ -171,8 +171,8 @@ class Programs(FlatStructure):
     def expected(self, scores: Floats, shape: Shape) -> tuple[float, Floats]:
         """Not offered: the sum over all outputs is intractable."""
         raise NotSupported(
-            "integer programs have no tractable marginals; use StructuredPerceptron, MIRA or StructuralSVM, which need "
-            "best outputs only"
+            "integer programs have no tractable marginals; use StructuredPerceptron, MIRA, StructuralSVM or JLIS, "
+            "which need best outputs only"
         )
 
     def all_outputs(self, shape: Shape) -> Iterator[Ints]:
