@@ -1,8 +1,11 @@
 """Every learner on every task: trained on real data, or refused with its reason.
 
-Sequences are citations, documents are reviews of books and dvds; both are small samples of the training files, and what
-is scored are others of these. Learners from rules get two rules, that a reference begins as the labelled ones do and
-that fields change behind punctuation. Learners around others go around a CRF of the task (an HMM for EM), and
+Sequences are citations, documents are reviews of books and dvds, trees are sentences of EWT, links are those of the
+Hansards that are sure (for alignments without those that cross others), programs are entities and relations of
+CoNLL-2004; all are small samples, and what is scored are others of these. Learners from rules get a few: that a reference begins as
+the labelled ones do and fields change behind punctuation; that determiners have no dependents and adpositions at most
+two; that punctuation is linked to punctuation and the first word to one; that a sentence has few relations. Learners
+around others go around a CRF of the task (an HMM for EM, a structural SVM where there are no probabilities), and
 unlabelled inputs come where a learner can use them.
 """
 
@@ -19,20 +22,31 @@ from sidelight import (
     CRF,
     GOOD,
     HMM,
+    Aligning,
     Classifying,
     Labelling,
+    Matching,
+    Parsing,
     Segmenting,
     SidelightError,
+    StructuralSVM,
     changes_only_after,
+    child,
     count,
+    head,
+    pos,
     punctuation,
     read_columns,
     shuffled,
+    source,
     starts_with,
+    target,
+    word,
 )
 from sidelight.learners.registry import REGISTRY
 from sidelight.supervision import Signal
 
+from . import relations
 from .report import Report
 from .setting import Setting
 
@@ -57,23 +71,41 @@ TASKS = {
     "labels, order 2": Labelling(order=2),
     "segments": Segmenting(),
     "documents": Classifying(),
+    "trees": Parsing(),
+    "projective trees": Parsing(projective=True, single_root=False),
+    "alignments": Aligning(),
+    "matchings": Matching(),
+    "programs": relations.Relations(),
 }
+# The inputs of each task, and those where outputs have no probabilities.
+_KIND = {
+    "documents": "documents", "trees": "trees", "projective trees": "projective", "alignments": "alignments",
+    "matchings": "matchings", "programs": "programs",
+}  # fmt: skip
+_WITHOUT_PROBABILITIES = ("matchings", "programs")
+# Words of a sentence of a tree or a pair, at most.
+_LONGEST = 15
 
 
 def files(setting: Setting) -> list[Path]:
     """What the benchmark reads."""
     reviews = [setting.data / "reviews" / kind / "positive.parsed" for kind in ("books", "dvd")]
-    return [setting.data / "citations" / "train.tsv", *reviews]
+    bitext = [setting.data / "hansards" / f"dev.{kind}" for kind in ("e", "f", "wa")]
+    trees = setting.data / "ud" / "en_ewt" / "train.conllu"
+    return [setting.data / "citations" / "train.tsv", *reviews, trees, *bitext, setting.data / "conll04" / "train.txt"]
 
 
 def scored(setting: Setting) -> str:
     """What scores are of."""
-    return f"{SCORED} held-out training inputs: citations (token accuracy), reviews of books and dvds (documents)"
+    return (
+        f"{SCORED} held-out inputs (Hansards 12): citations (token accuracy), reviews of books and dvds (documents), "
+        "EWT (heads), Hansards (F1 of sure links), CoNLL-2004 (sentences with all variables right)"
+    )
 
 
 def read(setting: Setting) -> dict[str, Inputs]:
     """Sequences and documents."""
-    citations, books, dvds = files(setting)
+    citations, books, dvds, treebank, *bitext, conll = files(setting)
     X, y = read_columns(citations, separator="\t")
     sequences = _split(X, y, setting.seeds[0], shuffled)
     documents, labels = [], []
@@ -81,12 +113,86 @@ def read(setting: Setting) -> dict[str, Inputs]:
         found = [re.findall(r"[a-z]+", text.lower())[:80] for text in _REVIEW.findall(path.read_text(errors="replace"))]
         documents += found
         labels += [label] * len(found)
-    return {"sequences": sequences, "documents": _split(documents, labels, setting.seeds[0], _without_topic)}
+    seed = setting.seeds[0]
+    trees = _read_trees(treebank)
+    pairs, links = _read_links(*bitext)
+    sentences = relations.read(conll, keep_rules=True)
+    return {
+        "sequences": sequences,
+        "documents": _split(documents, labels, seed, _without_topic),
+        "trees": _split(*trees, seed, shuffled),
+        "projective": _split(*_projective(*trees), seed, shuffled),
+        "alignments": _split(pairs, [_monotone(one) for one in links], seed, _mismatched, (10, 15, 12)),
+        "matchings": _split(pairs, links, seed, _mismatched, (10, 15, 12)),
+        "programs": _split(*sentences, seed, lambda X: [_backwards(x) for x in X]),
+    }
 
 
-def _split(X: list[Any], y: list[Any], seed: int, spoil: Any) -> Inputs:
-    order = random.Random(seed).sample(range(len(X)), LABELLED + UNLABELLED + SCORED)
-    known, pool, test = order[:LABELLED], order[LABELLED:][:UNLABELLED], order[LABELLED + UNLABELLED :]
+def _read_trees(path: Path) -> tuple[list[Any], list[Any]]:
+    """Short sentences with tags, and the heads of their words."""
+    X, y = [], []
+    for block in path.read_text(encoding="utf-8").split("\n\n"):
+        cells = [line.split("\t") for line in block.splitlines() if line and line[0] != "#"]
+        words = [one for one in cells if one[0].isdigit()]
+        if 3 <= len(words) <= _LONGEST:
+            X.append([(one[1], one[3]) for one in words])
+            y.append([int(one[6]) for one in words])
+        if len(X) == 400:
+            break
+    return X, y
+
+
+def _projective(X: list[Any], y: list[Any]) -> tuple[list[Any], list[Any]]:
+    """The sentences whose arcs do not cross."""
+    task = TASKS["projective trees"]
+    kept = []
+    for i, heads in enumerate(y):
+        try:
+            task.read([heads], [(len(heads),)])
+        except SidelightError:
+            continue
+        kept.append(i)
+    return [X[i] for i in kept], [y[i] for i in kept]
+
+
+def _read_links(english: Path, french: Path, gold: Path) -> tuple[list[Any], list[Any]]:
+    """Pairs of sentences, and their sure links, each word in one of them at most."""
+    sides = [[line.split() for line in path.read_text().splitlines()] for path in (english, french)]
+    X = [(e, f) for e, f in zip(*sides, strict=True)]
+    y: list[list[tuple[int, int]]] = [[] for _ in X]
+    for line in gold.read_text().splitlines():
+        pair, i, j, kind = line.split()
+        links, link = y[int(pair) - 1], (int(i) - 1, int(j) - 1)
+        if kind == "S" and not any(link[0] == a or link[1] == b for a, b in links):
+            links.append(link)
+    return X, [sorted(links) for links in y]
+
+
+def _monotone(links: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Links without those that cross an earlier one."""
+    kept: list[tuple[int, int]] = []
+    for link in links:
+        if not kept or link[1] > kept[-1][1]:
+            kept.append(link)
+    return kept
+
+
+def _mismatched(pairs: list[Any]) -> list[Any]:
+    """Each sentence with the translation of the next."""
+    return [(one[0], other[1]) for one, other in zip(pairs, [*pairs[1:], pairs[0]], strict=True)]
+
+
+def _backwards(x: Any) -> Any:
+    """A sentence with its words in reverse."""
+    n = len(x.words)
+    return relations.Sentence.of(x.words[::-1], [(n - end, n - begin) for begin, end in x.spans[::-1]])
+
+
+def _split(
+    X: list[Any], y: list[Any], seed: int, spoil: Any, sizes: tuple[int, int, int] = (LABELLED, UNLABELLED, SCORED)
+) -> Inputs:
+    order = random.Random(seed).sample(range(len(X)), sum(sizes))
+    known, pool, test = order[: sizes[0]], order[sizes[0] :][: sizes[1]], order[sizes[0] + sizes[1] :]
     more = [X[i] for i in pool]
     return Inputs(
         [X[i] for i in known], [y[i] for i in known], more, list(spoil(more)), [X[i] for i in test],
@@ -99,8 +205,26 @@ def _without_topic(documents: list[list[str]]) -> list[list[str]]:
     return [[word for word in one if len(word) < 4] for one in documents]
 
 
-def _rules(inputs: Inputs, name: str) -> list[Any]:
-    """Rules for a learner that takes some, on inputs that have labels for them."""
+# Rules about arcs, links and variables.
+_PART_RULES = {
+    "trees": [count(where=head(pos.isin("DET"))) == 0, count(by=head(pos.isin("ADP"))) <= 2],
+    "projective trees": [
+        count(where=head(pos.isin("DET"))) == 0, count(where=child(pos.isin("DET")) & head(pos.isin("PUNCT"))) == 0,
+    ],
+    "alignments": [
+        count(where=source(word.isin(".")) & target(~word.isin("."))) == 0, count(by=source(word.isin("."))) >= 1,
+    ],
+    "matchings": [
+        count(where=source(word.isin(".")) & target(~word.isin("."))) == 0, count(by=source(word.isin("."))) >= 1,
+    ],
+    "programs": [count(*relations.ARGUMENTS) <= 3],
+}  # fmt: skip
+
+
+def _rules(inputs: Inputs, name: str, title: str) -> list[Any]:
+    """Rules for a learner that takes some, on inputs that have labels, arcs or links for them."""
+    if title in _PART_RULES:
+        return _PART_RULES[title]
     labels = {label for one in inputs.y if not isinstance(one, str) for label in one}
     if not labels:
         return []
@@ -109,12 +233,13 @@ def _rules(inputs: Inputs, name: str) -> list[Any]:
     return [*local, count(first[0]) >= 1] if REGISTRY[name].expecting else local
 
 
-def make(name: str, task: Any, inputs: Inputs) -> Any:
+def make(name: str, title: str, inputs: Inputs) -> Any:
     """A learner for a task, with its defaults."""
-    learner, entry = getattr(sidelight, name), REGISTRY[name]
+    learner, entry, task = getattr(sidelight, name), REGISTRY[name], TASKS[title]
     if entry.inside:
-        base = HMM() if name == "EM" else CRF(task=task)
-        rules = _rules(inputs, name)
+        probable = HMM() if name == "EM" else CRF(task=task)
+        base = StructuralSVM(task=task) if title in _WITHOUT_PROBABILITIES else probable
+        rules = _rules(inputs, name, title)
         takes = "rules" in learner(base).get_params(deep=False)
         return learner(base, rules, guard=False) if takes else learner(base, guard=False)
     parameters = learner().get_params(deep=False)
@@ -122,7 +247,7 @@ def make(name: str, task: Any, inputs: Inputs) -> Any:
     if name == "JLIS":
         options |= {"max_rounds": 5, "size": None if isinstance(task, Classifying) else "length"}
     if name == "Auto":
-        options |= {"rules": _rules(inputs, name), "budget": 10.0}
+        options |= {"rules": _rules(inputs, name, title), "budget": 10.0}
     return learner(task=task, **options) if "task" in parameters else learner(**options)
 
 
@@ -148,12 +273,12 @@ def cell(name: str, title: str, inputs: Inputs) -> str:
         X, y = X + inputs.pool, y + [None] * len(inputs.pool)
     if Signal.COMPANION in signals and name != "Auto":
         X, y = X + inputs.pool + inputs.bad, y + [GOOD] * len(inputs.pool) + [BAD] * len(inputs.bad)
-    if name == "ContrastiveEstimation" and title != "documents":
+    if name == "ContrastiveEstimation" and title.startswith(("labels", "segments")):
         y = [[{label, inputs.y[0][0]} for label in one] for one in y]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            learner = make(name, TASKS[title], inputs)
+            learner = make(name, title, inputs)
             return f"{100 * learner.fit(X, y).score(inputs.test_X, inputs.test_y):.1f}"
         except SidelightError as error:
             return f"refused: {str(error).split(';')[0]}"
@@ -164,6 +289,6 @@ def run(setting: Setting, report: Report) -> None:
     data = read(setting)
     lines = [f"| learner | {' | '.join(TASKS)} |", f"|---|{'---|' * len(TASKS)}"]
     for name in sidelight.LEARNERS:
-        row = [cell(name, title, data["documents" if title == "documents" else "sequences"]) for title in TASKS]
+        row = [cell(name, title, data[_KIND.get(title, "sequences")]) for title in TASKS]
         lines.append(f"| {name} | {' | '.join(row)} |")
     report.note("\n".join(lines))
