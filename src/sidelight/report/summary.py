@@ -7,10 +7,10 @@ from typing import Any
 
 from ..learners.choosing.guard import Guard
 from ..learners.choosing.race import Result
-from ..supervision import Signal, kind_of
+from ..supervision import Signal
 from .evaluation import Evaluation
 from .models import inner_models
-from .rules import RuleUse, rules_of
+from .rules import RuleUse, kinds_of, rules_of
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def summarize_training(
 ) -> TrainingSummary:
     """The facts about a learner that has just been fitted and saved."""
     learner = whole.chosen_
-    models = list(inner_models(learner).values())
+    models, kinds = list(inner_models(learner).values()), kinds_of(learner.task_, X, y)
     # How a single model came about; of several, trained again in every round, only whether all converged.
     single: Any = models[0] if len(models) == 1 else None
     last = single.trace_[-1] if single is not None and single.trace_ else None
@@ -114,9 +114,9 @@ def summarize_training(
     return TrainingSummary(
         summarize_model(whole, path, X, y),
         len(X),
-        sum(kind_of(known) is Signal.NOTHING for known in y),
-        sum(kind_of(known) is Signal.COMPANION for known in y),
-        sum(map(len, X)),
+        kinds.count(Signal.NOTHING),
+        kinds.count(Signal.COMPANION),
+        sum(map(learner.task_.tokens, X)),
         seconds,
         None if single is None else single.solver_,
         last.iteration if last else None,

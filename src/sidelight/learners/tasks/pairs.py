@@ -31,6 +31,7 @@ class PairTask(PartsTask):
     """
 
     noun: ClassVar[str] = "pair"
+    kind: ClassVar[str] = "links"
 
     # What a task says of its structure --------------------------------------------------------------------------------
 
@@ -62,6 +63,10 @@ class PairTask(PartsTask):
             if not len(items):
                 raise DataError(f"the {side} is empty; leave such pairs out")
         return len(x[0]), len(x[1]), 1
+
+    def tokens(self, x: Any) -> int:
+        """Returns how many items both sides have together."""
+        return len(x[0]) + len(x[1])
 
     def describe(self, x: Any) -> tuple[Shape, list[dict[str, Any]]]:
         """Returns features of every link and deletion: items, what they share, and the distance from the diagonal."""

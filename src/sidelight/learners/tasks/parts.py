@@ -29,6 +29,7 @@ class PartsTask(ABC):
     """Base of tasks on a structure over flat parts; a new one gives the abstract methods, each for one input."""
 
     noun: ClassVar[str] = "input"
+    kind: ClassVar[str] = "others"
     chained: ClassVar[bool] = False
     of_labels: ClassVar[bool] = False
     # Whether expectations of the parts can be worked out and rules can speak of these (`view`), and whether shapes end
@@ -84,6 +85,10 @@ class PartsTask(ABC):
         """Returns how large an input is: how many numbers an output of it is written with."""
         return float(self.structure(1).slots(self.shape_with(self.shape(x), ())))
 
+    def tokens(self, x: Any) -> int:
+        """Returns how many tokens an input has."""
+        return len(x)
+
     def choose_encoder(self, X: Any, features: Any, min_count: int, n_jobs: int) -> PartsEncoder:
         """Returns the encoder of the parts' feature dicts."""
         if features is not None:
@@ -119,6 +124,12 @@ class PartsTask(ABC):
         if len(output) != self.structure(1).slots(shape):
             raise DataError(f"it does not fit to an input of the shape {shape}")
         return Given(Signal.FULL, y)
+
+    def require(self, x: Any, y: Any) -> None:
+        """Raises `DataError` if x is no input, or y says of its output what cannot be."""
+        shape = self.shape(x)
+        if y is not None and not isinstance(y, Companion):
+            self.read_one(shape, y)
 
     def kinds(self, read: Sequence[Any]) -> list[Signal]:
         """Returns what is known about each output."""
@@ -198,6 +209,13 @@ class PartsTask(ABC):
     def compiled(self, rules: Sequence[Rule], X: Any, classes: Sequence[str]) -> PartRules:
         """Returns rules about single outputs on a batch."""
         return PartRules.compile(rules, self.view(X, classes), self.blank(X, classes), self.structure(1))
+
+    def broken_at(self, rule: Rule, x: Any, y: Any, classes: Sequence[str]) -> list[int]:
+        """Returns the tokens at the main end of parts that break a rule; none if what it misses is not there."""
+        shape, view = self.shape(x), self.view([x], classes)
+        values = np.array(self.output_of(self.shape_with(shape, classes), y, classes), np.int32)
+        parts = self.compiled([rule], [x], classes).broken_at(values)
+        return sorted(set(view.ends[view.main].covered(parts)[1].tolist()))
 
     def score(self, y: Sequence[Any], predicted: Sequence[Any]) -> float:
         """Returns the share of outputs that are right as a whole."""

@@ -53,6 +53,8 @@ class Task(Protocol):
     """What is predicted, and from what; `noun` is what one input is called in messages."""
 
     noun: ClassVar[str]
+    # What outputs are, for files and reports: "labels", "trees", "links", or "others", which these do not know.
+    kind: ClassVar[str]
     # Whether its scores are those of label chains, or can be seen as such; whether its decisions are labels; and
     # whether the expectations of its parts can be worked out, with rules about them.
     chained: ClassVar[bool]
@@ -78,6 +80,10 @@ class Task(Protocol):
 
     def sizes_of(self, scores: Any) -> list[Any]:
         """Returns the same for the inputs that have these scores."""
+        ...
+
+    def tokens(self, x: Any) -> int:
+        """Returns how many tokens an input has."""
         ...
 
     def choose_encoder(self, X: Any, features: Any, min_count: int, n_jobs: int) -> Encoder:
@@ -164,6 +170,7 @@ class Task(Protocol):
 class LabelTask:
     """What the tasks share whose decisions are labels; a mixin."""
 
+    kind: ClassVar[str] = "labels"
     of_labels: ClassVar[bool] = True
     has_rows: ClassVar[bool] = True
 
@@ -183,6 +190,10 @@ class LabelTask:
     def size_of(self, x: Any) -> float:
         """Returns how many tokens there are."""
         return float(len(x))
+
+    def tokens(self, x: Any) -> int:
+        """Returns how many tokens there are."""
+        return len(x)
 
     def kinds(self, read: Sequence[Any]) -> list[Signal]:
         """Returns the kind of knowledge about each output."""
