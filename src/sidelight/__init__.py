@@ -56,6 +56,8 @@ _HOME = {
     "load": "model_file",
     "draw_training": "report.figures",
     "draw_posteriors": "report.figures",
+    "draw_tree": "report.trees",
+    "draw_alignment": "report.alignments",
     "generate_references": "demo.references",
     "read_columns": "data",
     "read_conllu": "data",

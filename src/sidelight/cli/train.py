@@ -204,7 +204,7 @@ def command(
     """
     from sidelight.cli.output import check_figure, check_writable, print_json
     from sidelight.cli.templates import read_templates
-    from sidelight.report.evaluation import evaluate
+    from sidelight.report.outputs import outputs_of
     from sidelight.report.summary import summarize_training
 
     if model == "-":
@@ -242,7 +242,8 @@ def command(
 
         draw_training(estimator, figure)
     with file_of_conflicts(dev):
-        evaluation = None if held_out is None else evaluate(estimator, held_out.X, held_out.y)
+        shown = outputs_of(estimator.task_)
+        evaluation = None if held_out is None else shown.evaluate(estimator, held_out.X, held_out.y)
     summary = summarize_training(estimator, everything.X, everything.y, seconds, model, evaluation)
     if json:
         print_json(summary)
@@ -253,7 +254,8 @@ def command(
 
         parts = [page(choice_table(summary.model.choice))] if summary.model.choice else []
         parts += [page(rules_table(summary.model.rules))] if summary.model.rules else []
-        results().print(*parts, training_table(summary))
+        scores = [] if evaluation is None else shown.headline(evaluation)
+        results().print(*parts, training_table(summary, scores))
 
 
 def _suspect_one_sequence(sequences: Sequences) -> None:

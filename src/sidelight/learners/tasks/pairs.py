@@ -131,7 +131,7 @@ class PairTask(PartsTask):
             raise DataError("an output is a list of links (i, j)")
         links, taken = [], (set[int](), set[int]())
         for link in y:
-            segments = self._segments(shape, link)
+            segments = self.link_segments(shape, link)
             for side, used, (first, last) in zip(
                 ("source", "target"), taken, (segments[:2], segments[2:]), strict=True
             ):
@@ -142,7 +142,8 @@ class PairTask(PartsTask):
             links.append(segments)
         return links
 
-    def _segments(self, shape: Shape, link: Any) -> Segments:
+    def link_segments(self, shape: Shape, link: Any) -> Segments:
+        """Returns a link as segments; raises `DataError` for what is none, or out of range."""
         if isinstance(link, str) or not hasattr(link, "__len__") or len(link) != 2:
             raise DataError(f"a link is a pair (i, j), or ((i, i2), (j, j2)), got {link!r}")
         out: list[int] = []
