@@ -77,6 +77,8 @@ _HOME = {
     "span_scores": "metrics",
     "label_scores": "metrics",
     "confusion": "metrics",
+    "tree_scores": "parts_metrics",
+    "link_scores": "parts_metrics",
     **dict.fromkeys(
         ("one_to_many", "one_to_one", "mutual_information", "variation_of_information", "labels_per_word"), "metrics"
     ),

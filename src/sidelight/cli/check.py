@@ -97,8 +97,8 @@ def _task(name: str | None, settings: list[str], learner: Any) -> Any:
         message = f"{others[0]} is no parameter of a task; these begin with task."
         raise typer.BadParameter(message, param_hint="--set")
     if learner is not None:
-        return learner.task_
-    return Labelling() if chosen is None else chosen
+        return learner.task_.for_comparing()
+    return Labelling() if chosen is None else chosen.for_comparing()
 
 
 def _labels(task: Any, X: list[Any], y: list[Any]) -> list[str]:

@@ -59,7 +59,9 @@ def command(
     shown = outputs_of(learner.task_)
     if learner.task_.kind != "labels" and (confusion or scheme != SchemeName.auto):
         raise typer.BadParameter("this is for labels", param_hint="--confusion" if confusion else "--scheme")
-    sequences = reader_for(learner.task_, Reader(format, label_column, columns, comment)).read(data, labels=True)
+    sequences = reader_for(learner.task_.for_comparing(), Reader(format, label_column, columns, comment)).read(
+        data, labels=True
+    )
     evaluation = shown.evaluate(learner, sequences.X, sequences.y, scheme=scheme)
     if json:
         print_json(evaluation)

@@ -52,7 +52,8 @@ def draw_alignment(
     """
     source, target = ([token_text(item) for item in side] for side in x)
     links, right = _read(x, y), None if gold is None else _read(x, gold)
-    chances = [None if p is None else float(p) for p in probabilities or [None] * len(links)]
+    given = [None] * len(links) if probabilities is None else probabilities
+    chances = [None if p is None else float(p) for p in given]
     if len(chances) != len(links):
         raise DataError(f"there are {len(links)} links and {len(chances)} probabilities")
     if path is None:

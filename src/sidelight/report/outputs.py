@@ -2,23 +2,25 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ..errors import DataError
-from ..parts_metrics import LinkScores, TreeScores, link_scores, tree_scores
+from ..errors import DataError, NotSupported
+from ..parts_metrics import LinkScores, TreeScores, as_segments, link_scores, tree_scores
 from ..supervision import Companion, Partial
-from .alignments import links_line
+from .alignments import draw_alignment, links_line
 from .evaluation import evaluate as evaluate_labels
 from .tables import counted, evaluation_page, grid, headline, page, percent, remarks, scores_table
-from .text import marked_text
-from .trees import tree_line
+from .text import marked_text, token_text
+from .trees import draw_tree, tree_line
 
 
 class Outputs(Protocol):
-    """One kind of outputs."""
+    """One kind of outputs; `decision` is what one part of an output is called."""
+
+    decision: ClassVar[str]
 
     def evaluate(self, learner: Any, X: Sequence[Any], y: Sequence[Any], **options: Any) -> Any:
         """Returns how good predictions are."""
@@ -40,9 +42,19 @@ class Outputs(Protocol):
         """Returns in how many decisions two outputs differ."""
         ...
 
+    def token(self, x: Any, position: int) -> str:
+        """Returns what stands at a position."""
+        ...
+
+    def draw(self, x: Any, y: Any, path: str | None = None, *, chances: Any = None, gold: Any = None) -> str | None:
+        """Returns a drawing as text, or writes it to a file; chances: the probability of what each position has."""
+        ...
+
 
 class LabelOutputs:
     """A label for every token."""
+
+    decision: ClassVar[str] = "label"
 
     def evaluate(self, learner: Any, X: Sequence[Any], y: Sequence[Any], **options: Any) -> Any:
         """Returns scores of tokens, spans and labels."""
@@ -64,9 +76,19 @@ class LabelOutputs:
         """Returns how many labels differ."""
         return sum(map(str.__ne__, y, other))
 
+    def token(self, x: Any, position: int) -> str:
+        """Returns one token."""
+        return token_text(x[position])
+
+    def draw(self, x: Any, y: Any, path: str | None = None, *, chances: Any = None, gold: Any = None) -> str | None:
+        """Not offered: `draw_posteriors` draws the probabilities of labels."""
+        raise NotSupported("labels are drawn with their probabilities; see draw_posteriors")
+
 
 class TreeOutputs:
     """A head for every word."""
+
+    decision: ClassVar[str] = "head"
 
     def evaluate(self, learner: Any, X: Sequence[Any], y: Sequence[Any], **options: Any) -> TreeScores:
         """Returns attachment scores; sentences without any known head are left out."""
@@ -107,9 +129,19 @@ class TreeOutputs:
         """Returns how many heads or labels differ."""
         return sum(one != two for one, two in zip(y, other, strict=True))
 
+    def token(self, x: Any, position: int) -> str:
+        """Returns one word with its number, from 1 as heads are."""
+        return f"{token_text(x[position])} ({position + 1})"
+
+    def draw(self, x: Any, y: Any, path: str | None = None, *, chances: Any = None, gold: Any = None) -> str | None:
+        """Returns the tree as text, or writes a drawing."""
+        return draw_tree(x, y, path, probabilities=chances, gold=gold)
+
 
 class LinkOutputs:
     """Links of two sides."""
+
+    decision: ClassVar[str] = "link"
 
     def evaluate(self, learner: Any, X: Sequence[Any], y: Sequence[Any], **options: Any) -> LinkScores:
         """Returns scores of links; pairs whose links are not all known are left out."""
@@ -142,6 +174,15 @@ class LinkOutputs:
     def changes(self, y: Any, other: Any) -> int:
         """Returns how many links are in one of the outputs alone."""
         return len(set(y) ^ set(other))
+
+    def token(self, x: Any, position: int) -> str:
+        """Returns one source item with its number."""
+        return f"{token_text(x[0][position])} ({position})"
+
+    def draw(self, x: Any, y: Any, path: str | None = None, *, chances: Any = None, gold: Any = None) -> str | None:
+        """Returns the grid as text, or writes a drawing."""
+        probabilities = None if chances is None else [chances[as_segments(link)[0]] for link in y]
+        return draw_alignment(x, y, path, probabilities=probabilities, gold=gold)
 
 
 _KINDS: dict[str, Outputs] = {"labels": LabelOutputs(), "trees": TreeOutputs(), "links": LinkOutputs()}

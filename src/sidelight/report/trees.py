@@ -37,7 +37,8 @@ class _Tree:
     def of(cls, x: Sequence[Any], y: Any, probabilities: Sequence[float | None] | None, gold: Any) -> "_Tree":
         """Checked, whatever kinds of trees are allowed elsewhere."""
         heads, labels = _read(x, y)
-        chances = [None if p is None else float(p) for p in probabilities or [None] * len(heads)]
+        given = [None] * len(heads) if probabilities is None else probabilities
+        chances = [None if p is None else float(p) for p in given]
         if len(chances) != len(heads):
             raise DataError(f"the sentence has {len(heads)} words, and there are {len(chances)} probabilities")
         wrong = [""] * len(heads)

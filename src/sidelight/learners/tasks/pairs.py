@@ -32,6 +32,7 @@ class PairTask(PartsTask):
 
     noun: ClassVar[str] = "pair"
     kind: ClassVar[str] = "links"
+    place: ClassVar[str] = "source item"
 
     # What a task says of its structure --------------------------------------------------------------------------------
 
@@ -115,6 +116,24 @@ class PairTask(PartsTask):
         offsets = np.cumsum(sizes).astype(np.int64)
         label = np.full(int(offsets[-1]), -1, np.int32)
         return PartView(offsets, label, [], views, "source", np.concatenate(links))
+
+    def parts_at(self, shape: Shape, t: int) -> Longs:
+        """Returns the links of one source item, and its deletion."""
+        first, last, _, _ = self.segments(shape)
+        return np.append(np.flatnonzero((first <= t) & (t < last)), len(first) + t)
+
+    def part_names(self, x: Any, parts: Longs, classes: Sequence[str]) -> list[str]:
+        """Returns the target of each link with its items, and the source where that has several."""
+        (source, _), (target, _) = (token_columns(list(side)) for side in x)
+        columns, out = self.segments(self.shape(x)), []
+        for part in parts.tolist():
+            if part >= len(columns[0]):
+                out.append("nothing")
+                continue
+            i, i2, j, j2 = (int(column[part]) for column in columns)
+            whole = f"{' '.join(source[i:i2])} as " if i2 - i > 1 else ""
+            out.append(f"{whole}{' '.join(target[j:j2])} ({j if j2 - j == 1 else f'{j} to {j2 - 1}'})")
+        return out
 
     # Outputs ----------------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """Parsing: a head for every word of a sentence, and a label for every arc."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -42,6 +42,7 @@ class Parsing(PartsTask):
 
     noun: ClassVar[str] = "sentence"
     kind: ClassVar[str] = "trees"
+    place: ClassVar[str] = "word"
     has_rows: ClassVar[bool] = True
     parts_have_labels: ClassVar[bool] = True
 
@@ -93,6 +94,22 @@ class Parsing(PartsTask):
         label = np.tile(np.arange(count, dtype=np.int32), len(child)) if classes else np.full(len(child), -1, np.int32)
         offsets = np.concatenate(([0], np.cumsum(sizes**2 * count))).astype(np.int64)
         return PartView(offsets, label, list(classes), ends, "child")
+
+    def parts_at(self, shape: Shape, t: int) -> Longs:
+        """Returns the arcs to one word."""
+        n, count = shape
+        return np.arange(t * n * count, (t + 1) * n * count)
+
+    def part_names(self, x: Any, parts: Longs, classes: Sequence[str]) -> list[str]:
+        """Returns the head of each arc, and its label."""
+        (n,), (words, _) = self.shape(x), token_columns(x)
+        heads = _arcs(n)[1][parts // max(len(classes), 1)].tolist()
+        labels = [f", {classes[k]}" for k in parts % len(classes)] if classes else [""] * len(parts)
+        return [f"{f'{words[h - 1]} ({h})' if h else 'root'}{label}" for h, label in zip(heads, labels, strict=True)]
+
+    def for_comparing(self) -> "Parsing":
+        """Returns the same task with all trees."""
+        return replace(self, projective=False, single_root=False)
 
     # Outputs ----------------------------------------------------------------------------------------------------------
 
