@@ -14,13 +14,15 @@ from sidelight.cli.options import (
     LabelColumnOption,
     WithoutRulesOption,
 )
-from sidelight.cli.reading import Reader
+from sidelight.cli.parameters import TaskName, make_task
+from sidelight.cli.reading import Reader, reader_for
 
 NAME = "check"
 EXAMPLES = (
     "sidelight check rules.toml train.tsv",
     "sidelight check rules.toml dev.tsv --model fields.model --examples 3",
     "sidelight check rules.toml new.txt --model fields.model --no-labels",
+    "sidelight check arcs.toml trees.conllu --task parsing --set task.labelled=true",
 )
 
 
@@ -29,6 +31,16 @@ def command(
     data: Annotated[str, typer.Argument(metavar="DATA", help="Labelled sequences; - is standard input.")],
     model: Annotated[
         str | None, typer.Option("--model", "-m", metavar="MODEL", help="Also check what this model predicts.")
+    ] = None,
+    task: Annotated[
+        TaskName | None,
+        typer.Option(help="What the data has where it is no labels; by default what the model predicts."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A parameter of the task, such as task.labelled=true; may be repeated."
+        ),
     ] = None,
     examples: Annotated[int, typer.Option(metavar="N", min=0, help="Sequences to show for each rule.")] = 1,
     without_rules: WithoutRulesOption = False,
@@ -45,9 +57,9 @@ def command(
     jobs: JobsOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Count how often labelled sequences, and a model's predictions, violate rules.
+    """Count how often labelled sequences, trees or links, and a model's predictions, violate rules.
 
-    Examples are the sequences that violate a rule most, with »marks« where they do.
+    Examples are the inputs that violate a rule most, with »marks« where they do.
     """
     from sidelight.cli.loading import load_model
     from sidelight.cli.output import print_json
@@ -58,24 +70,46 @@ def command(
         raise typer.BadParameter("this needs --model", param_hint="--no-labels" if no_labels else "--without-rules")
     found = read_rules(rules)
     learner = None if model is None else load_model(model, jobs, rules=not without_rules)
-    sequences = Reader(format, label_column, columns, comment).read(data, labels=not no_labels)
+    what = _task(task, settings or [], learner)
+    reader = reader_for(what, Reader(format, label_column, columns, comment))
+    sequences = reader.read(data, labels=not no_labels)
     predicted = None if learner is None else learner.predict(sequences.X)
     gold = [None] * len(sequences.X) if no_labels else sequences.y
-    _suspect_labels(found, gold, predicted, learner)
-    checked = check_data(found, sequences.X, gold, predicted, examples=examples)
+    _suspect_labels(found, [_labels(what, sequences.X, y) for y in (gold, predicted or [])], learner)
+    checked = check_data(found, sequences.X, gold, predicted, examples=examples, task=what)
     if json:
         print_json({"sequences": len(sequences.X), "rules": checked})
         return
     from sidelight.report.console import results
     from sidelight.report.rule_tables import check_page
 
-    results().print(check_page(checked, len(sequences.X)))
+    results().print(check_page(checked, len(sequences.X), what))
 
 
-def _suspect_labels(rules: Any, gold: Any, predicted: Any, learner: Any) -> None:
+def _task(name: str | None, settings: list[str], learner: Any) -> Any:
+    """What the data has: the task that is named, that of the model, or labels."""
+    from sidelight.learners.tasks.labelling import Labelling
+
+    if name is not None and learner is not None:
+        raise typer.BadParameter("the model says what it predicts", param_hint="--task")
+    chosen, others = make_task(name, settings)
+    if others:
+        message = f"{others[0]} is no parameter of a task; these begin with task."
+        raise typer.BadParameter(message, param_hint="--set")
+    if learner is not None:
+        return learner.task_.for_comparing()
+    return Labelling() if chosen is None else chosen.for_comparing()
+
+
+def _labels(task: Any, X: list[Any], y: list[Any]) -> list[str]:
+    found: list[str] = task.labels(task.read(y, task.sizes(X))) if y else []
+    return found
+
+
+def _suspect_labels(rules: Any, labels: list[list[str]], learner: Any) -> None:
     """A label that occurs nowhere may be misspelt."""
     from sidelight.report.rules import labels_unused
 
-    known = [] if learner is None else [learner.classes_]
-    for label, titles in labels_unused(rules, gold, predicted or [], known).items():
+    known = labels if learner is None else [*labels, learner.classes_]
+    for label, titles in labels_unused(rules, known).items():
         print(f"note: no token has the label {label!r} of the rule {titles[0]!r}", file=sys.stderr)

@@ -17,13 +17,14 @@ from sidelight.cli.options import (
     SchemeOption,
     WithoutRulesOption,
 )
-from sidelight.cli.reading import Reader
+from sidelight.cli.reading import Reader, reader_for
 
 NAME = "evaluate"
 EXAMPLES = (
     "sidelight evaluate fields.model dev.tsv",
     "sidelight evaluate chunks.model dev.txt --confusion",
     "sidelight evaluate chunks.model dev.txt --json | jq .spans.overall.f1",
+    "sidelight evaluate parser.model dev.conllu",
 )
 
 
@@ -40,23 +41,30 @@ def command(
     jobs: JobsOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Compare a model's predictions with the labels of a file.
+    """Compare a model's predictions with the labels, trees or links of a file.
 
     Shows token accuracy, scores of spans as conlleval counts them, and of labels.
 
     A label that the model never saw counts as wrong.
+
+    Of trees it shows the share of right heads (UAS), with right labels (LAS), and of right trees; of links precision,
+    recall and F1.
     """
     from sidelight.cli.loading import load_model
     from sidelight.cli.output import print_json
     from sidelight.report.console import results
-    from sidelight.report.evaluation import evaluate
-    from sidelight.report.tables import evaluation_page
+    from sidelight.report.outputs import outputs_of
 
     learner = load_model(model, jobs, rules=not without_rules)
-    sequences = Reader(format, label_column, columns, comment).read(data, labels=True)
-    evaluation = evaluate(learner, sequences.X, sequences.y, scheme=scheme)
+    shown = outputs_of(learner.task_)
+    if learner.task_.kind != "labels" and (confusion or scheme != SchemeName.auto):
+        raise typer.BadParameter("this is for labels", param_hint="--confusion" if confusion else "--scheme")
+    sequences = reader_for(learner.task_.for_comparing(), Reader(format, label_column, columns, comment)).read(
+        data, labels=True
+    )
+    evaluation = shown.evaluate(learner, sequences.X, sequences.y, scheme=scheme)
     if json:
         print_json(evaluation)
     else:
         console = results()
-        console.print(evaluation_page(evaluation, console.width, confusion=confusion))
+        console.print(shown.page(evaluation, console.width, confusion=confusion))

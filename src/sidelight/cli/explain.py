@@ -12,7 +12,7 @@ from sidelight.cli.options import (
     LabelColumnOption,
     ModelArgument,
 )
-from sidelight.cli.reading import Reader
+from sidelight.cli.reading import Reader, reader_for
 from sidelight.errors import DataError
 
 NAME = "explain"
@@ -20,6 +20,7 @@ EXAMPLES = (
     "sidelight explain fields.model dev.tsv --labeled --sequence 3 --position 7",
     "sidelight explain fields.model dev.tsv --labeled --sequence 3 --figure posteriors.png",
     'echo "M. Kay. On parsing. 1991." | sidelight explain fields.model - -f text',
+    "sidelight explain parser.model dev.conllu --sequence 3 --position 7 --figure tree.svg",
 )
 
 
@@ -36,14 +37,16 @@ def command(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Draw the probabilities of all labels of the sequence, before and after the rules (.png, .pdf, .svg).",
+            help="Draw the probabilities of all labels of the sequence, before and after the rules (.png, .pdf, .svg), "
+            "or the tree or links (.svg).",
         ),
     ] = None,
     labeled: Annotated[
         bool,
         typer.Option(
             "--labeled",
-            help="The input has a label column, which is compared with what the model says (columns, tsv).",
+            help="The input has a label column (columns, tsv), heads or links, which are compared with what the model "
+            "says.",
             rich_help_panel="How the data is read",
         ),
     ] = False,
@@ -53,7 +56,7 @@ def command(
     comment: CommentOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show why one token got its label rather than the next most probable one.
+    """Show why one token got its label, head or link rather than the next most probable one.
 
     Of a model with rules, these are among the evidence, and it shows what the labels would be without them.
     """
@@ -61,21 +64,30 @@ def command(
     from sidelight.cli.output import check_figure, print_json
     from sidelight.report.explanations import what_rules_changed
 
-    if figure:
+    if figure and not figure.lower().endswith(".svg"):  # what any model may draw is told when it is there
         check_figure(figure, model, data)
     learner = load_model(model)
-    sequences = Reader(format, label_column, columns, comment).read(data, labels=labeled or label_column is not None)
+    labels_only = learner.task_.kind == "labels"
+    if figure:
+        check_figure(figure, model, data, svg=not labels_only)
+    reader = reader_for(learner.task_.for_comparing(), Reader(format, label_column, columns, comment))
+    sequences = reader.read(data, labels=labeled or label_column is not None)
     if not -len(sequences.X) <= sequence < len(sequences.X):
-        raise DataError(f"there is no sequence {sequence}; the input has {len(sequences.X)}, counted from 0")
+        noun = learner.task_.noun
+        raise DataError(f"there is no {noun} {sequence}; the input has {len(sequences.X)}, counted from 0")
     tokens, gold = sequences.X[sequence], sequences.y[sequence]
     labels = learner.predict([tokens])[0]
-    where = _least_certain(learner, tokens, labels) if position is None else position
+    where = learner.least_certain(tokens) if position is None else position
     explanation = learner.explain(tokens, where, top=top)
     change = what_rules_changed(learner, tokens, labels)
-    if figure:
+    known = gold if isinstance(gold, list) else None
+    if figure and labels_only:
         from sidelight.report.figures import draw_posteriors
 
-        draw_posteriors(learner, tokens, figure, gold=gold if isinstance(gold, list) else None)
+        draw_posteriors(learner, tokens, figure, gold=known)
+    if not labels_only:
+        _show_structure(learner, tokens, labels, known, explanation, change, figure, json)
+        return
     if json:
         print_json({"tokens": tokens, "labels": labels, "explanation": explanation, "rules": change})
         return
@@ -85,8 +97,20 @@ def command(
     results().print(explanation_page(explanation, tokens, labels, gold, change))
 
 
-def _least_certain(learner: Any, tokens: Any, labels: list[str]) -> int:
-    """The token whose label is least probable, were there no rules."""
-    table = learner.without_rules().predict_marginals([tokens])[0]
-    number = {label: k for k, label in enumerate(learner.classes_)}
-    return min(range(len(labels)), key=lambda t: float(table[t, number[labels[t]]]))
+def _show_structure(
+    learner: Any, x: Any, y: Any, gold: Any, explanation: Any, change: Any, figure: str | None, json: bool
+) -> None:
+    """Show a tree or links, and draw them."""
+    from sidelight.cli.output import print_json
+    from sidelight.report.console import results
+    from sidelight.report.explanation_pages import structure_page
+    from sidelight.report.outputs import outputs_of
+
+    shown, chances = outputs_of(learner.task_), learner.certainty(x)
+    if figure:
+        shown.draw(x, y, figure, chances=chances, gold=gold)
+    if json:
+        print_json({"input": x, "output": y, "explanation": explanation, "rules": change})
+        return
+    text = shown.draw(x, y, chances=chances, gold=gold) or ""
+    results().print(structure_page(explanation, x, text, change, shown))

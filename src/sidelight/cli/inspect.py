@@ -36,6 +36,8 @@ def command(
     learner = prepare_model(whole)
     if label is not None and label not in learner.classes_:
         raise DataError(f"the model has no label {label!r}; it has {', '.join(learner.classes_)}")
+    if transitions and learner.task_.kind != "labels":
+        raise DataError(f"{type(learner.task_).__name__} has no labels that follow each other; leave --transitions out")
     summary = summarize_model(whole, model)
     weights = {source: strongest_weights(inner, top, label) for source, inner in inner_models(learner).items()}
     table = transition_scores(learner) if transitions else None

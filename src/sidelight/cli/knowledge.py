@@ -1,6 +1,7 @@
 """What is known beside labels: rules, unlabelled, good and bad sequences, and the learner that uses them."""
 
 import math
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,12 +10,9 @@ from typing import Any
 
 import typer
 
-from sidelight.cli.parameters import BASES, DEFAULT_BASES, EXPECTING, WRAPPERS, divide, make_learner
-from sidelight.cli.reading import Reader, Sequences
+from sidelight.cli.parameters import BASES, DEFAULT_BASES, EXPECTING, WRAPPERS, divide, make_learner, require_task
+from sidelight.cli.reading import DataReader, Sequences
 from sidelight.errors import DataError, Infeasible
-
-# Ways to make bad sequences from good ones.
-_MADE = ("shuffled", "transposed")
 
 
 @dataclass(frozen=True)
@@ -34,34 +32,43 @@ class Knowledge:
 
     def make_learner(
         self,
-        name: str,
+        name: str | None,
         base: str | None,
         options: dict[str, Any],
         settings: Sequence[str],
         *,
         quiet: bool,
         jobs: int | None,
+        task: Any = None,
     ) -> Any:
-        """The learner that the options ask for, with its base learner inside if it goes around one."""
-        wrapper, inside = self._arrange(name, base)
+        """The learner that the options ask for, with its base learner inside if it goes around one.
+
+        Without a name it is auto, or the usual one of the task.
+        """
+        wrapper, inside = self._arrange(name or usual_learner(task), base, usual_learner(task))
+        if task is not None:
+            require_task(inside, type(task).__name__.lower())
+            if name is None and not quiet:
+                _tell(type(task).__name__, wrapper, inside)
         if inside == "auto":
             self._check_auto()
         else:
             self._check(wrapper, inside)
         fixed: dict[str, Any] = {"rules": self._read_rules(wrapper)} if self.rules else {}
+        given_task = {} if task is None else {"task": task}
         if wrapper is None:
-            return make_learner(inside, options, settings, quiet=quiet, jobs=jobs, **fixed)
+            return make_learner(inside, options, settings, quiet=quiet, jobs=jobs, **fixed, **given_task)
         names = ("reading", "balance", "iterations", "penalty", "decode")
         given = {name: getattr(self, name) for name in names}
         mine, wanted, rest, others = divide(wrapper, inside, options, settings)
         # The rounds report progress; the base learner within a round does not.
-        fixed["base"] = make_learner(inside, rest, others, quiet=quiet or wrapper != "ccm", jobs=jobs)
+        fixed["base"] = make_learner(inside, rest, others, quiet=quiet or wrapper != "ccm", jobs=jobs, **given_task)
         return make_learner(wrapper, given | mine, wanted, quiet=quiet, jobs=jobs, **fixed)
 
-    def _arrange(self, name: str, base: str | None) -> tuple[str | None, str]:
+    def _arrange(self, name: str, base: str | None, usual: str) -> tuple[str | None, str]:
         """The learner that goes around another, None if there is none, and the one that it goes around."""
         if name in WRAPPERS:
-            return name, base or DEFAULT_BASES[name]
+            return name, base or (DEFAULT_BASES[name] if usual == "auto" else usual)
         if base is not None:
             message = f"the learner {name} does not go around another; {_listed(WRAPPERS)} do (--learner)"
             raise typer.BadParameter(message, param_hint="--base")
@@ -118,8 +125,8 @@ class Knowledge:
                 )
         return rules
 
-    def add_sequences(self, name: str, reader: Reader, sequences: Sequences) -> Sequences:
-        """The data with the unlabelled, good and bad sequences behind it."""
+    def add_sequences(self, name: str | None, learner: Any, reader: DataReader, sequences: Sequences) -> Sequences:
+        """The data with the unlabelled, good and bad sequences behind it; name: of the learner, where it was given."""
         from sidelight.supervision import BAD, GOOD
 
         X, y = list(sequences.X), list(sequences.y)
@@ -130,25 +137,25 @@ class Knowledge:
             (self._bad(reader, sequences, good), BAD),
         ):
             X, y = X + more, y + [known] * len(more)
-        self._require_more(name, y)
+        self._require_more(name, _kinds(learner.task_, X, y))
         return Sequences(X, y, sequences.format)
 
-    def _bad(self, reader: Reader, sequences: Sequences, good: list[Any]) -> list[Any]:
+    def _bad(self, reader: DataReader, sequences: Sequences, good: list[Any]) -> list[Any]:
         """Those of the file, or reordered copies of the good sequences; without these, of the labelled ones."""
         from sidelight.data import companions
 
-        if self.bad in _MADE:
+        if self.bad in reader.made:
             made: list[Any] = getattr(companions, str(self.bad))(good or sequences.X)
             return made
         if self.bad and self.bad != "-" and not Path(self.bad).exists():
             raise typer.BadParameter(
-                f"there is no file {self.bad}, and it is not one of {', '.join(_MADE)}", param_hint="--bad"
+                f"there is no file {self.bad}, and it is not one of {', '.join(reader.made)}", param_hint="--bad"
             )
         return self._read_more(reader, self.bad, sequences) if self.bad else []
 
-    def _read_more(self, reader: Reader, path: str, sequences: Sequences) -> list[Any]:
+    def _read_more(self, reader: DataReader, path: str, sequences: Sequences) -> list[Any]:
         more = reader.read_unlabeled(path)
-        expected, found = _width(sequences.X), _width(more)
+        expected, found = reader.width(sequences.X), reader.width(more)
         if expected != found:
             raise DataError(
                 f"{path}: tokens have {found}, those of the labelled data {expected}; "
@@ -157,11 +164,10 @@ class Knowledge:
         return more
 
     @staticmethod
-    def _require_more(name: str, y: list[Any]) -> None:
+    def _require_more(name: str | None, kinds: set[Any]) -> None:
         """A learner that was asked for by name needs what it is for."""
-        from sidelight.supervision import Signal, kind_of
+        from sidelight.supervision import Signal
 
-        kinds = {kind_of(known) for known in y}
         if name in WRAPPERS and name != "ccm" and kinds <= {Signal.FULL}:
             message = "there are no unlabelled sequences to learn from; give --unlabeled"
         elif name == "jlis" and Signal.COMPANION not in kinds:
@@ -172,14 +178,20 @@ class Knowledge:
 
     def check_labels(self, learner: Any, sequences: Sequences) -> None:
         """Refuse rules about labels that neither the data nor --labels has: most likely they are misspelt."""
-        from sidelight.labels import label_set
         from sidelight.rules.automata import labels_named
 
-        known = {*label_set(sequences.y), *filter(None, (self.labels or "").split(","))}
+        task = learner.task_
+        found = task.labels(task.read(sequences.y, task.sizes(sequences.X)))
+        known = {*found, *filter(None, (self.labels or "").split(","))}
         named = {label: rule for rule in learner.rules or () for label in labels_named([rule])}
         unknown = sorted(named.keys() - known)
         if unknown:
             rule, label = named[unknown[0]].title, unknown[0]
+            if not task.has_labels:
+                raise DataError(
+                    f"{self.rules}: the rule {rule!r} names the label {label!r}, and there are no labels; arcs have "
+                    "some with --task parsing --set task.labelled=true"
+                )
             raise DataError(
                 f"{self.rules}: the rule {rule!r} names the label {label!r}, which the data does not have "
                 f"(it has {', '.join(sorted(known))}); if it is right, say --labels {','.join(unknown)}"
@@ -202,7 +214,7 @@ def file_of_conflicts(path: str | None, advice: str = "", *, before: int = 0) ->
         raise Infeasible(f"{path}: {error}{advice}" if path else f"{error}{advice}") from None
 
 
-def way_out(learner: str, estimator: Any) -> str:
+def way_out(learner: str | None, estimator: Any) -> str:
     """What to do on the command line where rules of a learner contradict each other."""
     if learner == "uem":
         gamma = float(estimator.gamma)
@@ -216,8 +228,19 @@ def _listed(names: Iterable[str]) -> str:
     return f"{', '.join(some)} and {last}"
 
 
-def _width(X: Sequence[Any]) -> str:
-    token = next((token for x in X for token in x), "")
-    if isinstance(token, dict):
-        return "features"
-    return "1 column" if isinstance(token, str) else f"{len(token)} columns"
+def usual_learner(task: Any) -> str:
+    """What learns a task where nothing is said: without probabilities of parts, from margins."""
+    if task is None:
+        return "auto"
+    return "crf" if task.has_rows else "svm"
+
+
+def _tell(task: str, wrapper: str | None, inside: str) -> None:
+    """Say what learns: what auto would try is for sequences."""
+    around = f"{wrapper} around {inside}" if wrapper else inside
+    print(f"note: {task} has no learner auto, so this is {around}; --learner names another", file=sys.stderr)
+
+
+def _kinds(task: Any, X: list[Any], y: list[Any]) -> set[Any]:
+    """The kinds of what is known."""
+    return set(task.kinds(task.read(y, task.sizes(X))))

@@ -13,7 +13,7 @@ def load_model(path: str, jobs: int | None = None, *, rules: bool = True) -> Any
 
 
 def load_whole(path: str) -> Any:
-    """Any fitted learner of sequences, as it was saved."""
+    """Any fitted learner of a task that the commands have files for, as it was saved."""
     from sidelight.errors import DataError
     from sidelight.model_file import load
 
@@ -21,6 +21,9 @@ def load_whole(path: str) -> Any:
     if learner.task_.noun == "document":
         name = type(learner).__name__
         raise DataError(f"{path}: {name} labels documents, not tokens; load it in Python with sidelight.load")
+    if learner.task_.kind == "others":
+        task = type(learner.task_).__name__
+        raise DataError(f"{path}: outputs of {task} have no files; load it in Python with sidelight.load")
     return learner
 
 

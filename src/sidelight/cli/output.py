@@ -53,9 +53,10 @@ def check_writable(target: str, *sources: str | None) -> None:
         pass
 
 
-def check_figure(path: str, *sources: str | None) -> None:
-    """Raise an error now if a figure could not be drawn later."""
+def check_figure(path: str, *sources: str | None, svg: bool = False) -> None:
+    """Raise an error now if a figure could not be drawn later; svg: one of those that are written by hand."""
     from sidelight.report.figures import require_figure
+    from sidelight.report.svg import require_svg
 
-    require_figure(path)
+    (require_svg if svg else require_figure)(path)
     check_writable(path, *sources)

@@ -20,10 +20,16 @@ DEFAULT_BASES = {one.command: one.inside for one in REGISTRY.values() if one.com
 # Learners that read rules as statements about expectations.
 EXPECTING = [one.command for one in REGISTRY.values() if one.expecting]
 
+# The tasks of the command line by their names there; without one, sequences are labelled.
+TASKS = {"parsing": "Parsing", "aligning": "Aligning", "matching": "Matching"}
+_OF_TASK = "task."
+
 if TYPE_CHECKING:
     LearnerName = str
     BaseName = str
+    TaskName = str
 else:
+    TaskName = StrEnum("TaskName", {name: name for name in TASKS})
     LearnerName = StrEnum("LearnerName", {name: name for name in (*CLASSES, *WRAPPERS)})
     BaseName = StrEnum("BaseName", {name: name for name in BASES})
 
@@ -36,8 +42,39 @@ _PARAMETERS = {
 _NOT_HERE = {
     "features": "--template", "verbose": "--quiet", "n_jobs": "--jobs", "warm_start": "Python",
     "begin_features": "Python", "end_features": "Python", "classes": "Python", "base": "--base", "rules": "--rules",
-    "dictionary": "Python", "task": "Python",
+    "dictionary": "Python", "task": "--task",
 }  # fmt: skip
+
+
+def make_task(name: str | None, settings: Sequence[str]) -> tuple[Any, list[str]]:
+    """The task of this name, None without, with the `--set task.NAME=VALUE` options; and the other settings."""
+    mine = [setting.strip().removeprefix(_OF_TASK) for setting in settings if setting.strip().startswith(_OF_TASK)]
+    others = [setting for setting in settings if not setting.strip().startswith(_OF_TASK)]
+    if name is None:
+        if mine:
+            raise typer.BadParameter(f"{_OF_TASK}{mine[0]} needs --task", param_hint="--set")
+        return None, others
+    import sidelight
+
+    made = getattr(sidelight, TASKS[name])
+    known, chosen = inspect.signature(made).parameters, dict[str, Any]()
+    for setting in mine:
+        parameter, text = _split(setting)
+        if parameter not in known:
+            has = f"it has {', '.join(known)}" if known else "it has none"
+            raise typer.BadParameter(f"the task {name} has no parameter {parameter}; {has}", param_hint="--set")
+        chosen[parameter] = _value(known[parameter], text)
+    task = made(**chosen)
+    task.check()
+    return task, others
+
+
+def require_task(learner: str, task: str) -> None:
+    """Refuse a learner that labels sequences only."""
+    if "task" not in _known_parameters(learner):
+        others = [other for other in CLASSES if "task" in _known_parameters(other)]
+        message = f"the learner {learner} labels sequences; for {task} there are {', '.join(others)}"
+        raise typer.BadParameter(message, param_hint="--learner")
 
 
 def make_learner(
@@ -104,14 +141,19 @@ def _require(name: str, parameter: str, flag: str) -> None:
 
 
 def _parse_setting(name: str, setting: str, known: Mapping[str, inspect.Parameter]) -> tuple[str, Any]:
-    parameter, equals, text = setting.partition("=")
-    parameter = parameter.strip().replace("-", "_")
-    if not equals:
-        raise typer.BadParameter(f"expected name=value, got {setting!r}", param_hint="--set")
+    parameter, text = _split(setting)
     if parameter in _NOT_HERE:
         raise typer.BadParameter(f"{parameter} is for {_NOT_HERE[parameter]}", param_hint="--set")
     _require(name, parameter, "--set")
-    return parameter, _value(known[parameter], text.strip())
+    return parameter, _value(known[parameter], text)
+
+
+def _split(setting: str) -> tuple[str, str]:
+    """Name and value of a setting."""
+    parameter, equals, text = setting.partition("=")
+    if not equals:
+        raise typer.BadParameter(f"expected name=value, got {setting!r}", param_hint="--set")
+    return parameter.strip().replace("-", "_"), text.strip()
 
 
 def _value(parameter: inspect.Parameter, text: str) -> Any:

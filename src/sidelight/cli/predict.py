@@ -15,7 +15,7 @@ from sidelight.cli.options import (
     ModelArgument,
     WithoutRulesOption,
 )
-from sidelight.cli.reading import Reader, Sequences
+from sidelight.cli.reading import Reader, Sequences, reader_for
 from sidelight.errors import DataError
 
 NAME = "predict"
@@ -23,6 +23,7 @@ EXAMPLES = (
     "sidelight predict fields.model new.txt -f text -o new.tsv",
     'echo "M. Kay. On parsing. 1991." | sidelight predict fields.model -f text',
     "sidelight predict chunks.model test.txt --labeled --kbest 5 -o best.jsonl",
+    "sidelight predict parser.model new.conllu -o parsed.conllu",
 )
 
 
@@ -69,14 +70,21 @@ def command(
     only: comments, other columns and multiword ranges of the input are not copied.
 
     Labels in jsonl and conllu input are ignored; columns and tsv need --labeled.
+
+    A model of trees or links writes the file that it reads, with heads or links filled in and everything else kept.
     """
     from sidelight.cli import answers
     from sidelight.cli.loading import load_model
     from sidelight.cli.output import check_writable
+    from sidelight.cli.structured import fill_in
 
     check_writable(output, data, model)
     learner = load_model(model, jobs, rules=not without_rules)
     reader = Reader(format, label_column, columns, comment)
+    if learner.task_.kind != "labels":
+        _require_plain(output_format, marginals, kbest)
+        fill_in(learner, reader_for(learner.task_, reader), data, output)
+        return
     sequences = reader.read(data, labels=labeled or label_column is not None)
     target = _output_format(output, output_format, sequences.format, kbest)
     _suspect_labels(learner, sequences)
@@ -88,6 +96,14 @@ def command(
         answers.write_conllu(answer, output, names, reader.conllu_label)
     else:
         answers.write_columns(answer, output, target)
+
+
+def _require_plain(chosen: FormatName | None, marginals: bool, kbest: int | None) -> None:
+    """Refuse what only label sequences have."""
+    for option, value in (("--output-format", chosen), ("--marginals", marginals or None), ("--kbest", kbest)):
+        if value is not None:
+            message = "trees and links are written as they are read; for more, load the model in Python"
+            raise typer.BadParameter(message, param_hint=option)
 
 
 def _suspect_labels(learner: Any, sequences: Sequences) -> None:

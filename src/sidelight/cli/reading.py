@@ -1,7 +1,8 @@
 """Data files as the commands read them: the format told from the name, its options checked, nothing empty."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import typer
 
@@ -12,11 +13,33 @@ _COLUMNAR = ("columns", "tsv")
 
 
 class Sequences(NamedTuple):
-    """What a file holds, and the format it was read in."""
+    """What a file holds, and the format it was read in; kept: the file as a whole, where it is to be written again."""
 
     X: list[Any]
     y: list[Any]
     format: str
+    kept: Any = None
+
+
+class DataReader(Protocol):
+    """What reads the data of a command."""
+
+    @property
+    def made(self) -> tuple[str, ...]:
+        """The ways to make bad inputs from good ones."""
+        ...
+
+    def read(self, path: str, *, labels: bool) -> Sequences:
+        """Read a file, or standard input if it is "-", with outputs or without."""
+        ...
+
+    def read_unlabeled(self, path: str) -> list[Any]:
+        """Read inputs alone."""
+        ...
+
+    def width(self, X: Sequence[Any]) -> str:
+        """How many columns tokens have."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -28,6 +51,16 @@ class Reader:
     columns: str | None = None
     comment: str | None = None
     partial: bool = False
+
+    # Ways to make bad sequences from good ones.
+    made: ClassVar[tuple[str, ...]] = ("shuffled", "transposed")
+
+    def width(self, X: Sequence[Any]) -> str:
+        """How many columns tokens have."""
+        token = next((token for x in X for token in x), "")
+        if isinstance(token, dict):
+            return "features"
+        return "1 column" if isinstance(token, str) else f"{len(token)} columns"
 
     def read(self, path: str, *, labels: bool) -> Sequences:
         """Read a file, or standard input if it is "-"; with `labels`, it must be a format that can have them."""
@@ -94,3 +127,15 @@ class Reader:
         if value is not None and name not in formats:
             message = f"the format {name} has no such thing; {' and '.join(formats)} have"
             raise typer.BadParameter(message, param_hint=option)
+
+
+def reader_for(task: Any, reader: Reader) -> DataReader:
+    """The reader, or with the same options that of the files of a task whose outputs are no labels."""
+    if task is None or task.kind == "labels":
+        return reader
+    from sidelight.cli.structured import StructuredReader
+
+    for option, value in (("--label-column", reader.label_column), ("--comment", reader.comment)):
+        if value is not None:
+            raise typer.BadParameter(f"{type(task).__name__} has no such thing", param_hint=option)
+    return StructuredReader(task, reader.format, reader.columns)

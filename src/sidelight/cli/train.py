@@ -10,8 +10,8 @@ import typer
 
 from sidelight.cli.knowledge import Knowledge, file_of_conflicts, way_out
 from sidelight.cli.options import ColumnsOption, CommentOption, FormatOption, JobsOption, JsonOption, LabelColumnOption
-from sidelight.cli.parameters import BaseName, LearnerName
-from sidelight.cli.reading import Reader, Sequences
+from sidelight.cli.parameters import BaseName, LearnerName, TaskName, make_task
+from sidelight.cli.reading import Reader, Sequences, reader_for
 
 NAME = "train"
 EXAMPLES = (
@@ -23,9 +23,9 @@ EXAMPLES = (
     "sidelight train few.tsv -o fields.model --learner pr --rules rules.toml --unlabeled more.txt --figure fit.png",
     "sidelight train few.tsv -o fields.model --learner jlis --good more.txt --bad shuffled",
     "sidelight train words.tsv -o tags.model --learner contrastive --partial --set restarts=5",
+    "sidelight train trees.conllu -o parser.model --task parsing --set task.labelled=true --rules arcs.toml",
 )
 _LONG = 1000
-_AUTO = LearnerName("auto")
 _LEARNER = "What the learner does"
 _KNOWLEDGE = "What is known beside labels"
 
@@ -57,19 +57,28 @@ def command(
     data: Annotated[str, typer.Argument(metavar="DATA", help="Labelled sequences; - is standard input.")],
     model: Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="File to write the model to.")],
     learner: Annotated[
-        LearnerName,
+        LearnerName | None,
         typer.Option(
             "--learner",
             "-l",
             help="What learns. auto tries those that can use what is given, and keeps the best. Those from ccm on go "
             "around another one (--base): ccm adds rules, the others learn from unlabelled sequences too. Of those "
             "before, but not of auto, --rules makes a ccm and --unlabeled a codl.",
+            show_default="auto",
         ),
-    ] = _AUTO,
+    ] = None,
+    task: Annotated[
+        TaskName | None,
+        typer.Option(
+            help="What is learned where it is no labels: parsing is heads of words (CoNLL-U), aligning links of two "
+            "strings in order, matching links in any order (both JSON lines). Of auto there is crf, for matching svm.",
+            show_default=False,
+        ),
+    ] = None,
     base: Annotated[
         BaseName | None,
         typer.Option(
-            help="What the learner goes around (hmm, for daso, ge and er crf).",
+            help="What the learner goes around (hmm, for daso, ge and er crf; with --task crf, for matching svm).",
             show_default=False,
         ),
     ] = None,
@@ -131,7 +140,8 @@ def command(
         str | None,
         _knowledge_option(
             metavar="FILE",
-            help="Sequences that are not, or shuffled or transposed: made from the good ones, else from DATA (jlis).",
+            help="Sequences that are not, or shuffled or transposed (pairs: mismatched): made from the good ones, else "
+            "from DATA (jlis).",
         ),
     ] = None,
     balance: Annotated[
@@ -179,7 +189,7 @@ def command(
             "--set",
             metavar="NAME=VALUE",
             help="Any other parameter of the learner or of its base, such as gamma=0.5 (uem), temperatures=5 "
-            "(daso), C2=0.1 (jlis); may be repeated.",
+            "(daso), C2=0.1 (jlis), or of the task: task.projective=true; may be repeated.",
         ),
     ] = None,
     jobs: JobsOption = None,
@@ -194,7 +204,7 @@ def command(
     """
     from sidelight.cli.output import check_figure, check_writable, print_json
     from sidelight.cli.templates import read_templates
-    from sidelight.report.evaluation import evaluate
+    from sidelight.report.outputs import outputs_of
     from sidelight.report.summary import summarize_training
 
     if model == "-":
@@ -205,21 +215,22 @@ def command(
         "epochs": epochs, "margin": margin, "min_count": min_count, "order": order, "seed": seed, "budget": budget,
     }  # fmt: skip
     knowledge = Knowledge(rules, reading, unlabeled, balance, iterations, penalty, decode, labels, good, bad)
-    estimator = knowledge.make_learner(learner, base, options, settings or [], quiet=quiet, jobs=jobs)
+    what, others = make_task(task, settings or [])
+    estimator = knowledge.make_learner(learner, base, options, others, quiet=quiet, jobs=jobs, task=what)
     check_writable(model, data, dev, templates, rules, unlabeled, good, bad)
     if figure:
         from sidelight.report.training_curves import require_course
 
         check_figure(figure, data, dev, templates, rules, unlabeled, good, bad)
-        if learner == "auto":
+        if learner in (None, "auto") and what is None:
             message = "the learner auto may choose one without a course to draw; name one with --learner"
             raise typer.BadParameter(message, param_hint="--figure")
         require_course(estimator)
-    reader = Reader(format, label_column, columns, comment, partial)
+    reader = reader_for(what, Reader(format, label_column, columns, comment, partial))
     sequences = reader.read(data, labels=True)
     _suspect_one_sequence(sequences)
     knowledge.check_labels(estimator, sequences)
-    everything = knowledge.add_sequences(learner, reader, sequences)
+    everything = knowledge.add_sequences(learner, estimator, reader, sequences)
     held_out = None if dev is None else reader.read(dev, labels=True)
     with file_of_conflicts(unlabeled, way_out(learner, estimator), before=len(sequences.X) if unlabeled else 0):
         seconds = _fit(estimator, everything)
@@ -231,7 +242,8 @@ def command(
 
         draw_training(estimator, figure)
     with file_of_conflicts(dev):
-        evaluation = None if held_out is None else evaluate(estimator, held_out.X, held_out.y)
+        shown = outputs_of(estimator.task_)
+        evaluation = None if held_out is None else shown.evaluate(estimator, held_out.X, held_out.y)
     summary = summarize_training(estimator, everything.X, everything.y, seconds, model, evaluation)
     if json:
         print_json(summary)
@@ -242,7 +254,8 @@ def command(
 
         parts = [page(choice_table(summary.model.choice))] if summary.model.choice else []
         parts += [page(rules_table(summary.model.rules))] if summary.model.rules else []
-        results().print(*parts, training_table(summary))
+        scores = [] if evaluation is None else shown.headline(evaluation)
+        results().print(*parts, training_table(summary, scores))
 
 
 def _suspect_one_sequence(sequences: Sequences) -> None:

@@ -6,7 +6,9 @@ from sidelight.data.columns import read_columns, write_columns
 from sidelight.data.conllu import read_conllu, write_conllu
 from sidelight.data.formats import FORMATS, Format, guess_format
 from sidelight.data.jsonlines import read_jsonlines, write_jsonlines
+from sidelight.data.pairs import read_pairs, write_pairs
 from sidelight.data.text import read_text, tokenize, write_text
+from sidelight.data.trees import read_trees, write_trees
 
 if TYPE_CHECKING:
     from sidelight.demo.references import generate_references
@@ -19,12 +21,16 @@ __all__ = [
     "read_columns",
     "read_conllu",
     "read_jsonlines",
+    "read_pairs",
     "read_text",
+    "read_trees",
     "tokenize",
     "write_columns",
     "write_conllu",
     "write_jsonlines",
+    "write_pairs",
     "write_text",
+    "write_trees",
 ]
 
 

@@ -25,7 +25,7 @@ COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "de
 KEYED = ("feats", "misc")
 EMPTY = "_"
 _RANGE_OR_EMPTY_NODE = re.compile(r"[1-9][0-9]*-[1-9][0-9]*|[0-9]+\.[1-9][0-9]*")
-_Word = tuple[int, list[str]]
+Word = tuple[int, list[str]]
 """Line number and ten columns."""
 
 
@@ -55,13 +55,13 @@ def read_conllu(
         labels; but for ``feats:Number``, ``_`` is the label of words without number.
     """
     lines = read_lines(source)
-    readers = [_reader(name, lines) for name in _names(columns)]
+    token = token_reader(columns, lines)
     label_reader = None if label is None else _reader(label, lines)
     unknown = None if label is None or ":" in label else EMPTY
     X: Inputs = []
     y: Outputs = []
-    for words in _sentences(lines):
-        X.append([_token([read(word) for read in readers]) for word in words])
+    for words in sentences(lines):
+        X.append(list(map(token, words)))
         y.append(None if label_reader is None else _known([label_reader(word) for word in words], unknown))
     return X, y
 
@@ -107,8 +107,9 @@ def write_conllu(
             file.write("\n")
 
 
-def _sentences(lines: Lines) -> Iterable[list[_Word]]:
-    words: list[_Word] = []
+def sentences(lines: Lines) -> Iterable[list[Word]]:
+    """Yield the words of each sentence, without comments, multiword ranges and empty nodes."""
+    words: list[Word] = []
     for number, line in enumerate(lines.lines, start=1):
         if not line.strip():
             if words:
@@ -153,13 +154,13 @@ def _locate(name: str) -> tuple[int, str]:
     return COLUMNS.index(column), key
 
 
-def _reader(name: str, lines: Lines) -> Callable[[_Word], str]:
+def _reader(name: str, lines: Lines) -> Callable[[Word], str]:
     """Return a function from a word to its value in the named column."""
     index, key = _locate(name)
     if not key:
         return lambda word: word[1][index]
 
-    def read_key(word: _Word) -> str:
+    def read_key(word: Word) -> str:
         number, row = word
         if row[index] == EMPTY:
             return EMPTY
@@ -177,8 +178,10 @@ def _key_values(cell: str) -> dict[str, str | None]:
     return {key: value if equals else None for key, equals, value in parts}
 
 
-def _token(cells: list[str]) -> Token:
-    return cells[0] if len(cells) == 1 else tuple(cells)
+def token_reader(columns: str | Sequence[str], lines: Lines) -> Callable[[Word], Token]:
+    """Return a function from a word to its token, a string for one column and else a tuple."""
+    readers = [_reader(name, lines) for name in _names(columns)]
+    return lambda word: readers[0](word) if len(readers) == 1 else tuple(read(word) for read in readers)
 
 
 def _known(labels: list[str], unknown: str | None) -> list[Label] | None:

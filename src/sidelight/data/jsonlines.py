@@ -92,10 +92,11 @@ def write_jsonlines(
                 record[LABELS] = _labels_record(y[index], len(tokens), index)
             if extra is not None:
                 _add_extra(record, extra[index], index)
-            file.write(_dump(record, index) + "\n")
+            file.write(json_text(record, f"sequence {index}") + "\n")
 
 
-def _parse(line: str, lines: Lines, number: int) -> dict[str, Any]:
+def parse_object(line: str, lines: Lines, number: int, example: str) -> dict[str, Any]:
+    """Return the JSON object on a line; example: what one looks like, for messages."""
     try:
         record = json.loads(line)
     except json.JSONDecodeError as error:
@@ -104,9 +105,14 @@ def _parse(line: str, lines: Lines, number: int) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise lines.error(number, f"bad JSON at column 1: {error}") from error
     if not isinstance(record, dict):
-        raise lines.error(number, f'expected an object such as {{"tokens": [...]}}, found {_name(record)}')
+        raise lines.error(number, f"expected an object such as {example}, found {json_name(record)}")
+    return record
+
+
+def _parse(line: str, lines: Lines, number: int) -> dict[str, Any]:
+    record = parse_object(line, lines, number, '{"tokens": [...]}')
     if not isinstance(record.get(TOKENS), list):
-        found = _name(record[TOKENS]) if TOKENS in record else f"only the keys {sorted(record)}"
+        found = json_name(record[TOKENS]) if TOKENS in record else f"only the keys {sorted(record)}"
         raise lines.error(number, f'expected a list under "tokens", found {found}')
     return record
 
@@ -116,7 +122,7 @@ def _token(token: Any, index: int, lines: Lines, number: int) -> Token:
         return token
     if isinstance(token, list) and token and all(isinstance(column, str) for column in token):
         return tuple(token)
-    found = f"{_name(token)} {json.dumps(token, ensure_ascii=False)}"
+    found = f"{json_name(token)} {json.dumps(token, ensure_ascii=False)}"
     raise lines.error(number, f"token {index}: expected a string, a list of strings or an object, found {found}")
 
 
@@ -143,7 +149,7 @@ def _labels(value: Any, length: int, lines: Lines, number: int) -> list[Label] |
 
         return GOOD if value == "GOOD" else BAD
     if not isinstance(value, list):
-        found = f"{_name(value)} {json.dumps(value, ensure_ascii=False)}"
+        found = f"{json_name(value)} {json.dumps(value, ensure_ascii=False)}"
         raise lines.error(number, f'expected labels: a list, null, "GOOD" or "BAD"; found {found}')
     if len(value) != length:
         raise lines.error(number, f"expected {length} labels, one a token, found {len(value)}")
@@ -155,12 +161,12 @@ def _label(label: Any, index: int, lines: Lines, number: int) -> Label:
         return label
     if isinstance(label, list) and label and all(isinstance(name, str) and name for name in label):
         return frozenset(label)
-    found = f"{_name(label)} {json.dumps(label, ensure_ascii=False)}"
+    found = f"{json_name(label)} {json.dumps(label, ensure_ascii=False)}"
     advice = "expected a string, null (unknown) or a list of strings (one of these)"
     raise lines.error(number, f"label {index}: {advice}, none of them empty; found {found}")
 
 
-def _name(value: Any) -> str:
+def json_name(value: Any) -> str:
     """Name the JSON type of a value."""
     names = {dict: "an object", list: "a list", str: "the string", bool: "the constant", type(None): "null"}
     return names.get(type(value), "the number")
@@ -198,11 +204,12 @@ def _add_extra(record: dict[str, Any], extra: Mapping[str, Any], index: int) -> 
         record[key] = value
 
 
-def _dump(record: dict[str, Any], index: int) -> str:
+def json_text(record: dict[str, Any], what: str) -> str:
+    """Return a record as one line; what: as messages call it."""
     try:
         return json.dumps(record, ensure_ascii=False, allow_nan=False, default=_plain)
     except (TypeError, ValueError) as error:
-        raise DataError(f"sequence {index}: cannot be written as JSON: {error}") from error
+        raise DataError(f"{what}: cannot be written as JSON: {error}") from error
 
 
 def _plain(value: Any) -> Any:

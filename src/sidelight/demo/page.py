@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..report.tables import page, sheet, titled
-from ..report.text import WRONG, label_styles, labelled_text
+from ..report.text import DIFFERS, label_styles, labelled_text
 from .run import Addition, Demo, Result
 
 # Names that leave room for the numbers.
@@ -20,7 +20,7 @@ def demo_page(demo: Demo) -> Group:
     styles = label_styles(demo.weights)
     examples = [labelled_text(e.tokens, e.predicted, e.gold, styles) for e in demo.examples]
     heading = Text(f"References it had not seen (CRF, {demo.examples_labeled} labelled): ", "bold")
-    heading.append(f"[field] words, or [field {WRONG} right field] words", "not bold dim")
+    heading.append(f"[field] words, or [field {DIFFERS} right field] words", "not bold dim")
     tables = page(_scores(demo), _additions(demo), _violations(demo), _weights(demo, styles))
     return Group(tables, Group(heading, *examples))
 

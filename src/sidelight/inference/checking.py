@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError
-from ..kernels.compiling import Ints
+from ..kernels.compiling import Floats, Ints
 from ..labels import check_lengths, encode_labels, label_set
 from ..rules.automata import labels_named
 from ..rules.compilation import Compilation
@@ -36,55 +36,113 @@ class RuleCheck:
         return self.sequences / self.of if self.of else 0.0
 
 
-def check(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any], *, examples: int = 3) -> list[RuleCheck]:
+def check(
+    rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any], *, examples: int = 3, task: Any = None
+) -> list[RuleCheck]:
     """Check how often labelled data violate each rule.
 
-    Sequences that are not fully labelled are left out.
+    Inputs whose outputs are not fully known are left out.
 
     Parameters
     ----------
     rules : sequence of Rule
         The rules.
     X : sequence
-        The input sequences.
+        The input sequences, or inputs of the task.
     y : sequence
-        What is known about the labels of each sequence.
+        What is known about the labels of each sequence, or about the output of each input.
     examples : int, default=3
-        How many of the sequences that violate a rule most are named.
+        How many of the inputs that violate a rule most are named.
+    task : Task or None, default=None
+        What the outputs are, such as `Parsing()`; None for label sequences.
 
     Returns
     -------
     list of RuleCheck
-        For each rule the sum of its violations, the number of sequences with any, how many sequences were checked, and
-        the worst ones.
+        For each rule the sum of its violations, the number of inputs with any, how many inputs were checked, and the
+        worst ones.
 
     Raises
     ------
     DataError
-        If no sequence is fully labelled.
+        If no output is fully known.
     """
+    data = _labels(rules, X, y) if task is None or task.of_labels else _outputs(rules, X, y, task)
+    local = [rule for rule in rules if not rule.only_about_corpus]
+    found = iter(data.violations(local).T) if local else iter(())
+    out = []
+    for rule in rules:
+        if rule.only_about_corpus:
+            out.append(RuleCheck(rule, data.corpus_violation(rule), 0, len(data.full), ()))
+            continue
+        degree = next(found)
+        worst = np.argsort(-degree, kind="stable")[:examples]
+        named = tuple((data.full[i], float(degree[i])) for i in worst if degree[i] > 0)
+        out.append(RuleCheck(rule, float(degree.sum()), int((degree > 0).sum()), len(data.full), named))
+    return out
+
+
+@dataclass(frozen=True)
+class _LabelData:
+    """Label sequences that are fully known; full: their numbers; names: of the labels."""
+
+    full: list[int]
+    X: list[Any]
+    codes: Ints
+    names: list[str]
+
+    def violations(self, rules: Sequence[Rule]) -> Floats:
+        """Degrees of violation of each sequence and rule."""
+        return CompiledRules.compile(rules, self.X, self.names).violations(self.codes)
+
+    def corpus_violation(self, rule: Rule) -> float:
+        """Over all labels that `each` stands for."""
+        singles = rule.expand(self.names, rule.title)
+        return sum(
+            single.corpus_violation(Compilation(rule, title, self.X, self.names), self.codes)
+            for title, single in singles
+        )
+
+
+def _labels(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any]) -> _LabelData:
     check_lengths([len(x) for x in X], y)
     full = [i for i, known in enumerate(y) if kind_of(known) is Signal.FULL]
     if not full:
         raise DataError("no sequence is fully labelled, so there is nothing to check rules on")
     inputs, outputs = [X[i] for i in full], [y[i] for i in full]
-    labels = sorted({*label_set(outputs), *labels_named(rules)})
-    codes = encode_labels(outputs, [len(x) for x in inputs], labels).labels
-    local = [rule for rule in rules if not rule.only_about_corpus]
-    found = iter(CompiledRules.compile(local, inputs, labels).violations(codes).T) if local else iter(())
-    out = []
-    for rule in rules:
-        if rule.only_about_corpus:
-            out.append(RuleCheck(rule, _corpus_violation(rule, inputs, codes, labels), 0, len(full), ()))
-            continue
-        degree = next(found)
-        worst = np.argsort(-degree, kind="stable")[:examples]
-        named = tuple((full[i], float(degree[i])) for i in worst if degree[i] > 0)
-        out.append(RuleCheck(rule, float(degree.sum()), int((degree > 0).sum()), len(full), named))
-    return out
+    names = sorted({*label_set(outputs), *labels_named(rules)})
+    return _LabelData(full, inputs, encode_labels(outputs, [len(x) for x in inputs], names).labels, names)
 
 
-def _corpus_violation(rule: Rule, X: Sequence[Any], labels: Ints, names: Sequence[str]) -> float:
-    """Over all labels that `each` stands for."""
-    singles = rule.expand(names, rule.title)
-    return sum(single.corpus_violation(Compilation(rule, title, X, names), labels) for title, single in singles)
+@dataclass(frozen=True)
+class _OutputData:
+    """Outputs of a task that are fully known, over parts."""
+
+    full: list[int]
+    X: list[Any]
+    values: Ints
+    names: list[str]
+    task: Any
+
+    def violations(self, rules: Sequence[Rule]) -> Floats:
+        """Degrees of violation of each input and rule."""
+        degrees: Floats = self.task.compiled(rules, self.X, self.names).violations(self.values)
+        return degrees
+
+    def corpus_violation(self, rule: Rule) -> float:
+        """By how much counts miss their bounds, that of an average times the inputs."""
+        rows = self.task.rows([rule.expected()], self.X, self.names)
+        parts = self.task.structure(1).indicator(self.task.blank(self.X, self.names), self.values)
+        return float((np.abs(rows.excess(rows.count(parts))) * rows.per_row(lambda s: s.unit)).sum())
+
+
+def _outputs(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any], task: Any) -> _OutputData:
+    sizes = task.sizes(X)
+    read = task.read(y, sizes)
+    full = [i for i, kind in enumerate(task.kinds(read)) if kind is Signal.FULL]
+    if not full:
+        raise DataError(f"no {task.noun} has an output that is fully known, so there is nothing to check rules on")
+    known = [read[i] for i in full]
+    names = sorted({*task.labels(known), *labels_named(rules)}) if task.has_labels else []
+    values = task.known(known, [sizes[i] for i in full], names).outputs.values
+    return _OutputData(full, list(task.for_rules([X[i] for i in full])), values, names, task)

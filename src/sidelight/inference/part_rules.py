@@ -88,6 +88,12 @@ class PartRules:
         np.add.at(out, (self.rows.owner, self.row_rule), self.excess(values))
         return out
 
+    def broken_at(self, values: Ints) -> Longs:
+        """The parts of outputs that count towards a bound from above which is missed."""
+        parts = self.structure.indicator(self.blank, values)
+        over = self.rows.excess(self.rows.count(parts)) > 0
+        return np.asarray(np.flatnonzero((abs(self.rows.matrix[over]).sum(axis=0) > 0) & (parts.values > 0)))
+
     def learn_from(self, known: Any, counting: Counting = "places") -> Floats:
         """The penalty of every rule by counting on known outputs."""
         values = known.outputs.values

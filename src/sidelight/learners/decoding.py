@@ -50,7 +50,7 @@ class Decoder(Protocol):
         ...
 
     def reasons(self, X: Any, outputs: Ints, t: int) -> Reasons:
-        """Returns what speaks for each label of decision t beside the model, the other decisions being as they are."""
+        """Returns what speaks for each choice at t beside the model, the other decisions being as they are."""
         ...
 
 
@@ -153,15 +153,9 @@ class UnderRules:
         return folded
 
     def reasons(self, X: Any, outputs: Ints, t: int) -> Reasons:
-        """Returns what every rule charges for each label."""
-        told = self.task.for_rules(X)
-        changed = np.tile(self.structure.token_labels(outputs), (len(self.classes), 1))
-        changed[:, t] = np.arange(len(self.classes))
-        rules = self.task.compiled(self.rules, list(told) * len(self.classes), self.classes)
-        broken = rules.violations(changed.ravel())  # (labels, rules)
-        with np.errstate(invalid="ignore"):
-            cost = np.where(broken > 0, broken * self.penalties, 0.0)
-        return [(f"rule: {rule.title}", -cost[:, k]) for k, rule in enumerate(self.rules)]
+        """Returns what every rule charges for each choice."""
+        charged = self.task.charges(self.rules, self.penalties, X[0], outputs, t, self.classes)
+        return [(f"rule: {title}", row) for title, row in charged]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ What a stranger may rely on of every fitted learner: `classes_`, `trace_`, `mode
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..errors import DataError, NotSupported
+from ..errors import DataError, Infeasible, NotSupported
 from ..features.encoded import Encoded
 from ..inference.constrained import Constrained
 from ..kernels.compiling import Floats
@@ -32,7 +32,7 @@ from .decoding import Decoder, Free, warn_unproved
 from .model import LinearModel
 from .registry import REGISTRY
 from .tasks.labelling import Labelling
-from .tasks.task import Task
+from .tasks.task import Choices, Task
 
 if TYPE_CHECKING:
     from .choosing.guard import Guard
@@ -61,21 +61,31 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a token got its label rather than the next best one; the strongest evidence first."""
+    """Why a token got its label (or head, or link) rather than the next best one; the strongest evidence first.
+
+    Probabilities are None where there are none; place: what stands at a position is called.
+    """
 
     position: int
     label: str
-    probability: float
+    probability: float | None
     rival: str
-    rival_probability: float
+    rival_probability: float | None
     evidence: tuple[Evidence, ...]
+    place: str = "token"
+
+    @property
+    def says(self) -> str:
+        """What was chosen rather than what, with probabilities where there are some."""
+        named = (
+            name if chance is None else f"{name} ({chance:.1%})"
+            for name, chance in ((self.label, self.probability), (self.rival, self.rival_probability))
+        )
+        return " rather than ".join(named)
 
     def __str__(self) -> str:
-        lines = [
-            f"token {self.position}: {self.label} ({self.probability:.1%}) rather than "
-            f"{self.rival} ({self.rival_probability:.1%})"
-        ]
-        if self.rival_probability > self.probability:
+        lines = [f"{self.place} {self.position}: {self.says}"]
+        if (self.rival_probability or 0.0) > (self.probability or 0.0):
             lines[0] += f"; {self.rival} is more probable here, but not in the best sequence as a whole"
         lines += [f"  {e.difference:+8.3f}  {e.feature}" for e in self.evidence]
         return "\n".join(lines)
@@ -310,27 +320,63 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     def explain(self, x: Any, position: int = 0, *, top: int = 10) -> Explanation:
         """What speaks for a token's label in the best output, against the most probable other label.
 
-        Rules are among it, with what they charge. Probabilities are those of the model under the rules that are sums
-        over parts; other rules have no part in them.
+        Of a tree it is about the head of a word, of links about the link of a source item. Rules are among it, with
+        what they charge. Probabilities are those of the model under the rules that are sums over parts; other rules
+        have no part in them. Where there are none, the other choice is that of the next best output.
         """
-        if not self.task_.of_labels:
-            raise NotSupported(f"{type(self.task_).__name__} has no labels to explain; see top_weights")
-        scores = self.scores([x])
-        decoder = self.decoder_
-        tokens = int(scores.offsets[-1])
-        if not -tokens <= position < tokens:
-            raise DataError(f"position {position} is outside the sequence of {tokens} tokens")
-        t, outputs = position % tokens, decoder.best([x], scores, 1).outputs.values[0]
-        chance = self.structure_.marginals(decoder.fold([x], scores, strict=False)).parts.unary[t]
-        label = int(self.structure_.token_labels(outputs)[t])
-        others = [c for c in np.argsort(-chance, kind="stable") if c != label]
-        rival = int(others[0]) if others else label
+        scores, decoder, task = self.scores([x]), self.decoder_, self.task_
+        outputs = decoder.best([x], scores, 1).outputs.values[0]
+        choices = task.choices(x, scores, outputs, position, self.classes_)
+        t, chosen, names = choices.position, choices.chosen, choices.names
+        folded = decoder.fold([x], scores, strict=False)
+        chance = choices.chances(self.structure_.marginals(folded).parts) if task.has_rows else None
+        rival = self._rival(choices, folded) if chance is None else _next_best(chance, chosen)
         rows = self.model_.reasons([x], outputs, t, self.n_jobs) + decoder.reasons([x], outputs, t)
-        evidence = [Evidence(text, float(row[label]), float(row[rival])) for text, row in rows]
+        evidence = [Evidence(text, float(row[chosen]), float(row[rival])) for text, row in rows]
         told = [e for e in evidence if e.difference != 0 and not isnan(e.difference)]
         told.sort(key=lambda e: -abs(e.difference))
-        name = self.classes_
-        return Explanation(t, name[label], float(chance[label]), name[rival], float(chance[rival]), tuple(told[:top]))
+        first, second = (None, None) if chance is None else (float(chance[chosen]), float(chance[rival]))
+        return Explanation(t, names[chosen], first, names[rival], second, tuple(told[:top]), choices.place)
+
+    def _rival(self, choices: Choices, scores: Any) -> int:
+        """The choice in the best output that lacks the one that was chosen; itself if there is none."""
+        found = self._best_without(choices, scores)
+        if found is None or choices.parts is None:
+            return choices.chosen
+        on = self.structure_.indicator(scores, found.outputs.values).values
+        return int(np.flatnonzero(on[choices.parts] > 0)[0])
+
+    def _best_without(self, choices: Choices, scores: Any) -> Any:
+        """The best output of those that lack what was chosen, None if there is none."""
+        values, parts = scores.values.copy(), choices.parts
+        if parts is None:
+            return None
+        values[parts[choices.chosen]] = -np.inf
+        try:
+            return self.structure_.argmax(replace(scores, values=values))
+        except Infeasible:
+            return None
+
+    def certainty(self, x: Any) -> Floats | None:
+        """The probability of what is predicted at each position, were there no rules; None without probabilities."""
+        if not self.task_.has_rows:
+            return None
+        parts = self.structure_.marginals(self.without_rules().scores([x])).parts
+        return self.task_.certainty(parts, self.infer([x]).outputs.values[0], self.classes_)
+
+    def least_certain(self, x: Any) -> int:
+        """The position where what is predicted is least probable, were there no rules.
+
+        Without probabilities it is where another output comes nearest.
+        """
+        chances = self.certainty(x)
+        if chances is not None:
+            return int(np.argmin(chances))
+        scores, outputs, found = self.without_rules().scores([x]), self.infer([x]).outputs.values[0], list[float]()
+        for t in range(len(outputs)):
+            other = self._best_without(self.task_.choices(x, scores, outputs, t, self.classes_), scores)
+            found.append(-np.inf if other is None else float(other.scores[0]))
+        return int(np.argmax(found))
 
     def top_weights(self, count: int = 20, label: str | None = None) -> list[tuple[str, str, float]]:
         """The weights of largest size, of one label or of all: (feature, label, weight)."""
@@ -377,3 +423,9 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         if not isinstance(learner, cls):
             raise DataError(f"{path} holds a {type(learner).__name__}, not a {cls.__name__}")
         return learner
+
+
+def _next_best(chance: Floats, chosen: int) -> int:
+    """The most probable choice but for one."""
+    others = [int(c) for c in np.argsort(-chance, kind="stable") if c != chosen]
+    return others[0] if others else chosen

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from ..learners.learner import Explanation
 from .explanations import Change
+from .outputs import Outputs
 from .tables import counted, page, sheet
 from .text import labelled_text, token_text
 
@@ -21,7 +22,7 @@ def explanation_page(
     known = gold if isinstance(gold, list) else None
     says = Text(f"Token {e.position}, ")
     says.append(token_text(tokens[e.position]), "bold underline")
-    says.append(f": {e.label} ({e.probability:.1%}) rather than {e.rival} ({e.rival_probability:.1%})")
+    says.append(f": {e.says}")
     if known and known[e.position] != labels[e.position]:
         says.append(f"; gold is {known[e.position]}")
     parts: list[RenderableType] = [labelled_text(tokens, labels, known), says, _evidence(e)]
@@ -42,6 +43,19 @@ def _evidence(e: Explanation) -> Table:
     return table
 
 
+def structure_page(e: Explanation, x: Any, text: str, change: Change | None, outputs: Outputs) -> Group:
+    """A tree or links as text, what speaks for one decision, and what the rules changed."""
+    says = Text(outputs.token(x, e.position), "bold")
+    says.append(f": {outputs.decision} {e.says}", "not bold")
+    parts: list[RenderableType] = [Text(text, no_wrap=True, overflow="ignore"), says, _evidence(e)]
+    if change is not None and not change.tokens:
+        parts.append(Text("The rules change nothing here."))
+    elif change is not None:
+        differ = f"The rules change {counted(change.tokens, outputs.decision)}. Without them:"
+        parts += [Group(Text(differ), outputs.line(x, change.without, ())), _effects(change)]
+    return page(*parts)
+
+
 def _changes(change: Change, tokens: Sequence[Any], labels: Sequence[str], at: int) -> list[RenderableType]:
     if not change.tokens:
         return [Text("The rules change nothing in this sequence.")]
@@ -50,8 +64,12 @@ def _changes(change: Change, tokens: Sequence[Any], labels: Sequence[str], at: i
     says = Text(
         f"The rules {here}, and change {counted(change.tokens, 'label')} of the sequence in all. Without rules:"
     )
+    return [Group(says, labelled_text(tokens, change.without)), _effects(change)]
+
+
+def _effects(change: Change) -> Table:
     table = sheet(["rule", "penalty", "violations without rules", "with rules"])
     for rule in change.rules:
         penalty = "hard" if rule.penalty is None else f"{rule.penalty:.2f}"
         table.add_row(Text(rule.name), penalty, f"{rule.without:,.10g}", f"{rule.with_rules:,.10g}")
-    return [Group(says, labelled_text(tokens, change.without)), table]
+    return table

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..inference.checking import check
+from .outputs import outputs_of
 from .rules import rules_of
 
 
@@ -20,24 +21,24 @@ class RuleEffect:
 
 @dataclass(frozen=True)
 class Change:
-    """The labels were there no rules, how many tokens these differ at, and the rules that either labels violate."""
+    """The output were there no rules, how many decisions differ in it, and the rules that either output violates."""
 
-    without: list[str]
+    without: list[Any]
     tokens: int
     rules: list[RuleEffect]
 
 
-def what_rules_changed(learner: Any, tokens: Any, labels: Sequence[str]) -> Change | None:
+def what_rules_changed(learner: Any, tokens: Any, labels: Sequence[Any]) -> Change | None:
     """Compare a prediction with what the same model says without its rules; None if it has none."""
     uses = rules_of(learner)
     if not uses or not learner.decoder_.reads_tokens:
         return None
-    without: list[str] = learner.without_rules().predict([tokens])[0]
-    before = check(learner.rules, [tokens], [without], examples=0)
-    after = check(learner.rules, [tokens], [list(labels)], examples=0)
+    without: list[Any] = learner.without_rules().predict([tokens])[0]
+    before = check(learner.rules, [tokens], [without], examples=0, task=learner.task_)
+    after = check(learner.rules, [tokens], [list(labels)], examples=0, task=learner.task_)
     effects = [
         RuleEffect(use.name, use.penalty, a.violations, b.violations)
         for use, a, b in zip(uses, before, after, strict=True)
         if a.violations or b.violations
     ]
-    return Change(without, sum(map(str.__ne__, without, labels)), effects)
+    return Change(without, outputs_of(learner.task_).changes(without, labels), effects)

@@ -1,13 +1,14 @@
 """Rules as tables: what they cost in a model, and how often data violates them."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from .outputs import outputs_of
 from .rules import Checked, Example, RuleUse, Violations
 from .tables import counted, page, sheet, titled
-from .text import marked_text
 
 
 def rules_table(rules: Sequence[RuleUse]) -> Group:
@@ -27,12 +28,14 @@ def _cells(found: Violations | None, corpus: bool = False) -> list[str]:
     return [f"{found.degree:,.10g}", "corpus" if corpus else f"{found.sequences:,}"]
 
 
-def check_page(rules: Sequence[Checked], sequences: int) -> Group:
+def check_page(rules: Sequence[Checked], sequences: int, task: Any) -> Group:
     """Violations by rule, and examples of them."""
     gold, predicted = any(r.gold for r in rules), any(r.predicted for r in rules)
     both = gold and predicted
     heads = (
-        ["violations", "sequences", "%"] if not both else ["gold\nviolations", "\n%", "predicted\nviolations", "\n%"]
+        ["violations", f"{task.noun}s", "%"]
+        if not both
+        else ["gold\nviolations", "\n%", "predicted\nviolations", "\n%"]
     )
     table = sheet(["\nrule" if both else "rule", *heads])
     for rule in rules:
@@ -44,14 +47,14 @@ def check_page(rules: Sequence[Checked], sequences: int) -> Group:
                 cells += [degree, share] if both else [degree, count, share]
         table.add_row(Text(rule.name), *cells)
     kind = "" if not predicted or both else " predicted for"
-    title = f"Violations{kind or ' in'} {counted(sequences, 'sequence')}, and the share with any (%)"
+    title = f"Violations{kind or ' in'} {counted(sequences, task.noun)}, and the share with any (%)"
     parts: list[RenderableType] = [titled(title, table)]
     for rule in rules:
         if rule.examples:
-            parts.append(Group(Text(rule.name, "bold"), *map(_example, rule.examples)))
+            parts.append(Group(Text(rule.name, "bold"), *(_example(one, task) for one in rule.examples)))
     return page(*parts)
 
 
-def _example(example: Example) -> Text:
+def _example(example: Example, task: Any) -> Text:
     text = Text(f"{example.sequence}: ", "dim")
-    return text.append_text(marked_text(example.tokens, example.labels, example.at))
+    return text.append_text(outputs_of(task).line(example.tokens, example.labels, example.at))

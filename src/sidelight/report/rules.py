@@ -7,9 +7,12 @@ from typing import Any
 from ..errors import DataError
 from ..inference.checking import RuleCheck, check
 from ..labels import label_set
+from ..learners.tasks.labelling import Labelling
 from ..rules.automata import compile_rules, labels_named
 from ..rules.language import Rule
-from ..supervision import Signal, kind_of
+from ..supervision import Signal
+
+_LABELS = Labelling()
 
 
 @dataclass(frozen=True)
@@ -41,12 +44,22 @@ def rules_of(learner: Any, X: Sequence[Any] = (), y: Sequence[Any] = ()) -> list
     rules: list[Rule] = list(learner.rules or ())
     if not rules:
         return []
-    labelled = any(kind_of(known) is Signal.FULL for known in y)
-    found = [_counted(one) for one in check(rules, X, y, examples=0)] if labelled else [None] * len(rules)
+    labelled = bool(len(y)) and Signal.FULL in kinds_of(learner.task_, X, y)
+    found = [_counted(one) for one in _check(learner.task_, rules, X, y)] if labelled else [None] * len(rules)
     return [
         RuleUse(rule.title, rule.body(), read.kind, read.penalty, read.learned, violations)
         for rule, read, violations in zip(rules, learner.rule_readings(), found, strict=True)
     ]
+
+
+def kinds_of(task: Any, X: Sequence[Any], y: Sequence[Any]) -> list[Signal]:
+    """What is known about the output of each input."""
+    kinds: list[Signal] = task.kinds(task.read(y, task.sizes(X)))
+    return kinds
+
+
+def _check(task: Any, rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any], examples: int = 0) -> list[RuleCheck]:
+    return check(rules, X, y, examples=examples, task=task)
 
 
 def _counted(found: RuleCheck | None) -> Violations | None:
@@ -55,12 +68,15 @@ def _counted(found: RuleCheck | None) -> Violations | None:
 
 @dataclass(frozen=True)
 class Example:
-    """A sequence that violates a rule; at: the tokens where it does, empty if only the whole does."""
+    """An input that violates a rule; at: the tokens where it does, empty if only the whole does.
+
+    labels: or heads, or links, as y has them.
+    """
 
     sequence: int
     degree: float
-    tokens: list[Any]
-    labels: list[str]
+    tokens: Any
+    labels: list[Any]
     at: list[int]
 
 
@@ -77,20 +93,27 @@ class Checked:
 
 
 def check_data(
-    rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any], predicted: Sequence[Any] | None, *, examples: int
+    rules: Sequence[Rule],
+    X: Sequence[Any],
+    y: Sequence[Any],
+    predicted: Sequence[Any] | None,
+    *,
+    examples: int,
+    task: Any = _LABELS,
 ) -> list[Checked]:
-    """Violations by gold labels and by predicted ones; examples are of the predicted ones where there are any."""
-    labelled = any(kind_of(known) is Signal.FULL for known in y)
+    """Violations by gold outputs and by predicted ones; examples are of the predicted ones where there are any."""
+    labelled = Signal.FULL in kinds_of(task, X, y)
     if not labelled and predicted is None:
-        raise DataError("no sequence has a label at every token, so there is nothing to check the rules on")
-    gold = check(rules, X, y, examples=examples) if labelled else [None] * len(rules)
-    said = check(rules, X, predicted, examples=examples) if predicted is not None else [None] * len(rules)
+        whole = "a label at every token" if task.of_labels else "an output that is known as a whole"
+        raise DataError(f"no {task.noun} has {whole}, so there is nothing to check the rules on")
+    gold = _check(task, rules, X, y, examples) if labelled else [None] * len(rules)
+    said = _check(task, rules, X, predicted, examples) if predicted is not None else [None] * len(rules)
     shown = y if predicted is None else predicted
     out = []
     for rule, left, right in zip(rules, gold, said, strict=True):
         worst = right or left
         found = [
-            Example(i, degree, list(X[i]), list(shown[i]), violated_at(rule, X[i], shown[i]))
+            Example(i, degree, X[i], list(shown[i]), violated_at(rule, X[i], shown[i], task))
             for i, degree in (worst.examples if worst else ())
         ]
         out.append(
@@ -111,11 +134,19 @@ def labels_unused(rules: Sequence[Rule], *outputs: Sequence[Any]) -> dict[str, l
     return found
 
 
-def violated_at(rule: Rule, x: Any, y: Sequence[str]) -> list[int]:
-    """The tokens at which one sequence violates a rule; none if only its end tells."""
+def violated_at(rule: Rule, x: Any, y: Sequence[Any], task: Any = _LABELS) -> list[int]:
+    """The tokens at which one output violates a rule; none if only its end tells."""
+    if not task.of_labels:
+        places: list[int] = task.broken_at(rule, x, y, _labels_of(task, x, y, rule))
+        return places
     labels = sorted({*y, *labels_named([rule])})
     codes = [labels.index(label) for label in y]
-    places: set[int] = set()
+    found: set[int] = set()
     for automaton in compile_rules([rule], [x], labels):
-        places.update(rule.shown_at(automaton.charged(codes), codes))
-    return sorted(places)
+        found.update(rule.shown_at(automaton.charged(codes), codes))
+    return sorted(found)
+
+
+def _labels_of(task: Any, x: Any, y: Any, rule: Rule) -> list[str]:
+    known = task.labels(task.read([y], task.sizes([x])))
+    return sorted({*known, *labels_named([rule])}) if task.has_labels else []

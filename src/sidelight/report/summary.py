@@ -2,15 +2,14 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from ..learners.choosing.guard import Guard
 from ..learners.choosing.race import Result
-from ..supervision import Signal, kind_of
-from .evaluation import Evaluation
+from ..supervision import Signal
 from .models import inner_models
-from .rules import RuleUse, rules_of
+from .rules import RuleUse, kinds_of, rules_of
 
 
 @dataclass(frozen=True)
@@ -18,7 +17,8 @@ class ModelSummary:
     """What a model file holds. features: what can be observed of a token; weights: the numbers that were learned.
 
     base: the learner that this one is built around, with its parameters; None if there is none. guard: how the learner
-    compares with its base on labelled sequences held out, where that was asked; choice: how it was chosen, if it was.
+    compares with its base on labelled sequences held out, where that was asked; choice: how it was chosen, if it was;
+    task: what is predicted.
     """
 
     path: str
@@ -32,6 +32,17 @@ class ModelSummary:
     rules: list[RuleUse]
     guard: Guard | None
     choice: "Choice | None"
+    task: "TaskSummary"
+
+
+@dataclass(frozen=True)
+class TaskSummary:
+    """What is predicted. kind: what outputs are; noun: what one input is called."""
+
+    name: str
+    kind: str
+    noun: str
+    parameters: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -71,7 +82,7 @@ class TrainingSummary:
     gap: float | None
     mistakes: int | None
     rounds: list[dict[str, Any]]
-    dev: Evaluation | None
+    dev: Any
 
 
 def summarize_model(whole: Any, path: str, X: Sequence[Any] = (), y: Sequence[Any] = ()) -> ModelSummary:
@@ -90,23 +101,30 @@ def summarize_model(whole: Any, path: str, X: Sequence[Any] = (), y: Sequence[An
         rules_of(learner, X, y),
         learner.guard_,
         None if learner is whole else Choice(whole.why_, whole.metric_, list(whole.results_)),
+        _task(learner.task_),
     )
 
 
+def _task(task: Any) -> TaskSummary:
+    parameters = {one.name: getattr(task, one.name) for one in fields(task)}
+    return TaskSummary(type(task).__name__, task.kind, task.noun, parameters)
+
+
 def _parameters(learner: Any) -> dict[str, Any]:
+    hidden = {"n_jobs", "verbose", "base", "rules", "guard"} | ({"task"} if learner.task_.kind != "labels" else set())
     return {
         name: [str(item) for item in value] if isinstance(value, list | tuple) else value
         for name, value in learner.get_params(deep=False).items()
-        if name not in ("n_jobs", "verbose", "base", "rules", "guard")
+        if name not in hidden
     }
 
 
 def summarize_training(
-    whole: Any, X: Sequence[Any], y: Sequence[Any], seconds: float, path: str, dev: Evaluation | None
+    whole: Any, X: Sequence[Any], y: Sequence[Any], seconds: float, path: str, dev: Any
 ) -> TrainingSummary:
     """The facts about a learner that has just been fitted and saved."""
     learner = whole.chosen_
-    models = list(inner_models(learner).values())
+    models, kinds = list(inner_models(learner).values()), kinds_of(learner.task_, X, y)
     # How a single model came about; of several, trained again in every round, only whether all converged.
     single: Any = models[0] if len(models) == 1 else None
     last = single.trace_[-1] if single is not None and single.trace_ else None
@@ -114,9 +132,9 @@ def summarize_training(
     return TrainingSummary(
         summarize_model(whole, path, X, y),
         len(X),
-        sum(kind_of(known) is Signal.NOTHING for known in y),
-        sum(kind_of(known) is Signal.COMPANION for known in y),
-        sum(map(len, X)),
+        kinds.count(Signal.NOTHING),
+        kinds.count(Signal.COMPANION),
+        sum(map(learner.task_.tokens, X)),
         seconds,
         None if single is None else single.solver_,
         last.iteration if last else None,

@@ -15,9 +15,10 @@ from .summary import Choice, ModelSummary, TrainingSummary
 from .weights import Transitions, Weight
 
 _MANY = 20
+Rows = Sequence[tuple[str, RenderableType]]
 
 
-def grid(rows: Sequence[tuple[str, RenderableType]]) -> Table:
+def grid(rows: Rows) -> Table:
     """Names and values side by side."""
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold", no_wrap=True)
@@ -57,22 +58,29 @@ def counted(count: int, thing: str) -> str:
     return f"{count:,} {thing if count == 1 else many}"
 
 
-def training_table(summary: TrainingSummary) -> Table:
-    """What `train` says at the end, but for rules."""
+def training_table(summary: TrainingSummary, dev: Rows = ()) -> Table:
+    """What `train` says at the end, but for rules; dev: what it says about held-out data."""
     model = summary.model
     unlabeled = f", {summary.unlabeled:,} of them unlabelled" if summary.unlabeled else ""
     unlabeled += f", {summary.companions:,} of them good or bad" if summary.companions else ""
     rows: list[tuple[str, RenderableType]] = [
-        ("data", f"{counted(summary.sequences, 'sequence')}{unlabeled}, {counted(summary.tokens, 'token')}"),
-        ("labels", _labels(model.labels)),
+        ("data", f"{counted(summary.sequences, model.task.noun)}{unlabeled}, {counted(summary.tokens, 'token')}"),
+        *_task(model),
         ("features", f"{model.features:,} features, {model.weights:,} weights"),
         ("training", Text(_course(summary))),
     ]
     rows += _guard(model)
-    if summary.dev:
-        rows += [("dev", headline(summary.dev)), *_remarks(summary.dev)]
+    rows += dev
     rows.append(("model", _model(model)))
     return grid(rows)
+
+
+def _task(model: ModelSummary) -> list[tuple[str, RenderableType]]:
+    """What is predicted, where that is more than labels, and the labels, where there are some."""
+    task, rows = model.task, list[tuple[str, RenderableType]]()
+    if task.kind != "labels":
+        rows.append(("task", Text(f"{task.name}({', '.join(f'{k}={v}' for k, v in task.parameters.items())})")))
+    return rows + ([("labels", _labels(model.labels))] if model.labels or task.kind == "labels" else [])
 
 
 def _guard(model: ModelSummary) -> list[tuple[str, RenderableType]]:
@@ -143,7 +151,7 @@ def headline(evaluation: Evaluation) -> Text:
     )
 
 
-def _remarks(evaluation: Evaluation) -> list[tuple[str, RenderableType]]:
+def remarks(evaluation: Evaluation) -> list[tuple[str, RenderableType]]:
     """What the numbers alone do not tell."""
     found: list[tuple[str, RenderableType]] = []
     if evaluation.skipped:
@@ -164,7 +172,7 @@ def evaluation_page(evaluation: Evaluation, width: int, *, confusion: bool) -> G
          f"{counted(evaluation.sequences, 'sequence')}"),
         ("spans", f"F1 {percent(spans.overall.f1)} %, {spans.overall.support:,} gold, {spans.overall.predicted:,} "
          f"predicted, {spans.overall.correct:,} correct"),
-        *_remarks(evaluation),
+        *remarks(evaluation),
     ]  # fmt: skip
     parts: list[RenderableType] = [
         grid(facts),
@@ -225,7 +233,7 @@ def model_table(summary: ModelSummary) -> Table:
     """What a model file holds."""
     rows: list[tuple[str, RenderableType]] = [
         ("model", _model(summary)),
-        ("labels", _labels(summary.labels)),
+        *_task(summary),
         ("features", f"{summary.features:,} features, {summary.weights:,} weights"),
         ("parameters", _parameters(summary.parameters)),
     ]
@@ -233,7 +241,7 @@ def model_table(summary: ModelSummary) -> Table:
         rows.append((summary.base.learner, _parameters(summary.base.parameters)))
     rows += _guard(summary)
     parameters = summary.base.parameters if summary.base else summary.parameters
-    if "features" in parameters:
+    if "features" in parameters and summary.task.kind == "labels":
         given = parameters["features"]
         rows.append(("templates", Text("the default ones" if given is None else "\n".join(given))))
     return grid(rows)

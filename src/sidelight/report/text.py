@@ -15,7 +15,7 @@ _PREFIXES = ("B-", "I-", "E-", "S-", "L-", "U-")
 _OPENING = ("B-", "S-", "U-")
 _NO_SPACE_BEFORE = frozenset(".,;:)]!?%")
 _NO_SPACE_AFTER = frozenset("([")
-WRONG = "≠"
+DIFFERS = "≠"
 _MARKS = ("»", "«")
 # Words of a run around its middle, which may be left out.
 _HEAD, _TAIL = 4, 3
@@ -74,7 +74,7 @@ def labelled_text(
     for run in label_runs(tokens, labels, gold):
         style = colour.get(run.label, "")
         wrong = run.gold is not None
-        tag = f"[{run.label} {WRONG} {run.gold}]" if wrong else f"[{run.label}]"
+        tag = f"[{run.label} {DIFFERS} {run.gold}]" if wrong else f"[{run.label}]"
         out.append(" " if out else "")
         out.append(tag, f"bold {style} reverse" if wrong else f"bold {style}")
         out.append(" ")
@@ -102,6 +102,11 @@ def marked_text(tokens: Sequence[Any], labels: Sequence[str], marked: Iterable[i
         out.append(join_words(words), style)
     out.highlight_regex(f"{_MARKS[0]}[^{_MARKS[1]}]+{_MARKS[1]}", "bold reverse")
     return out
+
+
+def marked(text: str, mark: bool) -> tuple[str, str]:
+    """A text and its style, with marks around it where it is to stand out."""
+    return (_MARKS[0] + text + _MARKS[1], "bold reverse") if mark else (text, "")
 
 
 def join_words(words: Sequence[str]) -> str:

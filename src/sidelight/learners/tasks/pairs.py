@@ -31,6 +31,8 @@ class PairTask(PartsTask):
     """
 
     noun: ClassVar[str] = "pair"
+    kind: ClassVar[str] = "links"
+    place: ClassVar[str] = "source item"
 
     # What a task says of its structure --------------------------------------------------------------------------------
 
@@ -62,6 +64,10 @@ class PairTask(PartsTask):
             if not len(items):
                 raise DataError(f"the {side} is empty; leave such pairs out")
         return len(x[0]), len(x[1]), 1
+
+    def tokens(self, x: Any) -> int:
+        """Returns how many items both sides have together."""
+        return len(x[0]) + len(x[1])
 
     def describe(self, x: Any) -> tuple[Shape, list[dict[str, Any]]]:
         """Returns features of every link and deletion: items, what they share, and the distance from the diagonal."""
@@ -111,6 +117,24 @@ class PairTask(PartsTask):
         label = np.full(int(offsets[-1]), -1, np.int32)
         return PartView(offsets, label, [], views, "source", np.concatenate(links))
 
+    def parts_at(self, shape: Shape, t: int) -> Longs:
+        """Returns the links of one source item, and its deletion."""
+        first, last, _, _ = self.segments(shape)
+        return np.append(np.flatnonzero((first <= t) & (t < last)), len(first) + t)
+
+    def part_names(self, x: Any, parts: Longs, classes: Sequence[str]) -> list[str]:
+        """Returns the target of each link with its items, and the source where that has several."""
+        (source, _), (target, _) = (token_columns(list(side)) for side in x)
+        columns, out = self.segments(self.shape(x)), []
+        for part in parts.tolist():
+            if part >= len(columns[0]):
+                out.append("nothing")
+                continue
+            i, i2, j, j2 = (int(column[part]) for column in columns)
+            whole = f"{' '.join(source[i:i2])} as " if i2 - i > 1 else ""
+            out.append(f"{whole}{' '.join(target[j:j2])} ({j if j2 - j == 1 else f'{j} to {j2 - 1}'})")
+        return out
+
     # Outputs ----------------------------------------------------------------------------------------------------------
 
     def read_one(self, shape: Shape, y: Any) -> Any:
@@ -126,7 +150,7 @@ class PairTask(PartsTask):
             raise DataError("an output is a list of links (i, j)")
         links, taken = [], (set[int](), set[int]())
         for link in y:
-            segments = self._segments(shape, link)
+            segments = self.link_segments(shape, link)
             for side, used, (first, last) in zip(
                 ("source", "target"), taken, (segments[:2], segments[2:]), strict=True
             ):
@@ -137,7 +161,8 @@ class PairTask(PartsTask):
             links.append(segments)
         return links
 
-    def _segments(self, shape: Shape, link: Any) -> Segments:
+    def link_segments(self, shape: Shape, link: Any) -> Segments:
+        """Returns a link as segments; raises `DataError` for what is none, or out of range."""
         if isinstance(link, str) or not hasattr(link, "__len__") or len(link) != 2:
             raise DataError(f"a link is a pair (i, j), or ((i, i2), (j, j2)), got {link!r}")
         out: list[int] = []

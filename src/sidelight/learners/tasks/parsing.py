@@ -1,7 +1,7 @@
 """Parsing: a head for every word of a sentence, and a label for every arc."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -41,6 +41,8 @@ class Parsing(PartsTask):
     single_root: Annotated[bool, "Whether exactly one word depends on the root."] = True
 
     noun: ClassVar[str] = "sentence"
+    kind: ClassVar[str] = "trees"
+    place: ClassVar[str] = "word"
     has_rows: ClassVar[bool] = True
     parts_have_labels: ClassVar[bool] = True
 
@@ -93,6 +95,22 @@ class Parsing(PartsTask):
         offsets = np.concatenate(([0], np.cumsum(sizes**2 * count))).astype(np.int64)
         return PartView(offsets, label, list(classes), ends, "child")
 
+    def parts_at(self, shape: Shape, t: int) -> Longs:
+        """Returns the arcs to one word."""
+        n, count = shape
+        return np.arange(t * n * count, (t + 1) * n * count)
+
+    def part_names(self, x: Any, parts: Longs, classes: Sequence[str]) -> list[str]:
+        """Returns the head of each arc, and its label."""
+        (n,), (words, _) = self.shape(x), token_columns(x)
+        heads = _arcs(n)[1][parts // max(len(classes), 1)].tolist()
+        labels = [f", {classes[k]}" for k in parts % len(classes)] if classes else [""] * len(parts)
+        return [f"{f'{words[h - 1]} ({h})' if h else 'root'}{label}" for h, label in zip(heads, labels, strict=True)]
+
+    def for_comparing(self) -> "Parsing":
+        """Returns the same task with all trees."""
+        return replace(self, projective=False, single_root=False)
+
     # Outputs ----------------------------------------------------------------------------------------------------------
 
     def read_one(self, shape: Shape, y: Any) -> Any:
@@ -101,10 +119,8 @@ class Parsing(PartsTask):
         missing = [head is None for head in heads] + [label is None for label in labels if self.labelled]
         if all(missing):
             return None
-        if any(missing):
-            return Given(Signal.PARTIAL, y)
-        self.to_output(shape, y)
-        return Given(Signal.FULL, y)
+        _require_tree(heads, single_root=self.single_root, projective=self.projective)
+        return Given(Signal.PARTIAL if any(missing) else Signal.FULL, y)
 
     def _heads(self, shape: Shape, y: Any) -> tuple[list[Any], list[Any]]:
         """Heads and labels of an output, None where they are not known."""
@@ -236,23 +252,25 @@ def _arc_features(head: tuple[str, str], child: tuple[str, str], h: int, c: int,
     }  # fmt: skip
 
 
-def _require_tree(heads: Sequence[int], *, single_root: bool, projective: bool) -> None:
-    """Raise `DataError`, naming words, unless heads are a tree that is allowed."""
-    roots = [t + 1 for t, head in enumerate(heads) if head == 0]
+def _require_tree(heads: Sequence[int | None], *, single_root: bool, projective: bool) -> None:
+    """Raise `DataError`, naming words, unless heads (None where they are not known) are of a tree that is allowed."""
     for t in range(len(heads)):
-        seen, at = {t + 1}, heads[t]
+        way, at = [t + 1], heads[t]
         while at:
-            if at in seen:
-                cycle = " -> ".join(map(str, (*sorted(seen), at)))
+            if at in way:
+                cycle = " -> ".join(map(str, (*way[way.index(at) :], at)))
                 raise DataError(f"the words {cycle} are in a cycle; some word must depend on the root (head 0)")
-            seen.add(at)
+            way.append(at)
             at = heads[at - 1]
-    if single_root and len(roots) != 1:
+    roots = [t + 1 for t, head in enumerate(heads) if head == 0]
+    if single_root and len(roots) > 1:
         words = ", ".join(map(str, roots))
         raise DataError(f"the words {words} depend on the root; set single_root=False to allow this")
-    if projective:
-        for c, head in enumerate(heads, start=1):
-            low, high = min(c, head), max(c, head)
-            for word in range(low + 1, high):
-                if not low <= heads[word - 1] <= high:
-                    raise DataError(f"the arcs of the words {c} and {word} cross; set projective=False to allow this")
+    for c, head in enumerate(heads if projective else (), start=1):
+        if head is None:
+            continue
+        low, high = min(c, head), max(c, head)
+        for word in range(low + 1, high):
+            other = heads[word - 1]
+            if other is not None and not low <= other <= high:
+                raise DataError(f"the arcs of the words {c} and {word} cross; set projective=False to allow this")

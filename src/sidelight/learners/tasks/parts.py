@@ -21,7 +21,7 @@ from ...scorers.parts import PartScorer
 from ...structures.flat import FlatParts, FlatStructure, KnownOutputs, Shape
 from ...structures.known import Outputs
 from ...supervision import Companion, Given, Signal, kind_of
-from .task import Reasons, Weighted
+from .task import Choices, Reasons, Weighted, cost_of, position_of
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,9 @@ class PartsTask(ABC):
     """Base of tasks on a structure over flat parts; a new one gives the abstract methods, each for one input."""
 
     noun: ClassVar[str] = "input"
+    kind: ClassVar[str] = "others"
+    # What explanations call a token at the main end of parts.
+    place: ClassVar[str] = "token"
     chained: ClassVar[bool] = False
     of_labels: ClassVar[bool] = False
     # Whether expectations of the parts can be worked out and rules can speak of these (`view`), and whether shapes end
@@ -84,6 +87,10 @@ class PartsTask(ABC):
         """Returns how large an input is: how many numbers an output of it is written with."""
         return float(self.structure(1).slots(self.shape_with(self.shape(x), ())))
 
+    def tokens(self, x: Any) -> int:
+        """Returns how many tokens an input has."""
+        return len(x)
+
     def choose_encoder(self, X: Any, features: Any, min_count: int, n_jobs: int) -> PartsEncoder:
         """Returns the encoder of the parts' feature dicts."""
         if features is not None:
@@ -119,6 +126,12 @@ class PartsTask(ABC):
         if len(output) != self.structure(1).slots(shape):
             raise DataError(f"it does not fit to an input of the shape {shape}")
         return Given(Signal.FULL, y)
+
+    def require(self, x: Any, y: Any) -> None:
+        """Raises `DataError` if x is no input, or y says of its output what cannot be."""
+        shape = self.shape(x)
+        if y is not None and not isinstance(y, Companion):
+            self.read_one(shape, y)
 
     def kinds(self, read: Sequence[Any]) -> list[Signal]:
         """Returns what is known about each output."""
@@ -199,6 +212,13 @@ class PartsTask(ABC):
         """Returns rules about single outputs on a batch."""
         return PartRules.compile(rules, self.view(X, classes), self.blank(X, classes), self.structure(1))
 
+    def broken_at(self, rule: Rule, x: Any, y: Any, classes: Sequence[str]) -> list[int]:
+        """Returns the tokens at the main end of parts that break a rule; none if what it misses is not there."""
+        shape, view = self.shape(x), self.view([x], classes)
+        values = np.array(self.output_of(self.shape_with(shape, classes), y, classes), np.int32)
+        parts = self.compiled([rule], [x], classes).broken_at(values)
+        return sorted(set(view.ends[view.main].covered(parts)[1].tolist()))
+
     def score(self, y: Sequence[Any], predicted: Sequence[Any]) -> float:
         """Returns the share of outputs that are right as a whole."""
         return float(np.mean([a == b for a, b in zip(y, predicted, strict=True)]))
@@ -221,9 +241,63 @@ class PartsTask(ABC):
         """Not offered: parts are no labels of tokens."""
         raise NotSupported("there are no labels of tokens to begin with")
 
-    def reasons(self, model: Weighted, encoded: Any, scores: Any, outputs: Ints, t: int) -> Reasons:
-        """Not offered: parts are no labels of tokens."""
-        raise NotSupported("explanations are for tasks that label tokens or documents; see top_weights")
+    # Explanation -----------------------------------------------------------------------------------------------------
+
+    def for_comparing(self) -> "PartsTask":
+        """Returns the task that reads outputs which predictions are compared with."""
+        return self
+
+    def parts_at(self, shape: Shape, t: int) -> Longs:
+        """Returns the parts of which one is chosen at token t; shape: as the structure knows it."""
+        raise NotSupported(
+            f"{type(self).__name__} does not say which parts belong to a token; give it methods `parts_at` and "
+            "`part_names`, or see top_weights"
+        )
+
+    def part_names(self, x: Any, parts: Longs, classes: Sequence[str]) -> list[str]:
+        """Returns what some parts are called, seen from their token."""
+        return [f"part {part}" for part in parts.tolist()]
+
+    def choices(self, x: Any, scores: FlatParts, outputs: Ints, position: int, classes: Sequence[str]) -> Choices:
+        """Returns the parts of one token."""
+        shape = self.shape_with(self.shape(x), classes)
+        t = position_of(position, int(shape[0]), self.noun, self.place)
+        parts = self.parts_at(shape, t)
+        on = np.flatnonzero(self.structure(1).indicator(scores, outputs).values[parts] > 0)
+        return Choices(t, self.place, self.part_names(x, parts, classes), int(on[0]), parts)
+
+    def certainty(self, parts: FlatParts, outputs: Ints, classes: Sequence[str]) -> Floats:
+        """Returns the probability of the part that each token has."""
+        shape, on = tuple(parts.shapes[0].tolist()), self.structure(1).indicator(parts, outputs).values
+        return np.array([(parts.values * on)[self.parts_at(shape, t)].sum() for t in range(int(shape[0]))])
+
+    def reasons(self, model: Weighted, encoded: PartsEncoded, scores: FlatParts, outputs: Ints, t: int) -> Reasons:
+        """Returns what attributes add to each of the parts of token t."""
+        parts, labels = self.parts_at(tuple(scores.shapes[0].tolist()), t), model.scorer.labels or 1
+        weights, rows = model.weights.reshape(-1, labels), dict[int, Floats]()
+        for column, part in enumerate(parts.tolist()):
+            described, label = divmod(part, labels)
+            for n in range(encoded.indptr[described], encoded.indptr[described + 1]):
+                value = float(encoded.values[n]) if len(encoded.values) else 1.0
+                attribute = int(encoded.indices[n])
+                row = rows.setdefault(attribute, np.zeros(len(parts)))
+                row[column] += value * weights[attribute, label]
+        return [(model.encoder.describe(attribute), row) for attribute, row in rows.items()]
+
+    def charges(
+        self, rules: Sequence[Rule], penalties: Floats, x: Any, outputs: Ints, t: int, classes: Sequence[str]
+    ) -> Reasons:
+        """Returns what every rule charges if one part takes the place of another, the others being as they are."""
+        compiled, parts = self.compiled(rules, [x], classes), self.parts_at(self.shape_with(self.shape(x), classes), t)
+        on = self.structure(1).indicator(compiled.blank, outputs)
+        chosen = parts[on.values[parts] > 0][0]
+        matrix = compiled.rows.matrix
+        counts = compiled.rows.count(on)[:, None] + matrix[:, parts].toarray() - matrix[:, [chosen]].toarray()
+        broken = np.stack([np.abs(compiled.rows.excess(column)) for column in counts.T], axis=1)
+        return [
+            (rule.title, cost_of(broken[compiled.row_rule == k].sum(axis=0), penalties[k]))
+            for k, rule in enumerate(rules)
+        ]
 
     def strongest(self, model: Weighted, count: int, label: int | None) -> list[tuple[str, int, float]]:
         """Returns the weights of largest size."""

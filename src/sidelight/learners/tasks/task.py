@@ -6,11 +6,13 @@ vector take one as `task=`, and label sequences without it; learners around othe
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from ...errors import DataError
 from ...features.encoded import Encoded, Encoder
 from ...inference.compiled import CompiledRules
 from ...inference.rows import Rows, RowSet
@@ -23,6 +25,33 @@ from ...supervision import Signal, kind_of
 
 # What speaks for each label at one place: a text, and a row over the labels.
 Reasons = list[tuple[str, Floats]]
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What could be chosen at one position of an input.
+
+    position: from 0; place: what stands there is called; names: of the choices; chosen: the number of the one that
+    was; parts: of each choice, where choices are parts.
+    """
+
+    position: int
+    place: str
+    names: Sequence[str]
+    chosen: int
+    parts: Longs | None = None
+
+    def chances(self, parts: Any) -> Floats:
+        """Returns the probability of each choice, given expected parts."""
+        found: Floats = parts.unary[self.position] if self.parts is None else parts.values[self.parts]
+        return found
+
+
+def position_of(position: int, count: int, whole: str = "sequence", place: str = "token") -> int:
+    """Returns a position from the beginning; raises `DataError` for one outside."""
+    if not -count <= position < count:
+        raise DataError(f"position {position} is outside the {whole} of {count} {place}s")
+    return position % count
 
 
 class Weighted(Protocol):
@@ -53,6 +82,8 @@ class Task(Protocol):
     """What is predicted, and from what; `noun` is what one input is called in messages."""
 
     noun: ClassVar[str]
+    # What outputs are, for files and reports: "labels", "trees", "links", or "others", which these do not know.
+    kind: ClassVar[str]
     # Whether its scores are those of label chains, or can be seen as such; whether its decisions are labels; and
     # whether the expectations of its parts can be worked out, with rules about them.
     chained: ClassVar[bool]
@@ -78,6 +109,10 @@ class Task(Protocol):
 
     def sizes_of(self, scores: Any) -> list[Any]:
         """Returns the same for the inputs that have these scores."""
+        ...
+
+    def tokens(self, x: Any) -> int:
+        """Returns how many tokens an input has."""
         ...
 
     def choose_encoder(self, X: Any, features: Any, min_count: int, n_jobs: int) -> Encoder:
@@ -152,8 +187,26 @@ class Task(Protocol):
         """Returns scores of single labels alone, as before anything is learned; unary: (decisions, labels)."""
         ...
 
+    def for_comparing(self) -> "Task":
+        """Returns the same task with all outputs that predictions may be compared with."""
+        ...
+
+    def choices(self, x: Any, scores: Any, outputs: Ints, position: int, classes: Sequence[str]) -> "Choices":
+        """Returns what could be chosen at one position, and what is; raises `DataError` where there is no such."""
+        ...
+
+    def certainty(self, parts: Any, outputs: Ints, classes: Sequence[str]) -> Floats:
+        """Returns the probability of what is chosen at each position, given expected parts of one input."""
+        ...
+
+    def charges(
+        self, rules: Sequence[Rule], penalties: Floats, x: Any, outputs: Ints, t: int, classes: Sequence[str]
+    ) -> Reasons:
+        """Returns what every rule charges for each choice at a position, the others being as they are."""
+        ...
+
     def reasons(self, model: Weighted, encoded: Any, scores: Any, outputs: Ints, t: int) -> Reasons:
-        """Returns every contribution to the score of decision t, the other decisions being as they are."""
+        """Returns every contribution to the score of each choice at t, the other decisions being as they are."""
         ...
 
     def strongest(self, model: Weighted, count: int, label: int | None) -> list[tuple[str, int, float]]:
@@ -164,6 +217,7 @@ class Task(Protocol):
 class LabelTask:
     """What the tasks share whose decisions are labels; a mixin."""
 
+    kind: ClassVar[str] = "labels"
     of_labels: ClassVar[bool] = True
     has_rows: ClassVar[bool] = True
 
@@ -183,6 +237,10 @@ class LabelTask:
     def size_of(self, x: Any) -> float:
         """Returns how many tokens there are."""
         return float(len(x))
+
+    def tokens(self, x: Any) -> int:
+        """Returns how many tokens there are."""
+        return len(x)
 
     def kinds(self, read: Sequence[Any]) -> list[Signal]:
         """Returns the kind of knowledge about each output."""
@@ -213,9 +271,42 @@ class LabelTask:
         sizes: list[int] = np.diff(scores.offsets).tolist()
         return sizes
 
+    def for_comparing(self) -> Any:
+        """All labels can be compared."""
+        return self
+
+    def choices(self, x: Any, scores: Any, outputs: Ints, position: int, classes: Sequence[str]) -> Choices:
+        """Returns the labels."""
+        task: Any = self
+        t = position_of(position, int(scores.offsets[-1]))
+        return Choices(t, "token", classes, int(task.structure(1).token_labels(outputs)[t]))
+
+    def certainty(self, parts: Any, outputs: Ints, classes: Sequence[str]) -> Floats:
+        """Returns the probability of each token's label."""
+        task: Any = self
+        labels = task.structure(1).token_labels(outputs)
+        return np.asarray(parts.unary[np.arange(len(labels)), labels])
+
+    def charges(
+        self, rules: Sequence[Rule], penalties: Floats, x: Any, outputs: Ints, t: int, classes: Sequence[str]
+    ) -> Reasons:
+        """Returns what every rule charges for each label of token t."""
+        task: Any = self
+        told = list(self.for_rules([x]))
+        changed = np.tile(task.structure(1).token_labels(outputs), (len(classes), 1))
+        changed[:, t] = np.arange(len(classes))
+        broken = self.compiled(rules, told * len(classes), classes).violations(changed.ravel())  # (labels, rules)
+        return [(rule.title, cost_of(broken[:, k], penalties[k])) for k, rule in enumerate(rules)]
+
     def chances(self, parts: Any) -> list[Floats]:
         """Returns the probability of every label of each decision."""
         return [parts.unary[a:b] for a, b in pairwise(parts.offsets)]
+
+
+def cost_of(broken: Floats, penalty: float) -> Floats:
+    """Returns less than nothing where something is violated, at a penalty that may be infinite."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(-np.where(broken > 0, broken * penalty, 0.0))
 
 
 def attribute_reasons(encoded: Encoded, t: int, describe: Any, row: Any) -> Reasons:

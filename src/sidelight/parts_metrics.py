@@ -1,0 +1,127 @@
+"""How good trees and links are: attachment scores, and precision and recall of links. All are fractions from 0 to 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sidelight.errors import DataError
+from sidelight.metrics import Score
+
+
+@dataclass(frozen=True)
+class TreeScores:
+    """Scores of dependency trees.
+
+    uas: the share of words with the right head; las: with the right head and label, None where arcs have no labels;
+    exact: the share of trees that are right as a whole, of `whole` that are known as a whole. unknown: words left out,
+    since their head (or label) is not known; skipped: sentences left out, since nothing of them is known.
+    """
+
+    sentences: int
+    words: int
+    uas: float
+    las: float | None
+    exact: float
+    whole: int
+    unknown: int
+    skipped: int = 0
+
+
+@dataclass(frozen=True)
+class LinkScores:
+    """Scores of links: precision, recall and F1 of all of them, and the share of pairs with exactly the right ones.
+
+    skipped: pairs left out, since not all of their links are known.
+    """
+
+    pairs: int
+    links: Score
+    exact: float
+    skipped: int = 0
+
+
+def tree_scores(y_true: Sequence[Any], y_pred: Sequence[Any], *, labelled: bool = False) -> TreeScores:
+    """Return the attachment scores of dependency trees.
+
+    Words whose true head (or label, with labels) is not known are left out.
+
+    Parameters
+    ----------
+    y_true : sequence
+        The true heads of each sentence, as `Parsing` has them.
+    y_pred : sequence
+        The predicted heads of each sentence.
+    labelled : bool, default=False
+        Whether heads come with labels.
+
+    Returns
+    -------
+    TreeScores
+        The share of right heads (UAS), of right heads with labels (LAS), and of trees that are right as a whole.
+    """
+    _require_as_many(y_true, y_pred)
+    words = unknown = heads = both = whole = exact = 0
+    for truth, guess in zip(y_true, y_pred, strict=True):
+        if len(truth) != len(guess):
+            raise DataError(f"expected {len(truth)} heads, one a word, got {len(guess)}")
+        pairs = [(_pair(one, labelled), _pair(other, labelled)) for one, other in zip(truth, guess, strict=True)]
+        known = [(one, other) for one, other in pairs if None not in one]
+        words, unknown = words + len(known), unknown + len(pairs) - len(known)
+        heads += sum(one[0] == other[0] for one, other in known)
+        right = sum(one == other for one, other in known)
+        both += right
+        if len(known) == len(pairs):
+            whole, exact = whole + 1, exact + (right == len(pairs))
+    if not words:
+        raise DataError("there is nothing to compare with: no head is known")
+    las = both / words if labelled else None
+    return TreeScores(len(y_true), words, heads / words, las, exact / whole if whole else 0.0, whole, unknown)
+
+
+def link_scores(y_true: Sequence[Any], y_pred: Sequence[Any]) -> LinkScores:
+    """Return the scores of links.
+
+    Parameters
+    ----------
+    y_true : sequence
+        The true links of each pair, as `Aligning` and `Matching` have them.
+    y_pred : sequence
+        The predicted links of each pair.
+
+    Returns
+    -------
+    LinkScores
+        Precision, recall and F1 of all links, and the share of pairs with exactly the right ones.
+    """
+    _require_as_many(y_true, y_pred)
+    if not len(y_true):
+        raise DataError("there is nothing to compare with: no links are known")
+    known = found = right = exact = 0
+    for truth, guess in zip(y_true, y_pred, strict=True):
+        one, other = (set(map(as_segments, links)) for links in (truth, guess))
+        known, found, right, exact = (
+            known + len(one),
+            found + len(other),
+            right + len(one & other),
+            exact + (one == other),
+        )
+    return LinkScores(len(y_true), Score.from_counts(right, found, known), exact / len(y_true))
+
+
+def as_segments(link: Any) -> tuple[int, int, int, int]:
+    """Return where the source and the target of a link begin and end, however it is written."""
+    (i, i2), (j, j2) = ((end, end + 1) if not hasattr(end, "__len__") else end for end in link)
+    return int(i), int(i2), int(j), int(j2)
+
+
+def _pair(one: Any, labelled: bool) -> tuple[Any, ...]:
+    if labelled:
+        return (None, None) if one is None else tuple(one)
+    return (one,)
+
+
+def _require_as_many(y_true: Sequence[Any], y_pred: Sequence[Any]) -> None:
+    if len(y_true) != len(y_pred):
+        raise DataError(f"expected as many predicted outputs as true ones ({len(y_true)}), got {len(y_pred)}")

@@ -1,0 +1,193 @@
+"""How outputs of each kind (`Task.kind`) are compared with known ones and shown: labels, trees and links."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Protocol
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from ..errors import DataError, NotSupported
+from ..parts_metrics import LinkScores, TreeScores, as_segments, link_scores, tree_scores
+from ..supervision import Companion, Partial
+from .alignments import draw_alignment, links_line
+from .evaluation import evaluate as evaluate_labels
+from .tables import counted, evaluation_page, grid, headline, page, percent, remarks, scores_table
+from .text import marked_text, token_text
+from .trees import draw_tree, tree_line
+
+
+class Outputs(Protocol):
+    """One kind of outputs; `decision` is what one part of an output is called."""
+
+    decision: ClassVar[str]
+
+    def evaluate(self, learner: Any, X: Sequence[Any], y: Sequence[Any], **options: Any) -> Any:
+        """Returns how good predictions are."""
+        ...
+
+    def headline(self, evaluation: Any) -> list[tuple[str, RenderableType]]:
+        """Returns the numbers that matter, and what they alone do not tell."""
+        ...
+
+    def page(self, evaluation: Any, width: int, *, confusion: bool) -> Group:
+        """Returns all numbers."""
+        ...
+
+    def line(self, x: Any, y: Any, marked: Iterable[int]) -> Text:
+        """Returns an input with its output on one line, some tokens marked."""
+        ...
+
+    def changes(self, y: Any, other: Any) -> int:
+        """Returns in how many decisions two outputs differ."""
+        ...
+
+    def token(self, x: Any, position: int) -> str:
+        """Returns what stands at a position."""
+        ...
+
+    def draw(self, x: Any, y: Any, path: str | None = None, *, chances: Any = None, gold: Any = None) -> str | None:
+        """Returns a drawing as text, or writes it to a file; chances: the probability of what each position has."""
+        ...
+
+
+class LabelOutputs:
+    """A label for every token."""
+
+    decision: ClassVar[str] = "label"
+
+    def evaluate(self, learner: Any, X: Sequence[Any], y: Sequence[Any], **options: Any) -> Any:
+        """Returns scores of tokens, spans and labels."""
+        return evaluate_labels(learner, X, y, **options)
+
+    def headline(self, evaluation: Any) -> list[tuple[str, RenderableType]]:
+        """Returns accuracy and span F1."""
+        return [("dev", headline(evaluation)), *remarks(evaluation)]
+
+    def page(self, evaluation: Any, width: int, *, confusion: bool) -> Group:
+        """Returns tables of spans and labels."""
+        return evaluation_page(evaluation, width, confusion=confusion)
+
+    def line(self, x: Any, y: Any, marked: Iterable[int]) -> Text:
+        """Returns the words with a tag before each run."""
+        return marked_text(x, y, marked)
+
+    def changes(self, y: Any, other: Any) -> int:
+        """Returns how many labels differ."""
+        return sum(map(str.__ne__, y, other))
+
+    def token(self, x: Any, position: int) -> str:
+        """Returns one token."""
+        return token_text(x[position])
+
+    def draw(self, x: Any, y: Any, path: str | None = None, *, chances: Any = None, gold: Any = None) -> str | None:
+        """Not offered: `draw_posteriors` draws the probabilities of labels."""
+        raise NotSupported("labels are drawn with their probabilities; see draw_posteriors")
+
+
+class TreeOutputs:
+    """A head for every word."""
+
+    decision: ClassVar[str] = "head"
+
+    def evaluate(self, learner: Any, X: Sequence[Any], y: Sequence[Any], **options: Any) -> TreeScores:
+        """Returns attachment scores; sentences without any known head are left out."""
+        chosen = [i for i, known in enumerate(y) if known is not None and not isinstance(known, Companion)]
+        if not chosen:
+            raise DataError("there is nothing to compare with: no head is known")
+        predicted = learner.predict([X[i] for i in chosen])
+        found = tree_scores([y[i] for i in chosen], predicted, labelled=learner.task_.has_labels)
+        return replace(found, skipped=len(y) - len(chosen))
+
+    def headline(self, evaluation: TreeScores) -> list[tuple[str, RenderableType]]:
+        """Returns UAS and LAS."""
+        return [("dev", self._summary(evaluation))]
+
+    def _summary(self, e: TreeScores) -> str:
+        las = "" if e.las is None else f"LAS {percent(e.las)} %, "
+        return f"UAS {percent(e.uas)} %, {las}{counted(e.words, 'word')} in {counted(e.sentences, 'sentence')}"
+
+    def page(self, evaluation: TreeScores, width: int, *, confusion: bool) -> Group:
+        """Returns UAS, LAS and exact trees."""
+        e = evaluation
+        facts: list[tuple[str, RenderableType]] = [
+            ("heads", self._summary(e)),
+            ("trees", f"{percent(e.exact)} % of {e.whole:,} right as a whole"),
+        ]
+        if e.unknown:
+            what = "head" if e.las is None else "head and label"
+            facts.append(("left out", f"{counted(e.unknown, 'word')} without a {what}"))
+        if e.skipped:
+            facts.append(("left out", f"{counted(e.skipped, 'sentence')} without any head"))
+        return page(grid(facts))
+
+    def line(self, x: Any, y: Any, marked: Iterable[int]) -> Text:
+        """Returns every word with its head."""
+        return tree_line(x, y, marked)
+
+    def changes(self, y: Any, other: Any) -> int:
+        """Returns how many heads or labels differ."""
+        return sum(one != two for one, two in zip(y, other, strict=True))
+
+    def token(self, x: Any, position: int) -> str:
+        """Returns one word with its number, from 1 as heads are."""
+        return f"{token_text(x[position])} ({position + 1})"
+
+    def draw(self, x: Any, y: Any, path: str | None = None, *, chances: Any = None, gold: Any = None) -> str | None:
+        """Returns the tree as text, or writes a drawing."""
+        return draw_tree(x, y, path, probabilities=chances, gold=gold)
+
+
+class LinkOutputs:
+    """Links of two sides."""
+
+    decision: ClassVar[str] = "link"
+
+    def evaluate(self, learner: Any, X: Sequence[Any], y: Sequence[Any], **options: Any) -> LinkScores:
+        """Returns scores of links; pairs whose links are not all known are left out."""
+        chosen = [i for i, known in enumerate(y) if known is not None and not isinstance(known, Companion | Partial)]
+        if not chosen:
+            raise DataError("there is nothing to compare with: of no pair all links are known")
+        found = link_scores([y[i] for i in chosen], learner.predict([X[i] for i in chosen]))
+        return replace(found, skipped=len(y) - len(chosen))
+
+    def headline(self, evaluation: LinkScores) -> list[tuple[str, RenderableType]]:
+        """Returns the F1 of the links."""
+        e = evaluation
+        return [
+            ("dev", f"F1 {percent(e.links.f1)} % of links, {percent(e.exact)} % of {counted(e.pairs, 'pair')} exact")
+        ]
+
+    def page(self, evaluation: LinkScores, width: int, *, confusion: bool) -> Group:
+        """Returns precision, recall and F1 of links, and exact pairs."""
+        e = evaluation
+        exact = f"{percent(e.exact)} % of {e.pairs:,} with exactly the right links"
+        facts: list[tuple[str, RenderableType]] = [("pairs", exact)]
+        if e.skipped:
+            facts.append(("left out", f"{counted(e.skipped, 'pair')} whose links are not all known"))
+        return page(grid(facts), scores_table("Links", "", {"links": e.links}))
+
+    def line(self, x: Any, y: Any, marked: Iterable[int]) -> Text:
+        """Returns every source item with what it is linked to."""
+        return links_line(x, y, marked)
+
+    def changes(self, y: Any, other: Any) -> int:
+        """Returns how many links are in one of the outputs alone."""
+        return len(set(y) ^ set(other))
+
+    def token(self, x: Any, position: int) -> str:
+        """Returns one source item with its number."""
+        return f"{token_text(x[0][position])} ({position})"
+
+    def draw(self, x: Any, y: Any, path: str | None = None, *, chances: Any = None, gold: Any = None) -> str | None:
+        """Returns the grid as text, or writes a drawing."""
+        probabilities = None if chances is None else [chances[as_segments(link)[0]] for link in y]
+        return draw_alignment(x, y, path, probabilities=probabilities, gold=gold)
+
+
+_KINDS: dict[str, Outputs] = {"labels": LabelOutputs(), "trees": TreeOutputs(), "links": LinkOutputs()}
+
+
+def outputs_of(task: Any) -> Outputs:
+    """Returns how the outputs of a task are shown."""
+    return _KINDS[task.kind]
