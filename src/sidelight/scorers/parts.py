@@ -12,6 +12,9 @@ from ..structures.flat import FlatParts, FlatStructure
 from ..structures.known import Outputs
 from .protocol import Rows
 
+# Scores of so many parts stay in cache from one step to the next, and are enough to make up for the calls in Python.
+_BLOCK = 32_000
+
 
 @dataclass(frozen=True)
 class PartScorer:
@@ -24,6 +27,11 @@ class PartScorer:
     size: int
     structure: FlatStructure
     labels: int | None = None
+
+    @property
+    def block(self) -> int:
+        """How many rows are best scored at a time."""
+        return max(_BLOCK // (self.labels or 1), 1)
 
     def prepare(self, w: Floats) -> "PartWeights":
         """A weight vector made ready for scoring batches."""
