@@ -146,3 +146,12 @@ def test_tangents_are_derivatives(page):
     mean = mass @ delta.values
     np.testing.assert_allclose(moved.slope, [mean], atol=1e-9)
     np.testing.assert_allclose(moved.parts.values, mass * (delta.values - mean), atol=1e-8)
+
+
+def test_what_the_page_says_of_programs(page):
+    model = page["model"]
+    assert model.predict([{"post": 30, "shop": 25, "bank": 10}]) == [["shop", "bank"]]
+    assert model.infer(page["days"]).exact.all()
+    assert [set(one) for one in model.predict(page["days"])] == page["runs"]
+    with pytest.raises(DataError, match=r"input 0: .* breaks the row 'no shopping without money'"):
+        model.fit(page["days"][:1], [{"shop"}])

@@ -9,8 +9,13 @@ import pytest
 from sklearn.base import clone
 
 from sidelight import (
+    BAD,
+    CCM,
     CRF,
+    GOOD,
+    JLIS,
     MIRA,
+    CoDL,
     DataError,
     Infeasible,
     LatentStructuralSVM,
@@ -19,8 +24,10 @@ from sidelight import (
     StructuralSVM,
     StructuredPerceptron,
     Variables,
+    count,
     load,
     register_task,
+    word,
 )
 from sidelight.inference import highs, points
 
@@ -256,7 +263,9 @@ def test_inputs_that_make_no_sense():
         learner.predict([fine, none])
     with pytest.raises(DataError, match="time_limit is a number of seconds above 0"):
         learner.set_params(task=Given(time_limit=-1)).fit([fine], [["a"]])
-    with pytest.raises(NotSupported, match="no tractable marginals; use StructuredPerceptron, MIRA or StructuralSVM"):
+    with pytest.raises(
+        NotSupported, match="no tractable marginals; use StructuredPerceptron, MIRA, StructuralSVM or JLIS"
+    ):
         CRF(task=Given()).fit([fine], [["a"]])
     with pytest.raises(TypeError, match="abstract"):
         Program()
@@ -273,3 +282,39 @@ def test_a_program_without_a_solution_is_named():
 
     with pytest.raises(Infeasible, match="sequence 1 has no output that satisfies 'three halves'; correct"):
         learner.predict([declare, impossible])
+
+
+def test_rules_count_variables_by_label(tmp_path):
+    """A rule about all relations of a sentence, hard and soft, with labels and without."""
+    rng = np.random.default_rng(5)
+    X, y = map(list, zip(*[sentence(rng) for _ in range(60)], strict=True))
+    base, rule = StructuralSVM(C=0.1, task=Joint()), count("works for", "lives in") >= 2
+    model = CCM(base, [rule.hard()]).fit(X[:20], y[:20])
+    found = model.infer(X[20:])
+    assert found.exact.all()
+    for names in model.predict(X[20:]):
+        assert sum(len(name) == 3 for name in names) >= 2
+    plain = model.base_.predict(X[20:])
+    assert any(sum(len(name) == 3 for name in names) < 2 for names in plain)
+    model.save(tmp_path / "model")
+    assert load(tmp_path / "model").predict(X[20:]) == model.predict(X[20:])
+    kept = count("works for", "lives in") >= 1
+    for learner in (CCM(base, [kept]), CoDL(base, [kept], iterations=1, guard=False)):
+        learner.fit(X, [*y[:20], *([None] * 40)] if isinstance(learner, CoDL) else y)
+        assert learner.score(X, y) > 0.3
+        assert learner.penalties_[0] > 1
+    best = CCM.around(model.base_, [rule.soft(0.3)]).predict_kbest(X[20:23], 3)
+    scores = model.base_.predict_kbest(X[20:23], 40)
+    for ranked, free in zip(best, scores, strict=True):
+        charged = [one.score - 0.3 * max(0, 2 - sum(len(n) == 3 for n in one.labels)) for one in free]
+        np.testing.assert_allclose([one.score for one in ranked], sorted(charged, reverse=True)[:3], atol=1e-6)
+    with pytest.raises(NotSupported, match="is a condition on tokens, and these parts are about none"):
+        CCM(base, [count(where=word.isin("a")) <= 1]).fit(X, y)
+
+
+def test_good_and_bad_programs():
+    rng = np.random.default_rng(6)
+    X, y = map(list, zip(*[sentence(rng) for _ in range(40)], strict=True))
+    bad = [{**x, "words": ["?", "?", "?"]} for x in X[20:]]
+    model = JLIS(task=Joint(), guard=False, C2=0.05).fit([*X, *bad], [*y[:20], *([GOOD] * 20), *([BAD] * 20)])
+    assert np.mean(model.decision_function(X[20:]) > model.decision_function(bad)) > 0.9

@@ -359,7 +359,9 @@ def test_rows_with_penalties(seed):
 
 def test_what_is_refused():
     structure, scores = Programs(1), batch(np.zeros(2), [rows_of(2)])
-    with pytest.raises(NotSupported, match="no tractable marginals; use StructuredPerceptron, MIRA or StructuralSVM"):
+    with pytest.raises(
+        NotSupported, match="no tractable marginals; use StructuredPerceptron, MIRA, StructuralSVM or JLIS"
+    ):
         structure.marginals(scores)
     with pytest.raises(DataError, match="k >= 1, got 0"):
         structure.kbest(scores, 0)

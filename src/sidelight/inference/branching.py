@@ -20,6 +20,7 @@ import numpy as np
 
 from ..kernels.compiling import Floats, Ints, Longs
 from ..structures.flat import FlatStructure, Shape
+from ..structures.polytope import LinearRows
 
 # Steps on the prices at first and in every share; shares that are looked at before it gives up.
 _FIRST_STEPS, _STEPS, _SHARES = 60, 15, 2_000
@@ -38,6 +39,12 @@ class UpperRows:
     matrix: Any
     bound: Floats
     penalty: Floats
+
+    def linear(self) -> LinearRows:
+        """The same rows as programs have them."""
+        matrix, high = self.matrix.tocsr(), self.bound
+        start, index = (array.astype(np.int32) for array in (matrix.indptr, matrix.indices))
+        return LinearRows(np.full(len(high), -np.inf), high, start, index, matrix.data)
 
     def cost(self, counted: Floats) -> float:
         """What an output with these counts A y costs."""

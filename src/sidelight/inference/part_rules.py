@@ -20,6 +20,7 @@ from ..rules.language import Rule
 from ..rules.part_view import PartView, rule_statement
 from ..structures.flat import FlatParts, FlatStructure
 from ..structures.known import Outputs
+from ..structures.programs import Programs
 from .branching import Found, UpperRows, best_under_rows
 from .compiled import Counting, learn_penalties, times, trusted_penalties
 from .constrained import Constrained, Method, check_method
@@ -169,7 +170,10 @@ class WeighedPartRules:
         rest = replace(self, penalty=np.where(kept, self.penalty, 0.0))
         cost = np.stack([rest.cost(self._complete(row, values[0])) for row in values], axis=1)
         searched = np.asarray(((cost > 0) & (ranks > -np.inf)).any(axis=1))
-        bound, exact, nodes = ranks[:, 0].copy(), np.ones(len(scores), bool), np.zeros(len(scores), np.int64)
+        exact, nodes = np.ones(len(scores), bool), np.zeros(len(scores), np.int64)
+        bound = ranks[:, 0].copy()
+        if ranked.exact is not None and ranked.bound is not None:  # a time limit ended some searches
+            exact, bound = ranked.exact.copy(), ranked.bound.copy()
         offsets = ranked.outputs.offsets
 
         def solve(i: int) -> None:
@@ -198,7 +202,11 @@ class WeighedPartRules:
     def search(self, structure: FlatStructure, scores: FlatParts, i: int, k: int, seconds: float) -> Found:
         """The k best outputs of one input."""
         theta, shape = scores.of(i)
-        return best_under_rows(structure, theta, shape, self.upper(i), k, seconds)
+        rows = self.upper(i)
+        if not isinstance(structure, Programs):
+            return best_under_rows(structure, theta, shape, rows, k, seconds)
+        found = structure.best_under_rows(theta, shape, rows.linear(), rows.penalty, k, seconds)
+        return Found(list(found.values.astype(np.int32)), found.scores.tolist(), found.bound, found.exact, 0)
 
     def upper(self, i: int) -> UpperRows:
         """The rows of one input, all of them upper bounds."""

@@ -85,6 +85,8 @@ def named_labels(learner: Any, y: Any) -> list[str]:
     """
     if learner.classes is not None:
         return list(learner.classes)
+    if not learner.task_.has_labels:
+        return []
     told = known_labels(learner, y)
     for rule in learner.rules or () if told else ():
         unknown = sorted(labels_named([rule]) - set(told))

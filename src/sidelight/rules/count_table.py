@@ -43,7 +43,7 @@ def count_table(counted: Count, at: Compilation) -> CountTable:
     apart = next((t.by for t in counted.terms if t.by is not None), None)
     if apart is not None:
         raise NotSupported(
-            f"rule {at.rule.title!r} counts by {apart!r}, and here tokens are labelled, which have no ends"
+            f"rule {at.rule.title!r} counts by {apart!r}, and the tokens that are labelled here have no ends"
         )
     conditions = {id(t.where): t.where for t in counted.terms}  # those of a share are one
     holds = {k: at.holds(where) for k, where in conditions.items()}

@@ -57,7 +57,8 @@ class PartView:
 
     offsets: (inputs + 1,) where the parts of each input begin; label: (parts,) the number of each part's label, -1 for
     parts without one; labels: their names; ends: by name; main: the end that conditions without an end are about;
-    links: which parts are counted where a rule does not ask for parts `without` an end, None if all are.
+    links: which parts are counted where a rule does not ask for parts `without` an end, None if all are; others:
+    whether other inputs may have more labels, so that one that no part has here is no error.
     """
 
     offsets: Longs
@@ -66,6 +67,7 @@ class PartView:
     ends: Mapping[str, EndView]
     main: str
     links: Mask | None = None
+    others: bool = False
 
     @property
     def inputs(self) -> int:
@@ -94,6 +96,8 @@ class PartView:
             return ~self.holds(condition.part)
         if isinstance(condition, Without):
             return self.end(condition.end).lacking
+        if not self.ends:
+            raise NotSupported(f"{condition!r} is a condition on tokens, and these parts are about none; count labels")
         end = self.end(condition.end) if isinstance(condition, AtEnd) else self.ends[self.main]
         inner: Where = condition.condition if isinstance(condition, AtEnd) else condition
         return end.where(mask_of(inner, end.tokens))
@@ -103,13 +107,13 @@ class PartView:
         holds = self.holds(condition)
         return holds if self.links is None or _asks_for_deletions(condition) else holds & self.links
 
-    def members(self, these: Labels, title: str) -> Mask:
+    def members(self, these: Labels) -> Mask:
         """Returns which parts have one of these labels; a label that does not exist is an error."""
         assert not isinstance(these.names, Each)
         unknown = [name for name in these.names if name not in self.labels]
-        if unknown:
+        if unknown and not self.others:
             known = f"known are {', '.join(self.labels)}" if self.labels else "these parts have no labels"
-            raise DataError(f"rule {title!r} names the label {unknown[0]!r}; {known}")
+            raise DataError(f"there is no label {unknown[0]!r}; {known}")
         inside = np.array([*(label in these.names for label in self.labels), False], bool)[self.label]
         return np.asarray(~inside if these.all_but else inside)
 
@@ -195,8 +199,10 @@ def rule_statement(rule: Rule, title: str, single: Rule, view: PartView) -> Part
         target=single.bound,
     )  # fmt: skip
     whole = all(term.by is None for term in single.count.terms)
-    places = float(len(np.unique(view.ends[view.main].first[part]))) if one.one_sign and whole else None
-    return replace(one, decisions=places)
+    if not (one.one_sign and whole):
+        return one
+    places = view.ends[view.main].first[part] if view.ends else part
+    return replace(one, decisions=float(len(np.unique(places))))
 
 
 def _averaged(one: PartStatement, view: PartView, single: Any, unit: float | None) -> PartStatement:
@@ -218,7 +224,7 @@ def _entries(count: Count, view: PartView, title: str) -> tuple[Longs, Longs, Fl
         raise NotSupported(f"rule {title!r} counts by different ends; both sides must be counted by the same")
     amount = np.zeros(int(view.offsets[-1]))
     for term in count.terms:
-        amount += term.coefficient * (view.members(term.to, title) & view.spoken(term.where))
+        amount += term.coefficient * (view.members(term.to) & view.spoken(term.where))
     part = np.flatnonzero(amount)
     chosen = next(iter(by.values()))
     if chosen is None:

@@ -127,6 +127,18 @@ class Programs(FlatStructure):
             begin, left = None if start is None else start[one.variables], max(end - monotonic(), 0.0)
             yield one.variables, k_best(_program(one, scores), k, time_limit=left, stop=stop, start=begin)
 
+    def best_under_rows(
+        self, scores: Floats, shape: Shape, rows: LinearRows, penalty: Floats, k: int, seconds: float
+    ) -> Points:
+        """Returns the k best outputs of one input under more rows, which cost when they are missed.
+
+        penalty: (rows,) for each unit, inf where a row must hold; seconds: after which the best found is returned.
+        """
+        from ..inference.points import k_best, with_penalties
+
+        limit = min(seconds, np.inf if self.time_limit is None else self.time_limit)
+        return k_best(with_penalties(self.program(scores, shape), rows, penalty), k, time_limit=limit)
+
     def best(self, scores: Floats, shape: Shape, k: int) -> list[Ints]:
         """The k best outputs of finite score; an error where none was found in time."""
         found = self.solve(scores, shape, k)
@@ -171,8 +183,8 @@ class Programs(FlatStructure):
     def expected(self, scores: Floats, shape: Shape) -> tuple[float, Floats]:
         """Not offered: the sum over all outputs is intractable."""
         raise NotSupported(
-            "integer programs have no tractable marginals; use StructuredPerceptron, MIRA or StructuralSVM, which need "
-            "best outputs only"
+            "integer programs have no tractable marginals; use StructuredPerceptron, MIRA, StructuralSVM or JLIS, "
+            "which need best outputs only"
         )
 
     def all_outputs(self, shape: Shape) -> Iterator[Ints]:

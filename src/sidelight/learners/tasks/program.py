@@ -11,6 +11,7 @@ import numpy as np
 
 from ...errors import DataError
 from ...kernels.compiling import Ints
+from ...rules.part_view import PartView
 from ...structures.flat import Shape
 from ...structures.polytope import LinearRows
 from ...structures.program_rows import ProgramRows
@@ -223,6 +224,18 @@ class Program(PartsTask):
         rows, features = variables.declared()
         return rows.shape, features
 
+    def view(self, X: Sequence[Any], classes: Sequence[str]) -> PartView:
+        """Returns the variables of a batch with labels: their names, or the last element of names that are tuples.
+
+        So rules can count them: `count("Kill") <= 1` is about the variables ("Kill",), (3, 5, "Kill") and "Kill".
+        """
+        labels = [[_label(name) for name in shape[1].names] for shape in self.sizes(X)]
+        known = sorted({label for some in labels for label in some})
+        number = {label: k for k, label in enumerate(known)}
+        codes = np.array([number[label] for some in labels for label in some], np.int32)
+        offsets = np.concatenate(([0], np.cumsum([len(some) for some in labels]))).astype(np.int64)
+        return PartView(offsets, codes, known, {}, "", others=True)
+
     def to_output(self, x_shape: Shape, y: Any) -> Sequence[int]:
         """Returns 0 or 1 for every variable."""
         rows: ProgramRows = x_shape[1]
@@ -249,6 +262,11 @@ class Program(PartsTask):
         """Returns the share of outputs that are right as a whole, whatever the order of names."""
         pairs = zip(y, predicted, strict=True)
         return float(np.mean([set(map(read_name, a)) == set(map(read_name, b)) for a, b in pairs]))
+
+
+def _label(name: Any) -> str:
+    """What rules call a variable."""
+    return _label(name[-1]) if isinstance(name, tuple) and name else str(name)
 
 
 def read_name(name: Any) -> Any:

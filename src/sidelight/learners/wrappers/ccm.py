@@ -88,7 +88,7 @@ def labels_of(learner: Any, X: Any, y: Any) -> list[str]:
     """
     rules = list(learner.rules or ())
     told, known = getattr(learner.base, "classes", None) or (), learner.task_.labels(y)
-    classes = sorted({*known, *told, *labels_named(rules)})
+    classes = sorted({*known, *told, *labels_named(rules)}) if learner.task_.has_labels else []
     for rule in rules if known else ():
         unknown = sorted(labels_named([rule]) - {*known, *told})
         if unknown:
