@@ -86,6 +86,17 @@ def read_tagged(data: Path, column: str, treebank: str = "en_ewt") -> tuple[list
     return [X[i] for i in full], [y[i] for i in full]
 
 
+def read_parsed(data: Path, split: Split, most: int) -> Task:
+    """English words with their universal tags, and the head of each; at most so many sentences to train on."""
+    train, evaluation = (_heads(path) for path in treebank_files(data, split))
+    return Task(train[0][:most], train[1][:most], *evaluation)
+
+
+def _heads(path: Path) -> tuple[list[Any], list[Any]]:
+    X, y = read_conllu(path, columns=("form", "upos"), label="head")
+    return X, [[int(head) for head in heads] for heads in y]
+
+
 def require_files(data: Path, files: Sequence[Path]) -> None:
     """Raise `MissingData` for what is not there."""
     if not data.is_dir():

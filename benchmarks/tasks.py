@@ -2,8 +2,8 @@
 
 Sequences are citations, documents are reviews of books and dvds, trees are sentences of EWT, links are those of the
 Hansards that are sure (for alignments without those that cross others), programs are entities and relations of
-CoNLL-2004; all are small samples, and what is scored are others of these. Learners from rules get a few: that a reference begins as
-the labelled ones do and fields change behind punctuation; that determiners have no dependents and adpositions at most
+CoNLL-2004; all are small samples, and what is scored are others of these. Learners from rules get a few: that a
+reference begins as the labelled ones do and fields change behind punctuation; that determiners have no dependents and adpositions at most
 two; that punctuation is linked to punctuation and the first word to one; that a sentence has few relations. Learners
 around others go around a CRF of the task (an HMM for EM, a structural SVM where there are no probabilities), and
 unlabelled inputs come where a learner can use them.

@@ -47,7 +47,7 @@ def rows(encoder, encoded):
     assert len(encoded.values) == 0
     assert encoded.indices.dtype == np.int32
     names = [encoder.describe(a) for a in range(encoded.attributes)]
-    owner = {int(n): k for k, (_, numbers) in enumerate(encoder.keys_) for n in numbers}
+    owner = {int(n): k for k, (_, numbers) in enumerate(encoder.numbering_.keys) for n in numbers}
     found = [(owner[a], names[a]) for a in encoded.indices.tolist()]
     return [found[a:b] for a, b in pairwise(encoded.indptr)]
 

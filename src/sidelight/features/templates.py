@@ -17,6 +17,7 @@ from ..errors import DataError
 from ..kernels.compiling import Ints, Longs
 from .columns import Column, Template, as_template, parse
 from .encoded import Encoded, State
+from .numbering import Numbering, factorize
 
 
 def sequence_offsets(X: Sequence[Any]) -> Longs:
@@ -93,8 +94,6 @@ class TemplateEncoder:
 
     def fit_transform(self, X: Sequence[Sequence[Any]]) -> Encoded:
         """Learn values and combinations, and encode X."""
-        from ..kernels import hashing
-
         if len(X) == 0:
             raise DataError("no sequences were given")
         offsets = sequence_offsets(X)
@@ -103,60 +102,23 @@ class TemplateEncoder:
         self._require_columns()
         self.words_, coded = [], []
         for values in columns:
-            words, codes = _factorize(values)
+            words, codes = factorize(values)
             self.words_.append(words)
             coded.append(codes)
         self._learn_expressions()
         tables = {e.column: e.known[coded[e.column.index]] for e in self.expressions_.values()}
-        tokens = int(offsets[-1])
-        ids = np.empty((tokens, len(self.templates_)), np.int32)
-        slots = np.empty(_capacity(tokens), np.int64)
-        distinct, counts = np.empty(tokens, np.int64), np.empty(tokens, np.int64)
-        frequencies: list[Longs] = []
-        self.keys_: list[Longs] = []
-        for number, template in enumerate(self.templates_):
-            keys = self._keys(template, tables, offsets, 0, len(X))
-            slots.fill(-1)
-            counts.fill(0)
-            n = hashing.number_keys(keys, slots, ids[:, number], distinct, counts)
-            self.keys_.append(distinct[:n].copy())
-            frequencies.append(counts[:n].copy())
-        return self._number(ids, frequencies, offsets)
-
-    def _number(self, ids: Ints, frequencies: list[Longs], offsets: Longs) -> Encoded:
-        """Number the attributes that are frequent enough, the most frequent first so that they stay in cache."""
-        sizes = [len(f) for f in frequencies]
-        count = np.concatenate(frequencies)
-        order = np.argsort(-count, kind="stable")
-        order = order[count[order] >= self.min_count]
-        numbers = np.full(len(count), -1, np.int32)
-        numbers[order] = np.arange(len(order), dtype=np.int32)
-        edges = np.concatenate(([0], np.cumsum(sizes)))
-        for k in range(len(self.templates_)):
-            mine = numbers[edges[k] : edges[k + 1]]
-            ids[:, k] = np.where(ids[:, k] >= 0, mine[ids[:, k]], -1) if len(mine) else -1
-            self.keys_[k] = np.stack((self.keys_[k], mine.astype(np.int64)))[:, mine >= 0]
-        self._build_tables()
-        return self._encoded(ids, offsets)
-
-    def _build_tables(self) -> None:
-        from ..kernels import hashing
-
-        self.attributes_ = sum(k.shape[1] for k in self.keys_)
-        self.tables_ = []
-        for keys, numbers in self.keys_:
-            slots = np.full(_capacity(len(keys)), -1, np.int64)
-            found = np.empty(len(slots), np.int32)
-            hashing.fill_table(keys, numbers.astype(np.int32), slots, found)
-            self.tables_.append((slots, found))
+        shape = int(offsets[-1]), len(self.templates_)
+        keys = (self._keys(template, tables, offsets, 0, len(X)) for template in self.templates_)
+        self.numbering_, ids = Numbering.learn(keys, shape, self.min_count)
+        return self.numbering_.encoded(ids, offsets)
 
     def transform(self, X: Sequence[Sequence[Any]]) -> Encoded:
         """Encode X with what was learned."""
-        from ..kernels import hashing, parallel
+        from ..kernels import parallel
 
         offsets = sequence_offsets(X)
         if len(X) == 0:
-            return self._encoded(np.empty((0, len(self.templates_)), np.int32), offsets)
+            return self.numbering_.encoded(np.empty((0, len(self.templates_)), np.int32), offsets)
         columns = split_columns(X)
         if len(columns) != self.width_:
             raise DataError(f"the model was trained on tokens of {self.width_} columns, these have {len(columns)}")
@@ -168,10 +130,10 @@ class TemplateEncoder:
             at = slice(offsets[first], offsets[last])
             for number, template in enumerate(self.templates_):
                 keys = self._keys(template, tables, offsets, first, last)
-                hashing.look_up(keys, *self.tables_[number], ids[at, number])
+                self.numbering_.look_up(number, keys, ids[at, number])
 
         parallel.map_shards(run, offsets, self.n_jobs)
-        return self._encoded(ids, offsets)
+        return self.numbering_.encoded(ids, offsets)
 
     def _require_columns(self) -> None:
         for template in self.templates_:
@@ -206,7 +168,7 @@ class TemplateEncoder:
 
     def _code(self, number: int, values: list[str]) -> tuple[list[str], Ints, Ints]:
         """Distinct strings of a column, their numbers as known words (-1 for a new one), and all tokens' codes."""
-        local, codes = _factorize(values)
+        local, codes = factorize(values)
         distinct = list(local)
         known = self.words_[number].get
         return distinct, np.fromiter((known(w, -1) for w in distinct), np.int32, len(distinct)), codes
@@ -220,20 +182,15 @@ class TemplateEncoder:
                 table[j] = -1 if value is None else values.get(value, -1)
         return table[codes]
 
-    def _encoded(self, ids: Ints, offsets: Longs) -> Encoded:
-        """Numbers (tokens, templates), -1 for none, as sparse rows."""
-        there = ids >= 0
-        indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum(there.sum(axis=1))))
-        indices = ids.ravel() if there.all() else ids[there]
-        return Encoded(offsets, indptr, indices, np.empty(0), self.attributes_)
+    @property
+    def attributes_(self) -> int:
+        """How many attributes there are."""
+        return self.numbering_.attributes
 
     def describe(self, attribute: int) -> str:
         """For example "word[-1]=the & pos=NN"."""
-        for template, (keys, numbers) in zip(self.templates_, self.keys_, strict=True):
-            at = np.flatnonzero(numbers == attribute)
-            if len(at):
-                return self._in_words(template, int(keys[at[0]]))
-        raise DataError(f"there is no attribute {attribute}")
+        template, key = self.numbering_.find(attribute)
+        return self._in_words(self.templates_[template], key)
 
     def _in_words(self, template: Template, key: int) -> str:
         said = []
@@ -258,7 +215,7 @@ class TemplateEncoder:
             "min_count": self.min_count,
             "words": [list(words) for words in self.words_],
         }
-        return values, {f"keys_{k}": keys for k, keys in enumerate(self.keys_)}
+        return values, dict(self.numbering_.arrays())
 
     @classmethod
     def from_state(cls, values: dict[str, Any], arrays: dict[str, Any], n_jobs: int = -1) -> "TemplateEncoder":
@@ -267,15 +224,8 @@ class TemplateEncoder:
         encoder.words_ = [{word: k for k, word in enumerate(words)} for words in values["words"]]
         encoder.width_ = len(encoder.words_)
         encoder._learn_expressions()
-        encoder.keys_ = [arrays[f"keys_{k}"] for k in range(len(encoder.templates_))]
-        encoder._build_tables()
+        encoder.numbering_ = Numbering.from_arrays(arrays, len(encoder.templates_))
         return encoder
-
-
-def _factorize(values: list[str]) -> tuple[dict[str, int], Ints]:
-    """Distinct strings in order of appearance, and every string's number."""
-    words = {w: k for k, w in enumerate(dict.fromkeys(values))}
-    return words, np.fromiter(map(words.__getitem__, values), np.int32, len(values))
 
 
 def _learn(column: Column, words: dict[str, int]) -> _Expression:
@@ -287,8 +237,3 @@ def _learn(column: Column, words: dict[str, int]) -> _Expression:
         value = column.value(word)
         known[k] = -1 if value is None else values.setdefault(value, len(values))
     return _Expression(column, values, known)
-
-
-def _capacity(keys: int) -> int:
-    """Slots for a table at most half full."""
-    return int(2 ** np.ceil(np.log2(max(2 * keys, 2))))

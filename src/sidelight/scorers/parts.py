@@ -1,6 +1,6 @@
 """Sparse linear scores of flat parts: θ = F(x)·w, with a weight for every attribute."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,9 @@ from ..kernels.compiling import Floats, Ints, Longs
 from ..structures.flat import FlatParts, FlatStructure
 from ..structures.known import Outputs
 from .protocol import Rows
+
+# Scores of so many parts stay in cache from one step to the next, and are enough to make up for the calls in Python.
+_BLOCK = 32_000
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,11 @@ class PartScorer:
     size: int
     structure: FlatStructure
     labels: int | None = None
+
+    @property
+    def block(self) -> int:
+        """How many rows are best scored at a time."""
+        return max(_BLOCK // (self.labels or 1), 1)
 
     def prepare(self, w: Floats) -> "PartWeights":
         """A weight vector made ready for scoring batches."""
@@ -43,27 +51,34 @@ class PartScorer:
 
     def rows(self, encoded: PartsEncoded, sequences: Longs, plus: Ints | None, minus: Ints | None) -> Rows:
         """F(x, plus) - F(x, minus) of some inputs as sparse vectors; None counts as nothing."""
-        from scipy.sparse import csr_array
-
-        some = encoded if len(sequences) == len(encoded) else encoded.take(sequences)
-        blank = blank_parts(some, self.labels)
-        chosen: Any = np.zeros(len(blank.values))
+        blank = blank_parts(encoded, self.labels)
+        every = len(sequences) == len(encoded) and bool((sequences == np.arange(len(encoded))).all())
+        some = blank if every else blank.take(sequences)
+        chosen: Any = np.zeros(len(some.values))
         for sign, values in ((1.0, plus), (-1.0, minus)):
             if values is not None:
-                mine = Outputs(values, self.structure.output_offsets(blank_parts(encoded, self.labels))).take(sequences)
-                chosen += sign * self.structure.indicator(blank, mine.values).values
+                mine = values if every else Outputs(values, self.structure.output_offsets(blank)).take(sequences).values
+                chosen += sign * self.structure.indicator(some, mine).values
         part = np.flatnonzero(chosen)
-        count = self.labels or 1
-        matrix = _matrix(some, self.size // count)[part // count]
-        columns = matrix.indices * count + np.repeat(part % count, np.diff(matrix.indptr))
-        owner = np.searchsorted(blank.offsets, part, side="right") - 1
-        features = csr_array((matrix.data, columns, matrix.indptr), (len(part), self.size))
-        total = csr_array((chosen[part], (owner, np.arange(len(part)))), (len(sequences), len(part))) @ features
-        total.eliminate_zeros()
-        total.sort_indices()
-        return Rows(
-            total.indptr.astype(np.int64), total.indices.astype(np.int32), total.data.astype(np.float32)
-        )  # fmt: skip
+        owner = np.searchsorted(some.offsets, part, side="right") - 1
+        row, label = np.divmod(part + (blank.offsets[sequences] - some.offsets[:-1])[owner], self.labels or 1)
+        return self._sums(encoded, row, label, chosen[part], owner, len(sequences))
+
+    def _sums(self, encoded: PartsEncoded, row: Longs, label: Longs, factor: Floats, owner: Longs, count: int) -> Rows:
+        """Sums of the attributes of parts times their factors, one vector for each owner."""
+        width = np.diff(encoded.indptr)[row]
+        part = np.repeat(np.arange(len(row)), width)
+        entry = np.arange(len(part)) + np.repeat(encoded.indptr[row] - np.cumsum(width) + width, width)
+        column = encoded.indices[entry].astype(np.int64) * (self.labels or 1) + label[part]
+        data = factor[part] * encoded.values[entry] if len(encoded.values) else factor[part]
+        place = owner[part] * self.size + column
+        order = np.argsort(place, kind="stable")
+        place, data = place[order], data[order]
+        first = np.flatnonzero(np.diff(place, prepend=-1))
+        total = np.add.reduceat(data, first) if len(first) else data
+        owner, column = np.divmod(place[first][total != 0.0], self.size)
+        pointer = np.searchsorted(owner, np.arange(count + 1)).astype(np.int64)
+        return Rows(pointer, column.astype(np.int32), total[total != 0.0].astype(np.float32))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What a model file keeps."""
@@ -87,9 +102,12 @@ class PartWeights:
 
     def scores(self, encoded: PartsEncoded, n_jobs: int = 1) -> FlatParts:
         """Scores of every part of a batch."""
-        table = self.weights.reshape(-1, self.labels or 1)
-        values = _matrix(encoded, len(table)) @ table
-        return replace(blank_parts(encoded, self.labels), values=values.ravel())
+        from ..kernels import parts
+
+        blank = blank_parts(encoded, self.labels)
+        table, out = self.weights.reshape(-1, self.labels or 1), blank.values.reshape(-1, self.labels or 1)
+        parts.score_parts(encoded.indptr, encoded.indices, encoded.values, table, out)
+        return blank
 
 
 @dataclass(frozen=True)
@@ -101,18 +119,11 @@ class PartExpectation:
 
     def add(self, encoded: PartsEncoded, parts: FlatParts) -> None:
         """Add the expected features of one batch's (expected) parts."""
-        table = self.sums.reshape(-1, self.labels or 1)
-        table += _matrix(encoded, len(table)).T @ parts.values.reshape(-1, self.labels or 1)
+        from ..kernels import parts as kernels
+
+        table, mass = (array.reshape(-1, self.labels or 1) for array in (self.sums, parts.values))
+        kernels.expect_parts(encoded.indptr, encoded.indices, encoded.values, mass, table)
 
     def total(self) -> Floats:
         """The sum as a vector like the weights."""
         return self.sums.copy()
-
-
-def _matrix(encoded: PartsEncoded, size: int) -> Any:
-    """The rows of all parts as one sparse matrix."""
-    from scipy.sparse import csr_array
-
-    first, last = encoded.indptr[0], encoded.indptr[-1]
-    values = encoded.values[first:last] if len(encoded.values) else np.ones(last - first)
-    return csr_array((values, encoded.indices[first:last], encoded.indptr - first), (encoded.tokens, size))

@@ -46,7 +46,7 @@ class LogLoss(Generic[S]):
     def _shard(self, weights: Weights[Any], first: int, last: int) -> tuple[float, Floats]:
         loss, gradient = 0.0, self.scorer.expectation()
         single: Structure[Any] = replace(self.structure, n_jobs=1)  # type: ignore[type-var]
-        for lo, hi in _blocks(self.encoded.offsets, first, last):
+        for lo, hi in _blocks(self.encoded.offsets, first, last, _block_of(self.scorer)):
             block = self.encoded.sequences(lo, hi)
             scores = weights.scores(block)
             predicted = single.marginals(scores)
@@ -103,7 +103,7 @@ class ExpectedLoss(Generic[S]):
     def _shard(self, weights: Weights[Any], some: Encoded, first: int, last: int) -> tuple[float, Floats]:
         total, gradient = 0.0, self.scorer.expectation()
         single: Structure[Any] = replace(self.structure, n_jobs=1)  # type: ignore[type-var]
-        for lo, hi in _blocks(some.offsets, first, last):
+        for lo, hi in _blocks(some.offsets, first, last, _block_of(self.scorer)):
             block = some.sequences(lo, hi)
             predicted = single.marginals(weights.scores(block))
             total += float(predicted.log_partition.sum())
@@ -133,7 +133,7 @@ class HingeLoss(Generic[S]):
     def _shard(self, weights: Weights[Any], first: int, last: int) -> float:
         single: Structure[Any] = replace(self.structure, n_jobs=1)  # type: ignore[type-var]
         loss = 0.0
-        for lo, hi in _blocks(self.encoded.offsets, first, last):
+        for lo, hi in _blocks(self.encoded.offsets, first, last, _block_of(self.scorer)):
             scores = weights.scores(self.encoded.sequences(lo, hi))
             known = self.known.inputs(lo, hi)
             delta = single.loss(scores, known)
@@ -197,11 +197,16 @@ class ContrastiveLoss(Generic[S]):
         return total, expected.total()
 
 
-def _blocks(offsets: Longs, first: int, last: int) -> list[tuple[int, int]]:
-    """Ranges of sequences with about `_BLOCK_TOKENS` tokens each."""
+def _block_of(scorer: Any) -> int:
+    """How many tokens, or rows of parts, a scorer is best given at a time."""
+    return int(getattr(scorer, "block", _BLOCK_TOKENS))
+
+
+def _blocks(offsets: Longs, first: int, last: int, tokens: int = _BLOCK_TOKENS) -> list[tuple[int, int]]:
+    """Ranges of sequences with about so many tokens each."""
     out = []
     while first < last:
-        end = int(np.searchsorted(offsets, offsets[first] + _BLOCK_TOKENS, side="right")) - 1
+        end = int(np.searchsorted(offsets, offsets[first] + tokens, side="right")) - 1
         end = min(max(end, first + 1), last)
         out.append((first, end))
         first = end

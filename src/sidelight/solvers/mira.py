@@ -57,9 +57,10 @@ def _visit(examples: Examples, state: PerceptronState, k: int, C: float, order: 
         one = examples.one(index, state.weights)
         ranked = examples.structure.kbest(one.scores, k)
         outputs = [y for y, score in zip(ranked.outputs.values, ranked.scores[0], strict=True) if score > -np.inf]
-        total += one.wrong(outputs[0])
-        wrong = [(y, loss) for y in outputs if (loss := one.wrong(y)) > 0]
-        steps, losses = [one.step(y) for y, _ in wrong], [loss for _, loss in wrong]
+        found = [one.wrong(y) for y in outputs]
+        total += found[0]
+        steps = [one.step(y) for y, loss in zip(outputs, found, strict=True) if loss > 0]
+        losses = [loss for loss in found if loss > 0]
         rows = _dense(steps)
         gram = rows @ rows.T
         violation = np.array(losses) - np.array([step @ state.weights[at] for at, step in steps])

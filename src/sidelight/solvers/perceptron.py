@@ -9,7 +9,7 @@ Python, input by input.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -75,19 +75,27 @@ class Examples:
     def one(self, index: int, w: Floats) -> "Example":
         """Returns one input with its scores under these weights."""
         encoded = self.encoded.sequences(index, index + 1)
-        scores, known = self.scorer.prepare(w).scores(encoded), self.known.inputs(index, index + 1)
-        return Example(self, encoded, scores, known.outputs, self.structure.loss(scores, known))
+        return Example(self, encoded, self.scorer.prepare(w).scores(encoded), self.known.inputs(index, index + 1))
 
 
 @dataclass(frozen=True)
 class Example:
-    """One input: its scores, the output that it should have, and how wrong others are."""
+    """One input: its scores, and what is known of it."""
 
     examples: Examples
     encoded: Encoded
     scores: Any
-    gold: Outputs
-    loss: Loss[Any]
+    known: Known[Any]
+
+    @property
+    def gold(self) -> Outputs:
+        """The output that it should have."""
+        return self.known.outputs
+
+    @cached_property
+    def loss(self) -> Loss[Any]:
+        """How wrong others are."""
+        return self.examples.structure.loss(self.scores, self.known)
 
     def wrong(self, output: Ints) -> float:
         """Returns the loss of an output."""

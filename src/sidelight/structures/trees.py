@@ -106,7 +106,7 @@ class Trees(FlatStructure):
         outputs, found = self._best(one, 1) if k == 1 else self._ranked(one, k, 1)
         if not found.max() < np.inf:
             require_feasible(found.ravel())
-        return list(outputs.reshape(k, -1)[found.ravel() > -np.inf])
+        return list(outputs.values.reshape(k, -1)[found.ravel() > -np.inf])
 
     def expected(self, scores: Floats, shape: Shape) -> tuple[float, Floats]:
         """Returns the log-partition and the probabilities of all arcs."""
@@ -117,7 +117,7 @@ class Trees(FlatStructure):
 
     def output_offsets(self, scores: FlatParts) -> Longs:
         """Where the words of each input begin."""
-        return np.concatenate(([0], np.cumsum(_sizes(scores)[0]))).astype(np.int64)
+        return _word_offsets(_sizes(scores)[0])
 
     def argmax(self, scores: FlatParts, *, seed: int | None = None) -> Best:
         """The best tree of each input; with a seed, ties among the first few are broken at random.
@@ -128,14 +128,14 @@ class Trees(FlatStructure):
             return super().argmax(scores, seed=seed)
         outputs, found = self._best(scores, self.n_jobs)
         require_feasible(found)
-        return Best(Outputs(outputs, self.output_offsets(scores)), found)
+        return Best(outputs, found)
 
-    def _best(self, scores: FlatParts, n_jobs: int) -> tuple[Ints, Floats]:
+    def _best(self, scores: FlatParts, n_jobs: int) -> tuple[Outputs, Floats]:
         """The best trees and their scores, -inf where there is none."""
         from ..kernels import parallel, trees
 
         sizes, labels = _sizes(scores)
-        words = self.output_offsets(scores)
+        words = _word_offsets(sizes)
         outputs, found = np.full(words[-1], -1, np.int32), np.empty(len(scores))
         kernel = trees.best_projective_trees if self.projective else trees.best_spanning_trees
 
@@ -143,7 +143,7 @@ class Trees(FlatStructure):
             kernel(lo, hi, sizes, labels, scores.offsets, words, scores.values, self.single_root, outputs, found)
 
         parallel.map_shards(run, _work(sizes), n_jobs)
-        return outputs, found
+        return Outputs(outputs, words), found
 
     def kbest(self, scores: FlatParts, k: int) -> Ranked:
         """The k best trees of each input, by partition."""
@@ -151,14 +151,14 @@ class Trees(FlatStructure):
             raise DataError(f"k-best needs a whole number k >= 1, got {k!r}")
         outputs, found = self._ranked(scores, int(k), self.n_jobs)
         require_feasible(found[:, 0])
-        return Ranked(Outputs(outputs, self.output_offsets(scores)), found)
+        return Ranked(outputs, found)
 
-    def _ranked(self, scores: FlatParts, k: int, n_jobs: int) -> tuple[Ints, Floats]:
+    def _ranked(self, scores: FlatParts, k: int, n_jobs: int) -> tuple[Outputs, Floats]:
         """The k best trees and their scores, -1 and -inf where there are fewer."""
         from ..kernels import parallel, ranked_trees
 
         sizes, labels = _sizes(scores)
-        words = self.output_offsets(scores)
+        words = _word_offsets(sizes)
         outputs, found = np.full((k, words[-1]), -1, np.int32), np.full((len(scores), k), -np.inf)
 
         def run(lo: int, hi: int) -> None:
@@ -166,7 +166,7 @@ class Trees(FlatStructure):
             ranked_trees.k_best_trees(lo, hi, *values, outputs, found)
 
         parallel.map_shards(run, _work(sizes), n_jobs)
-        return outputs, found
+        return Outputs(outputs, words), found
 
     def marginals(self, scores: FlatParts) -> Marginals[FlatParts]:
         """Log-partition and the probability of every arc.
@@ -213,7 +213,7 @@ class Trees(FlatStructure):
         best, second = self.kbest(_settled(some), 2).scores.T
         require_exact(np.where(best - second > AHEAD + 64 * _rounding(best), 0.0, np.inf))
         found.entropy[found.alone] = 0.0
-        found.parts.values[places_of(scores.offsets, found.alone)[0]] = self.indicator(some, outputs).values
+        found.parts.values[places_of(scores.offsets, found.alone)[0]] = self.indicator(some, outputs.values).values
 
     def sample(self, scores: FlatParts, draws: int, *, seed: int) -> Ints:
         """Returns independent exact draws, (draws, words); raises what `marginals` raises."""
@@ -223,7 +223,7 @@ class Trees(FlatStructure):
             raise DataError(f"a seed is a whole number of at least 0, got {seed}")
         alone = self._summed(scores).alone
         sizes, labels = _sizes(scores)
-        words = self.output_offsets(scores)
+        words = _word_offsets(sizes)
         outputs = np.empty((draws, words[-1]), np.int32)
         kernel = trees.sample_projective_trees if self.projective else trees.sample_spanning_trees
 
@@ -242,11 +242,17 @@ class Trees(FlatStructure):
         on[self._places(scores, values)] = 1.0
         return replace(scores, values=on)
 
+    def score(self, scores: FlatParts, values: Ints) -> Floats:
+        """θ·y of the given outputs."""
+        owner = np.repeat(np.arange(len(scores)), _sizes(scores)[0])
+        arcs = scores.values[self._places(scores, values)]
+        return np.bincount(owner, weights=arcs, minlength=len(scores)).astype(float)
+
     def _places(self, scores: FlatParts, values: Ints) -> Longs:
         """The places among all parts of the batch of the arcs of outputs; values: (words,)."""
         sizes, labels = _sizes(scores)
         n, L = np.repeat(sizes, sizes), np.repeat(labels, sizes)
-        words = np.arange(len(n)) - np.repeat(self.output_offsets(scores)[:-1], sizes)
+        words = np.arange(len(n)) - np.repeat(_word_offsets(sizes)[:-1], sizes)
         heads, label = np.divmod(np.asarray(values, np.int64), L)
         return np.repeat(scores.offsets[:-1], sizes) + (words * n + heads - (heads > words)) * L + label
 
@@ -278,20 +284,29 @@ def _sizes(scores: FlatParts) -> tuple[Longs, Longs]:
     if not len(scores):
         return np.empty(0, np.int64), np.empty(0, np.int64)
     shapes = np.asarray(scores.shapes, np.int64).reshape(len(scores), -1)
-    bad = np.flatnonzero((shapes < 1).any(axis=1)) if shapes.shape[1] == 2 else np.zeros(1, np.int64)
-    if len(bad):
-        raise DataError(
-            f"input {bad[0]} has the shape {shapes[bad[0]].tolist()}; it must be (words, labels), each >= 1"
-        )
+    if shapes.shape[1] != 2 or shapes.min() < 1:
+        _refuse_shapes(shapes)
     sizes, labels = np.ascontiguousarray(shapes[:, 0]), np.ascontiguousarray(shapes[:, 1])
-    wrong = np.flatnonzero(np.diff(scores.offsets) != sizes * sizes * labels)
-    if len(wrong):
-        i = wrong[0]
+    parts = scores.offsets[1:] - scores.offsets[:-1]
+    wrong = parts != sizes * sizes * labels
+    if wrong.any():
+        i = int(wrong.argmax())
         raise DataError(
-            f"input {i} has {np.diff(scores.offsets)[i]} parts; {sizes[i]} words and {labels[i]} labels have "
-            f"{sizes[i] ** 2 * labels[i]}"
+            f"input {i} has {parts[i]} parts; {sizes[i]} words and {labels[i]} labels have {sizes[i] ** 2 * labels[i]}"
         )
     return sizes, labels
+
+
+def _refuse_shapes(shapes: Longs) -> None:
+    bad = int((shapes < 1).any(axis=1).argmax()) if shapes.shape[1] == 2 else 0
+    raise DataError(f"input {bad} has the shape {shapes[bad].tolist()}; it must be (words, labels), each >= 1")
+
+
+def _word_offsets(sizes: Longs) -> Longs:
+    """Where the words of inputs of these sizes begin."""
+    offsets = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return offsets
 
 
 def _work(sizes: Longs) -> Longs:

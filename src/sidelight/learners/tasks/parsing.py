@@ -7,15 +7,14 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from ...errors import DataError
+from ...features.arcs import ArcEncoder, arc_dicts, arc_ends
+from ...features.encoded import Encoder
 from ...kernels.compiling import Flags, Ints, Longs
 from ...rules.part_view import EndView, PartView
 from ...structures.flat import FlatParts, Shape
 from ...structures.trees import Trees
 from ...supervision import Given, Signal
 from .parts import PartsTask, token_columns
-
-# Distances between a word and its head that are told apart; longer ones count as the last.
-_DISTANCES = (1, 2, 3, 4, 6, 10)
 
 
 @dataclass(frozen=True)
@@ -67,24 +66,33 @@ class Parsing(PartsTask):
 
     def describe(self, x: Any) -> tuple[Shape, list[dict[str, Any]]]:
         """Returns the features of every arc: word and tag of both ends, their neighbours' tags, and the distance."""
-        (n,) = self.shape(x)
-        words, tags = token_columns(x)
-        around = ["<root>", *tags, "<end>"]
-        ends = [("<root>", "<root>"), *zip(words, tags, strict=True)]
-        parts = []
-        for c in range(1, n + 1):
-            child, tag = ends[c]
-            for h in range(n + 1):
-                if h != c:
-                    parts.append(_arc_features(ends[h], (child, tag), h, c, around))
-        return (n,), parts
+        words, tags = self._columns(x)
+        return (len(words),), arc_dicts(words, tags)
+
+    def _columns(self, x: Any) -> tuple[list[str], list[str]]:
+        """Words and tags of a sentence, checked."""
+        self.shape(x)
+        return token_columns(x)
+
+    def choose_encoder(self, X: Any, features: Any, min_count: int, n_jobs: int) -> Encoder:
+        """Returns the encoder of arcs, or that of feature dicts where a subclass describes arcs in its own way."""
+        if type(self).describe is not Parsing.describe:
+            return super().choose_encoder(X, features, min_count, n_jobs)
+        self.require_own(X, features)
+        return ArcEncoder(self._columns, min_count)
+
+    def restore_encoder(self, values: dict[str, Any], arrays: dict[str, Any]) -> Encoder:
+        """Returns the encoder that gave this state."""
+        if type(self).describe is not Parsing.describe:
+            return super().restore_encoder(values, arrays)
+        return ArcEncoder.from_state(values, arrays, self._columns)
 
     def view(self, X: Sequence[Any], classes: Sequence[str]) -> PartView:
         """Returns the arcs of a batch with head and child."""
         sizes = np.array([self.shape(x)[0] for x in X], np.int64)
         count = max(len(classes), 1)
         edges = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-        child, head = (np.concatenate(found) for found in zip(*map(_arcs, sizes), strict=True))
+        child, head = (np.concatenate(found) for found in zip(*map(arc_ends, sizes), strict=True))
         first = np.repeat(edges[:-1], sizes**2)
         heads = np.where(head > 0, first + head - 1, 0)
         ends = {
@@ -103,7 +111,7 @@ class Parsing(PartsTask):
     def part_names(self, x: Any, parts: Longs, classes: Sequence[str]) -> list[str]:
         """Returns the head of each arc, and its label."""
         (n,), (words, _) = self.shape(x), token_columns(x)
-        heads = _arcs(n)[1][parts // max(len(classes), 1)].tolist()
+        heads = arc_ends(n)[1][parts // max(len(classes), 1)].tolist()
         labels = [f", {classes[k]}" for k in parts % len(classes)] if classes else [""] * len(parts)
         return [f"{f'{words[h - 1]} ({h})' if h else 'root'}{label}" for h, label in zip(heads, labels, strict=True)]
 
@@ -184,7 +192,7 @@ class Parsing(PartsTask):
         """Returns the arcs that agree with the heads and labels that are known."""
         n, count = shape
         heads, labels = self._heads(shape, y)
-        child, head = _arcs(n)
+        child, head = arc_ends(n)
         known = np.array([-1 if one is None else one for one in heads])[child]
         arcs = (known < 0) | (known == head)
         if not self.labelled:
@@ -222,34 +230,11 @@ class Parsing(PartsTask):
         out = []
         for i in range(len(parts)):
             values, (n, count) = parts.of(i)
-            child, head = _arcs(n)
+            child, head = arc_ends(n)
             table = np.zeros((n, n + 1, count))
             table[child, head] = values.reshape(-1, count)
             out.append(table if self.labelled else table[:, :, 0])
         return out
-
-
-def _arcs(n: int) -> tuple[Longs, Longs]:
-    """Child (from 0) and head (0 for the root) of every arc of a sentence, in the structure's order."""
-    child = np.repeat(np.arange(n), n)
-    place = np.tile(np.arange(n), n)
-    return child, place + (place > child)
-
-
-def _arc_features(head: tuple[str, str], child: tuple[str, str], h: int, c: int, tags: Sequence[str]) -> dict[str, Any]:
-    """Features of one arc; tags: of all words, with one more at each end."""
-    (hw, ht), (cw, ct) = head, child
-    distance = next((d for d in reversed(_DISTANCES) if abs(h - c) >= d), 1)
-    way = f"{'<' if h > c else '>'}{distance}" if h else "root"
-    before = tags[h - 1] if h else "<none>"
-    after = tags[h + 1] if h < len(tags) - 1 else "<none>"
-    return {
-        "hw": hw, "ht": ht, "cw": cw, "ct": ct, "way": way, "hw ht": f"{hw} {ht}", "cw ct": f"{cw} {ct}",
-        "hw cw": f"{hw} {cw}", "ht ct": f"{ht} {ct}", "hw ct": f"{hw} {ct}", "ht cw": f"{ht} {cw}",
-        "ht ct way": f"{ht} {ct} {way}", "hw ct way": f"{hw} {ct} {way}", "ht cw way": f"{ht} {cw} {way}",
-        "ct way": f"{ct} {way}", "ht way": f"{ht} {way}", "tags": f"{before} {ht} {after} {ct} {way[:1]}",
-        "tags 2": f"{ht} {tags[c - 1]} {ct} {tags[c + 1]} {way[:1]}",
-    }  # fmt: skip
 
 
 def _require_tree(heads: Sequence[int | None], *, single_root: bool, projective: bool) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import DataError, NotSupported
 from ...features.dicts import DictEncoder
-from ...features.encoded import require_attributes
+from ...features.encoded import Encoder, require_attributes
 from ...features.parts import PartsEncoded, PartsEncoder, described, shape_array
 from ...inference.part_rows import FlatRows
 from ...inference.part_rules import PartRules
@@ -91,14 +91,18 @@ class PartsTask(ABC):
         """Returns how many tokens an input has."""
         return len(x)
 
-    def choose_encoder(self, X: Any, features: Any, min_count: int, n_jobs: int) -> PartsEncoder:
-        """Returns the encoder of the parts' feature dicts."""
+    def require_own(self, X: Any, features: Any) -> None:
+        """Raises `DataError` for what is no input, and for features other than the task's own."""
         if features is not None:
             raise DataError("this task has features of its own; leave `features` out")
         self.sizes(X)
+
+    def choose_encoder(self, X: Any, features: Any, min_count: int, n_jobs: int) -> Encoder:
+        """Returns the encoder of the parts' feature dicts."""
+        self.require_own(X, features)
         return PartsEncoder(self.describe, DictEncoder(min_count))
 
-    def restore_encoder(self, values: dict[str, Any], arrays: dict[str, Any]) -> PartsEncoder:
+    def restore_encoder(self, values: dict[str, Any], arrays: dict[str, Any]) -> Encoder:
         """Returns the encoder that gave this state."""
         return PartsEncoder(self.describe, DictEncoder.from_state(values, arrays))
 
@@ -315,7 +319,7 @@ class PartsTask(ABC):
 
 def token_columns(x: Sequence[Any]) -> tuple[list[str], list[str]]:
     """Returns word and tag of every token, a string or a tuple of strings; the tag is "" where there is none."""
-    columns = [(token,) if isinstance(token, str) else tuple(token) for token in x]
+    columns = [(token,) if isinstance(token, str) else token if isinstance(token, tuple | list) else () for token in x]
     for t, one in enumerate(columns):
         if not one or not all(isinstance(value, str) for value in one[:2]):
             raise DataError(f"token {t} is a string or a tuple of strings, got {x[t]!r}")

@@ -1,0 +1,108 @@
+"""Attributes by number: every template gives a row a key, and every key that is seen often enough gets a number."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from ..errors import DataError
+from ..kernels.compiling import Ints, Longs
+from .encoded import Encoded
+
+
+class Numbering:
+    """The numbers of the keys of several templates.
+
+    keys: for every template (2, attributes) int64, its keys and their numbers. A key is at least 0; -1 stands for none.
+    """
+
+    def __init__(self, keys: Sequence[Longs]) -> None:
+        from ..kernels import hashing
+
+        self.keys = list(keys)
+        self.attributes: int = sum(one.shape[1] for one in self.keys)
+        self._tables = []
+        for mine, numbers in self.keys:
+            slots = np.full(_capacity(len(mine)), -1, np.int64)
+            found = np.empty(len(slots), np.int32)
+            hashing.fill_table(mine, numbers.astype(np.int32), slots, found)
+            self._tables.append((slots, found))
+
+    @classmethod
+    def learn(cls, keys: Iterable[Longs], shape: tuple[int, int], min_count: int) -> tuple["Numbering", Ints]:
+        """Numbers the keys seen at least min_count times, and returns the numbers of all rows too.
+
+        keys: those of one template after the other; shape: (rows, templates).
+        """
+        from ..kernels import hashing
+
+        rows, _ = shape
+        ids = np.empty(shape, np.int32)
+        slots = np.empty(_capacity(rows), np.int64)
+        distinct, counts = np.empty(rows, np.int64), np.empty(rows, np.int64)
+        found: list[tuple[Longs, Longs]] = []
+        for number, mine in enumerate(keys):
+            slots.fill(-1)
+            counts.fill(0)
+            n = hashing.number_keys(mine, slots, ids[:, number], distinct, counts)
+            found.append((distinct[:n].copy(), counts[:n].copy()))
+        return _numbered(ids, found, min_count), ids
+
+    def look_up(self, template: int, keys: Longs, out: Ints) -> None:
+        """Writes the number of every key of a template, -1 for one that has none."""
+        from ..kernels import hashing
+
+        hashing.look_up(keys, *self._tables[template], out)
+
+    def find(self, attribute: int) -> tuple[int, int]:
+        """Returns the template and the key of an attribute."""
+        for template, (keys, numbers) in enumerate(self.keys):
+            at = np.flatnonzero(numbers == attribute)
+            if len(at):
+                return template, int(keys[at[0]])
+        raise DataError(f"there is no attribute {attribute}")
+
+    def encoded(self, ids: Ints, offsets: Longs) -> Encoded:
+        """Returns numbers (rows, templates), -1 for none, as sparse rows."""
+        there = ids >= 0
+        indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum(there.sum(axis=1))))
+        indices = ids.ravel() if there.all() else ids[there]
+        return Encoded(offsets, indptr, indices, np.empty(0), self.attributes)
+
+    def arrays(self) -> dict[str, Longs]:
+        """What a model file keeps."""
+        return {f"keys_{template}": keys for template, keys in enumerate(self.keys)}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Longs], templates: int) -> "Numbering":
+        """Returns the numbering that gave these arrays."""
+        return cls([arrays[f"keys_{template}"] for template in range(templates)])
+
+
+def factorize(values: list[str]) -> tuple[dict[str, int], Ints]:
+    """Distinct strings in order of appearance, and every string's number."""
+    words = {w: k for k, w in enumerate(dict.fromkeys(values))}
+    return words, np.fromiter(map(words.__getitem__, values), np.int32, len(values))
+
+
+def _numbered(ids: Ints, found: list[tuple[Longs, Longs]], min_count: int) -> Numbering:
+    """Number the keys that are frequent enough, the most frequent first so that they stay in cache, and change ids.
+
+    found: for every template its distinct keys and how often each is there; ids: (rows, templates) places in these.
+    """
+    count = np.concatenate([counts for _, counts in found])
+    order = np.argsort(-count, kind="stable")
+    order = order[count[order] >= min_count]
+    numbers = np.full(len(count), -1, np.int32)
+    numbers[order] = np.arange(len(order), dtype=np.int32)
+    edges = np.concatenate(([0], np.cumsum([len(keys) for keys, _ in found])))
+    kept = []
+    for k, (keys, _) in enumerate(found):
+        mine = numbers[edges[k] : edges[k + 1]]
+        ids[:, k] = np.where(ids[:, k] >= 0, mine[ids[:, k]], -1) if len(mine) else -1
+        kept.append(np.stack((keys, mine.astype(np.int64)))[:, mine >= 0])
+    return Numbering(kept)
+
+
+def _capacity(keys: int) -> int:
+    """Slots for a table at most half full."""
+    return int(2 ** np.ceil(np.log2(max(2 * keys, 2))))
