@@ -64,7 +64,7 @@ def test_what_the_page_says_of_errors(page):
         PosteriorRegularization(CRF(task=page["FindSpan"]()), [count() <= 1]).fit(page["X"], page["y"])
     with pytest.raises(NotSupported, match=r"CRF cannot learn from unlabelled sentences \(None\) .*; leave them out"):
         page["crf"].fit(page["X"][:2], [None, (0, 1)])
-    with pytest.raises(NotSupported, match="FindSpan has no labels to explain; see top_weights"):
+    with pytest.raises(NotSupported, match="FindSpan does not say which parts belong to a token"):
         page["crf"].explain(page["X"][0])
 
 
