@@ -40,15 +40,15 @@ def make(seed, rules, name="squared", *, strength=0.7, entropy=0.0, order=1, par
     targets = random_targets(rng, encoded, 3, True)
     scorer = LinearScorer.observed(encoded, targets, 3, order=order, all_weights=True)
     rows = Rows.compile(rules, words(seed), LABELS)
-    allowed = targets.allowed if partial else None
-    loss = UnlabelledLoss(scorer, Chain(1), encoded, rows, name, strength, entropy, allowed)
+    known = targets if partial else None
+    loss = UnlabelledLoss(scorer, Chain(1), encoded, rows, name, strength, entropy, known)
     return loss, 0.7 * rng.normal(size=scorer.size)
 
 
 def listed(loss, w):
     """Expectations of the rows and the entropy, by listing every output."""
     scores = loss.scorer.scores(loss.encoded, w)
-    scores = scores if loss.allowed is None else scores.restrict(loss.allowed)
+    scores = scores if loss.known is None else loss.known.restrict(scores)
     cut, shared, own, entropy = len(loss.rows.about_corpus), 0.0, [], 0.0
     for i in range(len(scores)):
         outputs, values = enumerate_outputs(Chain(), scores, i)
