@@ -4,6 +4,7 @@ Where entities begin and end is given. Variables say which type an entity has, a
 say which types a relation needs. They are left out, or used for predictions only, or in training as well.
 """
 
+import random
 from ast import literal_eval
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Any
 
-from sidelight import Program, StructuredPerceptron, Variables, register_task
+from sidelight import CoDL, Program, StructuredPerceptron, Variables, register_task
 from sidelight.learners.model import LinearModel
 
 from .report import Report, seconds
@@ -34,6 +35,8 @@ EPOCHS = 10
 _BETWEEN = 12
 
 # Where rules are used.
+# The share of the training sentences that is labelled where few are, and rounds of learning from the others.
+_FEW, _ROUNDS = 0.2, 1
 NOWHERE, IN_PREDICTIONS, IN_TRAINING = USES = "no rules", "rules in predictions only", "rules in training too"
 
 Features = dict[str, Any]
@@ -211,3 +214,34 @@ def run(setting: Setting, report: Report) -> None:
     report.add("relations: F1, what rules add at their better place", "sidelight", max(gains), "%", at_least=ASKED)
     for what, values in times.items():
         report.add(f"training, {what}", "sidelight", fmean(values), "s")
+    _few_labels(setting, report, X, y, other_X, other_y)
+
+
+def _few_labels(
+    setting: Setting, report: Report, X: list[Sentence], y: list[set[Any]], other_X: list[Sentence], other_y: list[Any]
+) -> None:
+    """A fifth of the sentences labelled: alone, with rules, and with rules and the other sentences without labels."""
+    scores: dict[str, list[float]] = {"no rules": [], "rules": [], "rules and unlabelled sentences (CoDL)": []}
+    for seed in setting.seeds:
+        order = random.Random(seed).sample(range(len(X)), len(X))
+        count = round(_FEW * len(X))
+        labelled, known = [X[i] for i in order[:count]], [y[i] for i in order[:count]]
+        learners = [
+            StructuredPerceptron(task=Relations(rules=rules), epochs=EPOCHS, random_state=seed)
+            for rules in (False, True, True)
+        ]
+        models = [learner.fit(labelled, known) for learner in learners[:2]]
+        pool = [X[i] for i in order[count:]]
+        driven = CoDL(learners[2], [], iterations=_ROUNDS, guard=False)
+        models.append(driven.fit([*labelled, *pool], [*known, *([None] * len(pool))]))
+        for values, model in zip(scores.values(), models, strict=True):
+            values.append(f1(other_y, model.predict(other_X), 3))
+        report.note(
+            f"seed {seed}, a fifth labelled: " + ", ".join(f"{name} {all_[-1]:.2f}" for name, all_ in scores.items())
+        )
+    for name, values in scores.items():
+        least = fmean(scores["rules"]) if "CoDL" in name else None
+        report.add(
+            f"relations: F1, a fifth labelled, {name}", "sidelight", fmean(values), "%", deviation=pstdev(values),
+            at_least=least,
+        )  # fmt: skip

@@ -4,9 +4,9 @@ Sequences are citations, documents are reviews of books and dvds, trees are sent
 Hansards that are sure (for alignments without those that cross others), programs are entities and relations of
 CoNLL-2004; all are small samples, and what is scored are others of these. Learners from rules get a few: that a
 reference begins as the labelled ones do and fields change behind punctuation; that determiners have no dependents and
-adpositions at most two; that punctuation is linked to punctuation and full stops have a link; that a sentence has few relations. Learners
-around others go around a CRF of the task (an HMM for EM, a structural SVM where there are no probabilities), and
-unlabelled inputs come where a learner can use them.
+adpositions at most two; that punctuation is linked to punctuation and full stops have a link; that a sentence has few
+relations. Learners around others go around a CRF of the task (an HMM for EM, a structural SVM where there are no
+probabilities), and unlabelled inputs come where a learner can use them.
 """
 
 import random
@@ -98,7 +98,8 @@ def files(setting: Setting) -> list[Path]:
 def scored(setting: Setting) -> str:
     """What scores are of."""
     return (
-        f"{SCORED} held-out training inputs (Hansards 8 of dev, CoNLL-2004 30): citations (token accuracy), reviews of books and dvds (documents), "
+        f"{SCORED} held-out training inputs (Hansards 8 of dev, CoNLL-2004 30): citations (token accuracy), reviews of "
+        "books and dvds (documents), "
         "EWT (heads), Hansards (F1 of sure links), CoNLL-2004 (sentences with all variables right)"
     )
 
@@ -116,7 +117,7 @@ def read(setting: Setting) -> dict[str, Inputs]:
     seed = setting.seeds[0]
     trees = _read_trees(treebank)
     pairs, links = _read_links(*bitext)
-    sentences = relations.read(conll, keep_rules=True)
+    sentences = _few_entities(*relations.read(conll, keep_rules=True))
     return {
         "sequences": sequences,
         "documents": _split(documents, labels, seed, _without_topic),
@@ -181,6 +182,12 @@ def _monotone(links: list[tuple[int, int]]) -> list[tuple[int, int]]:
 def _mismatched(pairs: list[Any]) -> list[Any]:
     """Each sentence with the translation of the next."""
     return [(one[0], other[1]) for one, other in zip(pairs, [*pairs[1:], pairs[0]], strict=True)]
+
+
+def _few_entities(X: list[Any], y: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Sentences with three entities at most."""
+    kept = [i for i, x in enumerate(X) if len(x.spans) <= 3]
+    return [X[i] for i in kept], [y[i] for i in kept]
 
 
 def _backwards(x: Any) -> Any:
