@@ -358,3 +358,9 @@ def test_conditions_are_checked_at_once():
         count("A", where=3)
     with pytest.raises(DataError, match="when takes a function of a sequence and a position, got 3"):
         when(3)
+
+
+def test_conditions_of_nothing_are_refused():
+    for make in (any_of, all_of):
+        with pytest.raises(DataError, match=rf"{make.__name__}\(\) needs at least one condition"):
+            make()

@@ -104,6 +104,8 @@ class Combined(Condition):
     parts: tuple[Where, ...]
 
     def __post_init__(self) -> None:
+        if not self.parts:
+            raise DataError(f"{'all_of' if self.every else 'any_of'}() needs at least one condition")
         for part in self.parts:
             check_condition(part)
 

@@ -730,7 +730,7 @@ def require_feasible(best: Floats) -> None:
     bad = np.flatnonzero(~(best > -np.inf))
     if len(bad):
         raise Infeasible(
-            f"has no output of finite score ({len(bad)} such in the batch): every label sequence has a part that is "
-            "impossible by the model or excluded by what is known about its labels",
+            f"has no output of finite score ({len(bad)} such in the batch): every output has a part that is "
+            "impossible by the model or excluded by what is known about it",
             int(bad[0]),
         )
