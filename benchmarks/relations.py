@@ -240,7 +240,7 @@ def _few_labels(
             f"seed {seed}, a fifth labelled: " + ", ".join(f"{name} {all_[-1]:.2f}" for name, all_ in scores.items())
         )
     for name, values in scores.items():
-        least = fmean(scores["rules"]) if "CoDL" in name else None
+        least = fmean(scores["no rules"]) if "CoDL" in name else None
         report.add(
             f"relations: F1, a fifth labelled, {name}", "sidelight", fmean(values), "%", deviation=pstdev(values),
             at_least=least,
