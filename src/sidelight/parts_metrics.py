@@ -117,9 +117,13 @@ def as_segments(link: Any) -> tuple[int, int, int, int]:
 
 
 def _pair(one: Any, labelled: bool) -> tuple[Any, ...]:
-    if labelled:
-        return (None, None) if one is None else tuple(one)
-    return (one,)
+    """A head with its label, or alone."""
+    several = isinstance(one, tuple | list)
+    if not labelled:
+        return (one[0],) if several else (one,)
+    if one is not None and not several:
+        raise DataError(f"with labels, an output has a pair (head, label) for every word, got {one!r}")
+    return (None, None) if one is None else tuple(one)
 
 
 def _require_as_many(y_true: Sequence[Any], y_pred: Sequence[Any]) -> None:

@@ -76,3 +76,27 @@ def test_a_time_limit_leaves_a_bound():
     assert found.bound >= best - 1e-9
     assert found.scores[0] <= best + 1e-9
     assert found.exact == (found.bound - found.scores[0] < 1e-6)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_search_cut_short_returns_the_best_that_it_met(seed, monkeypatch):
+    """With few shares allowed, the answer is the best output that any call for the best one gave."""
+    rng, n = np.random.default_rng(seed), 5
+    theta = rng.normal(size=n * n)
+    matrix = csr_array(rng.integers(0, 2, size=(4, n * n)).astype(float))
+    rows = UpperRows(matrix, np.full(4, 2.0), np.full(4, np.inf))
+    met = []
+
+    class Watched(Orders):
+        def best(self, scores, shape, k):
+            found = super().best(scores, shape, k)
+            for y in found:
+                parts = self.parts_of(shape, y)
+                met.append(theta[parts].sum() - rows.cost(np.asarray(matrix[:, parts].sum(axis=1)).ravel()))
+            return found
+
+    monkeypatch.setattr("sidelight.inference.branching._SHARES", 3)
+    found = best_under_rows(Watched(1), theta, (n,), rows, 1)
+    best = max(value for value in met if np.isfinite(value)) if np.isfinite(met).any() else -np.inf
+    assert (found.scores[0] if found.scores else -np.inf) >= best - 1e-9
+    assert found.bound >= best - 1e-9

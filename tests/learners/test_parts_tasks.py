@@ -286,3 +286,38 @@ def test_rules_that_make_no_sense_on_parts():
         CCM(CRF(), [count(by=head) <= 1]).fit([["a"]] * 3, [["A"]] * 3)
     with pytest.raises(NotSupported, match="speaks of arcs or links, and here tokens are labelled"):
         CCM(CRF(), [count(where=head(pos.isin("A"))) <= 1]).fit([[("a", "A")]] * 3, [["A"]] * 3)
+
+
+def test_outputs_that_cannot_be_compared():
+    X, y = TREES
+    parser = StructuredPerceptron(task=Parsing(labelled=True)).fit(X, with_labels(X, y))
+    with pytest.raises(DataError, match=r"sentence 0: .* cannot be compared: word 1 needs a pair \(head, label\)"):
+        parser.score(X, y)
+    with pytest.raises(DataError, match="X has 40 sentences but y has 39"):
+        parser.score(X, with_labels(X, y)[1:])
+    pairs, links = LINKS
+    aligner = StructuredPerceptron(task=Aligning()).fit(pairs, links)
+    assert aligner.score(pairs, [Partial(links[0]), *links[1:]]) > 0.9
+    with pytest.raises(DataError, match=r"pair 1: .* cannot be compared"):
+        aligner.score(pairs, [links[0], [3], *links[2:]])
+    with pytest.raises(DataError, match="of whole numbers"):
+        aligner.fit(pairs[:1], [[((0.2, 1.5), (0, 1))]])
+
+
+def test_labels_of_arcs_must_be_known():
+    X, y = TREES
+    with pytest.raises(DataError, match="no label is known: give outputs with labels"):
+        CRF(task=Parsing(labelled=True)).fit(X, [[(head, None) for head in heads] for heads in y])
+
+
+def test_known_heads_that_cross():
+    with pytest.raises(DataError, match="the arcs of the words 1 and 4 cross"):
+        CRF(task=Parsing(projective=True)).fit([list("abcd")], [[3, None, None, 2]])
+
+
+def test_what_is_not_without_an_end_is_a_link():
+    X, y = LINKS
+    rule = count(where=~without(target)) <= 0
+    violations = Aligning().compiled([rule], X, [])
+    known = Aligning().known(Aligning().read(y, Aligning().sizes(X)), Aligning().sizes(X), [])
+    np.testing.assert_array_equal(violations.violations(known.outputs.values)[:, 0], [len(links) for links in y])

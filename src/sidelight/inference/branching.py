@@ -206,8 +206,12 @@ class _Search:
         out, inside = share.theta.copy(), share.theta.copy()
         out[part] = -np.inf
         inside[self.structure.rivals(self.shape, part)] = -np.inf
-        self.offer(_Share(out, share.fixed, share.prices), _STEPS)
-        self.offer(_Share(inside, share.fixed | {part}, share.prices), _STEPS)
+        shares = _Share(out, share.fixed, share.prices), _Share(inside, share.fixed | {part}, share.prices)
+        if share.best is not None:  # it is in one of the two
+            mine = shares[int(part in self.structure.parts_of(self.shape, share.best))]
+            mine.best, mine.value = share.best, share.value
+        for one in shares:
+            self.offer(one, _STEPS)
 
     def without(self, share: _Share, output: Ints) -> None:
         """Offers the other outputs of a share, parted by the first part of the output that they lack."""

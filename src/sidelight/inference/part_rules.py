@@ -255,4 +255,5 @@ class WeighedPartRules:
             without = [r for r in guilty if r != number]
             guilty = without if impossible(without) else guilty
         named = " and ".join(repr(self.compiled.rules[r].title) for r in guilty)
-        return Infeasible(f"has no output that satisfies {named}; make one of them soft", index)
+        which = "one of them" if len(guilty) > 1 else "it"
+        return Infeasible(f"has no output that satisfies {named}; make {which} soft", index)

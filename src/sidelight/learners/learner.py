@@ -224,6 +224,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         found = self.task_.labels(read)
         require(self, self.task_.kinds(read), self.task_.noun)
         labels = found if classes is None else list(classes)
+        if not labels and self.task_.has_labels and not self.task_.of_labels:
+            raise DataError("no label is known: give outputs with labels, or name all labels in `classes`")
         if len(set(labels)) != len(labels):
             raise DataError(f"classes must be different labels, got {labels!r}")
         return labels, self.task_.known(read, sizes, labels)
@@ -313,7 +315,10 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             raise DataError(f"no {self.task_.noun} is labelled, so there is nothing to score")
         if len(labelled) < len(y):
             X, y = X[labelled] if hasattr(X, "shape") else [X[i] for i in labelled], [y[i] for i in labelled]
-        return self.task_.score(y, self.predict(X))
+        predicted = self.predict(X)
+        if len(predicted) != len(y):
+            raise DataError(f"X has {len(predicted)} {self.task_.noun}s but y has {len(y)}")
+        return self.task_.score(y, predicted)
 
     # Explanation ------------------------------------------------------------------------------------------------------
 

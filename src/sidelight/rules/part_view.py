@@ -119,14 +119,12 @@ class PartView:
 
 
 def _asks_for_deletions(condition: Where | None) -> bool:
-    """Whether `without` occurs in a condition."""
+    """Whether a condition names parts `without` an end; what is not without one has both."""
     match condition:
         case Without():
             return True
         case Combined():
             return any(map(_asks_for_deletions, condition.parts))
-        case Not():
-            return _asks_for_deletions(condition.part)
     return False
 
 

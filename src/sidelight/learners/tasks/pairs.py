@@ -167,7 +167,7 @@ class PairTask(PartsTask):
             raise DataError(f"a link is a pair (i, j), or ((i, i2), (j, j2)), got {link!r}")
         out: list[int] = []
         for side, end, size in zip(("source", "target"), link, shape, strict=False):
-            first, last = (end, end + 1) if isinstance(end, int | np.integer) else end
+            first, last = _edges(link, end)
             if not 0 <= first < last <= size:
                 raise DataError(f"the link {link!r} is out of range: the {side} has {size} items, numbered from 0")
             out += [int(first), int(last)]
@@ -206,18 +206,29 @@ class PairTask(PartsTask):
     def score(self, y: Sequence[Any], predicted: Sequence[Any]) -> float:
         """Returns the F1 of the links; 1 where there are none in either."""
         found = right = known = 0
-        for gold, mine in zip(y, predicted, strict=True):
-            one, other = ({_written(link) for link in links} for links in (gold, mine))
+        for i, (gold, mine) in enumerate(zip(y, predicted, strict=True)):
+            if isinstance(gold, Partial):  # the other links are not known
+                continue
+            try:
+                one, other = ({_written(link) for link in links} for links in (gold, mine))
+            except (DataError, TypeError) as error:
+                raise DataError(f"pair {i}: {gold!r} cannot be compared: {error}") from None
             found, known, right = found + len(other), known + len(one), right + len(one & other)
         return 2 * right / (found + known) if found + known else 1.0
 
 
 def _written(link: Any) -> tuple[int, ...]:
     """A link as four numbers, however it is written."""
-    out: list[int] = []
-    for end in link:
-        out += (int(end), int(end) + 1) if isinstance(end, int | np.integer) else map(int, end)
-    return tuple(out)
+    return tuple(edge for end in link for edge in _edges(link, end))
+
+
+def _edges(link: Any, end: Any) -> tuple[int, int]:
+    """Where one end of a link begins and ends; a single item is a number."""
+    both = (end,) if isinstance(end, int | np.integer) else end
+    whole = hasattr(both, "__len__") and all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in both)
+    if not whole or len(both) not in (1, 2):
+        raise DataError(f"a link is a pair (i, j), or ((i, i2), (j, j2)), of whole numbers, got {link!r}")
+    return int(both[0]), int(both[-1]) + (len(both) == 1)
 
 
 def require_order(links: Sequence[Segments]) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -212,12 +213,16 @@ class Parsing(PartsTask):
     def score(self, y: Sequence[Any], predicted: Sequence[Any]) -> float:
         """Returns the share of words with the right head, and label if arcs have some; unknown heads are left out."""
         right = total = 0
-        for one, other in zip(y, predicted, strict=True):
-            for gold, found in zip(one, other, strict=True):
-                if gold is None or (self.labelled and None in gold):
+        for i, (one, other) in enumerate(zip(y, predicted, strict=True)):
+            try:
+                heads, labels = self._heads((len(other),), one)
+            except DataError as error:
+                raise DataError(f"sentence {i}: {one!r} cannot be compared: {error}") from None
+            for head, label, found in zip(heads, labels, other, strict=True):
+                if head is None or (self.labelled and label is None):
                     continue
                 total += 1
-                right += tuple(gold) == tuple(found) if self.labelled else gold == found
+                right += (head, label) == tuple(found) if self.labelled else head == found
         if not total:
             raise DataError("no head is known, so there is nothing to score")
         return right / total
@@ -251,11 +256,8 @@ def _require_tree(heads: Sequence[int | None], *, single_root: bool, projective:
     if single_root and len(roots) > 1:
         words = ", ".join(map(str, roots))
         raise DataError(f"the words {words} depend on the root; set single_root=False to allow this")
-    for c, head in enumerate(heads if projective else (), start=1):
-        if head is None:
-            continue
-        low, high = min(c, head), max(c, head)
-        for word in range(low + 1, high):
-            other = heads[word - 1]
-            if other is not None and not low <= other <= high:
-                raise DataError(f"the arcs of the words {c} and {word} cross; set projective=False to allow this")
+    arcs = [(*sorted((c, head)), c) for c, head in enumerate(heads if projective else (), start=1) if head is not None]
+    for (low, high, c), (begin, end, other) in permutations(arcs, 2):
+        if low < begin < high < end:
+            words = " and ".join(map(str, sorted((c, other))))
+            raise DataError(f"the arcs of the words {words} cross; set projective=False to allow this")
