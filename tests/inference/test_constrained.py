@@ -300,7 +300,7 @@ def test_a_conflict_names_the_sequence(family, options):
 
 
 def test_one_rule_can_be_impossible():
-    assert "satisfies \"count('A') >= 4\"; make one" in conflict([count("A") >= 4, count("B") <= 1])
+    assert "satisfies \"count('A') >= 4\"; make it" in conflict([count("A") >= 4, count("B") <= 1])
     assert "satisfies \"count('A') <= -1\"; make one" in conflict([count("A") <= -1, count("B") <= 1])
 
 
@@ -346,7 +346,7 @@ def test_a_rule_against_the_scores():
     pair[:, 1] = -np.inf
     scores = ChainParts.of(np.array([0, 3]), np.zeros((3, 3)), pair)
     message = conflict([count("B") >= 2, once_each()], scores=scores)
-    assert message == "sequence 0 has no output that satisfies \"count('B') >= 2\"; make one of them soft"
+    assert message == "sequence 0 has no output that satisfies \"count('B') >= 2\"; make it soft"
 
 
 def test_order_two_takes_local_rules_only():

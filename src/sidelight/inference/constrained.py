@@ -8,7 +8,7 @@
 Beam search is the approximate choice. Every result says whether it is exact, and bounds the best score otherwise.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, islice
 from threading import Event
@@ -20,6 +20,7 @@ import numpy as np
 from ..errors import DataError, Infeasible, NotSupported
 from ..kernels.compiling import Flags, Floats, Ints, Longs
 from ..kernels.parallel import map_each
+from ..rules.language import Rule
 from ..structures.known import Outputs
 from ..structures.lattice import Lattice
 from ..structures.protocol import Best, RuledParts, Structure
@@ -281,13 +282,24 @@ def _conflict(
 
     if impossible([]):
         return Infeasible("has no output of finite score, even without rules", index)
+    return contradiction(hard, impossible, rules.compiled.rules, index)
+
+
+def contradiction(
+    hard: list[int], impossible: Callable[[Sequence[int]], bool], rules: Sequence[Rule], index: int
+) -> Infeasible:
+    """Returns an error that names few of the hard rules that cannot hold together on one input.
+
+    hard: their numbers among `rules`; impossible: whether it is proved that some of them cannot hold together.
+    """
     small = islice(chain(combinations(hard, 1), combinations(hard, 2)), _CONFLICT_SETS)
     guilty = next((list(some) for some in small if impossible(some)), hard)
     for rule in guilty if len(guilty) > 2 else []:
         without = [r for r in guilty if r != rule]
         guilty = without if impossible(without) else guilty
-    named = " and ".join(repr(rules.compiled.rules[r].title) for r in guilty)
-    return Infeasible(f"has no output that satisfies {named}; make one of them soft", index)
+    named = " and ".join(repr(rules[r].title) for r in guilty)
+    which = "one of them" if len(guilty) > 1 else "it"
+    return Infeasible(f"has no output that satisfies {named}; make {which} soft", index)
 
 
 def _without_output(structure: Structure[P], scores: P, hard: WeighedRules, limit: int) -> tuple[bool, int]:

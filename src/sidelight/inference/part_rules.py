@@ -8,7 +8,6 @@ violation is one part are folded into the scores; for the others the structure's
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, combinations, islice
 from typing import Any
 
 import numpy as np
@@ -23,11 +22,11 @@ from ..structures.known import Outputs
 from ..structures.programs import Programs
 from .branching import Found, UpperRows, best_under_rows
 from .compiled import Counting, learn_penalties, times, trusted_penalties
-from .constrained import Constrained, Method, check_method
+from .constrained import Constrained, Method, check_method, contradiction
 from .part_rows import FlatRows
 
-# Small sets of rules that are tried where rules contradict each other, and seconds for each.
-_CONFLICT_SETS, _CONFLICT_SECONDS = 100, 2.0
+# Seconds for each set of rules that is tried where rules contradict each other.
+_CONFLICT_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -249,11 +248,4 @@ class WeighedPartRules:
 
         if impossible([]):
             return Infeasible("has no output of finite score, even without rules", index)
-        small = islice(chain(combinations(hard, 1), combinations(hard, 2)), _CONFLICT_SETS)
-        guilty = next((list(few) for few in small if impossible(few)), hard)
-        for number in guilty if len(guilty) > 2 else []:
-            without = [r for r in guilty if r != number]
-            guilty = without if impossible(without) else guilty
-        named = " and ".join(repr(self.compiled.rules[r].title) for r in guilty)
-        which = "one of them" if len(guilty) > 1 else "it"
-        return Infeasible(f"has no output that satisfies {named}; make {which} soft", index)
+        return contradiction(hard, impossible, self.compiled.rules, index)
