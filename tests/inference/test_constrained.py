@@ -301,7 +301,7 @@ def test_a_conflict_names_the_sequence(family, options):
 
 def test_one_rule_can_be_impossible():
     assert "satisfies \"count('A') >= 4\"; make it" in conflict([count("A") >= 4, count("B") <= 1])
-    assert "satisfies \"count('A') <= -1\"; make one" in conflict([count("A") <= -1, count("B") <= 1])
+    assert "satisfies \"count('A') <= -1\"; make it" in conflict([count("A") <= -1, count("B") <= 1])
 
 
 def test_three_rules_that_conflict_only_together():
