@@ -5,6 +5,7 @@ for it, and their prices are found by projected gradient steps on all inputs at 
 own, in place of one compiled loop.
 """
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -148,13 +149,13 @@ class PartRows(RowSet):
             self, number=self.group[kept], about=owner, matrix=self.matrix[kept][:, every], offsets=offsets
         )  # fmt: skip
 
+    @abstractmethod
     def numbers(self, parts: Any) -> Floats:
         """Returns the numbers of the parts that rows speak of, as one vector."""
-        raise NotImplementedError
 
+    @abstractmethod
     def lower(self, scores: Any, amounts: Floats) -> Any:
         """Returns scores less amounts, one for each of `numbers`."""
-        raise NotImplementedError
 
     def count(self, parts: Any) -> Floats:
         """A·y of every row for one output per input, given as parts."""

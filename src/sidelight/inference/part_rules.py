@@ -19,7 +19,6 @@ from ..rules.language import Rule
 from ..rules.part_view import PartView, rule_statement
 from ..structures.flat import FlatParts, FlatStructure
 from ..structures.known import Outputs
-from ..structures.programs import Programs
 from .branching import Found, UpperRows, best_under_rows
 from .compiled import Counting, learn_penalties, times, trusted_penalties
 from .constrained import Constrained, Method, check_method, contradiction
@@ -208,9 +207,9 @@ class WeighedPartRules:
         """The k best outputs of one input."""
         theta, shape = scores.of(i)
         rows = self.upper(i)
-        if not isinstance(structure, Programs):
-            return best_under_rows(structure, theta, shape, rows, k, seconds)
         found = structure.best_under_rows(theta, shape, rows.linear(), rows.penalty, k, seconds)
+        if found is None:
+            return best_under_rows(structure, theta, shape, rows, k, seconds)
         return Found(list(found.values.astype(np.int32)), found.scores.tolist(), found.bound, found.exact, 0)
 
     def upper(self, i: int) -> UpperRows:

@@ -20,6 +20,8 @@ from ..kernels.parallel import map_each
 from ..supervision import Signal
 from .chain import mixed, product_of, require_feasible
 from .known import Outputs, places_of
+from .polytope import LinearRows
+from .program_rows import Points
 from .protocol import Best, Loss, Marginals, Ranked, Tangents
 
 # What a structure has to know of an input beside its scores; whole numbers, but for structures with rows of their own.
@@ -224,6 +226,15 @@ class FlatStructure(ABC):
         Scores without forbidden parts leave one output where none contains another, so nothing is changed here.
         """
         return scores
+
+    def best_under_rows(
+        self, scores: Floats, shape: Shape, rows: LinearRows, penalty: Floats, k: int, seconds: float
+    ) -> Points | None:
+        """Returns the k best outputs of one input under more rows, each unit beyond which costs its penalty.
+
+        None, which is usual: the structure has no way of its own, and its argmax is searched with (`branching`).
+        """
+        return None
 
     def by_partition(self, scores: Floats, shape: Shape, k: int) -> list[Ints]:
         """Returns the k best outputs by calls for the best one alone, `best(..., 1)`.
