@@ -102,9 +102,9 @@ def best_outputs(
     bound, exact, nodes = values[:, 0].copy(), np.ones(len(scores), bool), np.zeros(len(scores), np.int64)
     limits = _Limits(beam, node_limit, np.inf if time_limit is None else time_limit, Event())
 
-    def problem(i: int) -> _Problem:
+    def problem(i: int) -> _SequenceSearch:
         assert lattice is not None
-        return _Problem(lattice.sequence(i), rest, slice(scores.offsets[i], scores.offsets[i + 1]), i)
+        return _SequenceSearch(lattice.sequence(i), rest, slice(scores.offsets[i], scores.offsets[i + 1]), i)
 
     def solve(i: int) -> None:
         one = problem(i)
@@ -167,7 +167,7 @@ class _Answer:
 
 
 @dataclass(frozen=True)
-class _Problem:
+class _SequenceSearch:
     """One sequence with its folded scores and the rules that are left; `number` is its place in the batch."""
 
     scores: Lattice
@@ -311,7 +311,7 @@ def _without_output(structure: Structure[P], scores: P, hard: WeighedRules, limi
         return True, 0
     if not (rest.cost(structure.token_labels(best.outputs.values)) > 0).any():
         return False, 0
-    problem = _Problem(folded.lattice(), rest, slice(None), 0)
+    problem = _SequenceSearch(folded.lattice(), rest, slice(None), 0)
     if not problem.searchable:
         return problem.program(1, _CONFLICT_SECONDS, Event()).proves_none, limit
     answer = problem.search(1, 40, limit)

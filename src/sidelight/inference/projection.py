@@ -109,7 +109,7 @@ def project(
         except Infeasible:
             raise Infeasible(f"no distribution satisfies {named(one, np.ones(len(one)))}; allow some slack") from None
     curvature = curvature or Curvature()
-    problem = _Problem(left, some, slack, temperature, log_partition, tolerance, n_jobs, curvature, fixed)
+    problem = _ProjectionDual(left, some, slack, temperature, log_partition, tolerance, n_jobs, curvature, fixed)
     if not never.any():
         return problem.solve(first, max_iterations)
     try:
@@ -125,7 +125,7 @@ def project(
 
 
 @dataclass(frozen=True)
-class _Problem:
+class _ProjectionDual:
     """One projection; `apart` and `together` solve its dual."""
 
     scores: Any

@@ -2,8 +2,8 @@
 
 A generative learner counts (Eq. 15 of Ganchev et al. 2010), then the parts are expected anew. For a discriminative one,
 the gradient of the expected log-loss (Eq. 30 there) at the best expected parts is that of the objective with these
-parts minimised out (Danskin's theorem), so L-BFGS goes down that objective and expects anew at every point. `Weights`
-has what each kind of sequence counts.
+parts minimised out (Danskin's theorem), so L-BFGS goes down that objective and expects anew at every point.
+`PoolWeights` has what each kind of sequence counts.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 
 @dataclass(frozen=True)
-class Weights:
+class PoolWeights:
     """What the sequences of the pool count beside a labelled one.
 
     partial: how many of them, the first ones, have partial labels; observed: what the likelihood of the partial labels
@@ -25,7 +25,7 @@ class Weights:
     rules: float
 
     @classmethod
-    def of(cls, partial: int, weight: float, strength: float) -> "Weights":
+    def of(cls, partial: int, weight: float, strength: float) -> "PoolWeights":
         """Partial labels are observed and count as full labels do, or as unlabelled sequences where these count more.
 
         So no likelihood counts less than its divergence, without which an M step may raise the objective.
@@ -55,7 +55,7 @@ class Fitting(Protocol):
 
     learner: Any
     generative: bool
-    weights: Weights
+    weights: PoolWeights
 
     def scores(self, first: int = 0, last: int | None = None) -> Any:
         """Returns the scores of the pool, or of its sequences first to last - 1."""
@@ -87,7 +87,7 @@ class ToFit:
     pool: Sequence[Any]
     known: Sequence[Any]
     classes: list[str]
-    weights: Weights
+    weights: PoolWeights
     seed: int
     n_jobs: int
     labelled_first: bool = True

@@ -56,7 +56,7 @@ class ProjectionStep(Record):
 
 
 @dataclass(frozen=True)
-class Given:
+class GivenModel:
     """The model's distributions over the outputs of the pool, given what is observed of these.
 
     log_partition: (sequences,) log Z of the outputs that agree with it; loss: what the likelihood of the pool adds to
@@ -70,7 +70,7 @@ class Given:
     model: Any
 
     @classmethod
-    def of(cls, structure: Structure[Any], scores: Any, restricted: Any, fitting: Fitting) -> "Given":
+    def of(cls, structure: Structure[Any], scores: Any, restricted: Any, fitting: Fitting) -> "GivenModel":
         """Those of the pool's scores; restricted: the same with -inf on what is observed not to be."""
         groups = fitting.weights.groups(len(scores))
         given = []
@@ -103,7 +103,7 @@ class Pool:
     known: Any
     prices: Floats
     found: Projection = field(init=False)
-    given: Given = field(init=False)
+    given: GivenModel = field(init=False)
 
     def restrict(self, scores: Any) -> Any:
         """Returns scores with -inf on what is observed not to be."""
@@ -112,7 +112,7 @@ class Pool:
     def project(self, scores: Any, temperature: float, fitting: Fitting) -> Projection:
         """The E step."""
         restricted = self.restrict(scores)
-        self.given = Given.of(self.structure, scores, restricted, fitting)
+        self.given = GivenModel.of(self.structure, scores, restricted, fitting)
         self.found = self.projector(restricted, temperature, self.prices, self.given.log_partition)
         self.prices = self.found.prices
         return self.found
@@ -138,7 +138,7 @@ class Pool:
         return ProjectionStep(iteration, temperature, objective, found.primal, found.dual, slack, found.passes, first)
 
 
-def targets(fitting: Fitting, projected: Any, given: Callable[[], Given]) -> Any:
+def targets(fitting: Fitting, projected: Any, given: Callable[[], GivenModel]) -> Any:
     """Returns expected parts to fit: those of q, and of the model where its likelihood counts more than q (Eq. 62)."""
     weights = fitting.weights
     if all(weight == weights.rules for *_, weight in weights.groups(len(projected))):
@@ -184,7 +184,7 @@ class Batches:
         """Expected parts of the whole pool."""
         return joined([one.parts for one in self.found if one is not None])
 
-    def step(self, iteration: int, fitting: Fitting, given: Given) -> ProjectionStep:
+    def step(self, iteration: int, fitting: Fitting, given: GivenModel) -> ProjectionStep:
         """Returns where a round ends: the objective at the distributions as they are, none newer than its batch."""
         scores = fitting.scores()
         primal = float(given.log_partition.sum()) - scores.dot(self.parts()) + sum(self.rest)

@@ -20,7 +20,7 @@ from ..decoding import Decoder
 from ..learner import Learner, RuleReading
 from ..parameters import Running, declared, require_number
 from ..tasks.task import Task
-from .candidates import Known, fallback
+from .candidates import Knowledge, fallback
 from .race import Race, Result
 from .rule_costs import RuleCost
 from .trials import Metric, usable
@@ -110,7 +110,7 @@ class Auto(Running, Learner):
         listed_rules(self)
         check_input(self, X, y)
 
-    def _known(self, X: Any, y: Any) -> Known:
+    def _known(self, X: Any, y: Any) -> Knowledge:
         """Everything together; the dictionary speaks of the unlabelled sequences."""
         labels, told, rules = set(label_set(y)), list(y), tuple(self.rules or ())
         if self.dictionary is not None:
@@ -134,7 +134,7 @@ class Auto(Running, Learner):
                 "name all labels in classes=[...] if there are more"
             )
         classes = list(self.classes) if self.classes is not None else sorted(labels or named)
-        return Known(X, told, classes, rules, self.dictionary, self.features, self.n_jobs)
+        return Knowledge(X, told, classes, rules, self.dictionary, self.features, self.n_jobs)
 
     # Everything else is that of the learner that was chosen ---------------------------------------------------------
 
@@ -193,7 +193,7 @@ class Auto(Running, Learner):
         return readings
 
 
-def _untried(known: Known) -> tuple[Any, tuple[Result, ...], str]:
+def _untried(known: Knowledge) -> tuple[Any, tuple[Result, ...], str]:
     """A usual choice, fitted, where too little is labelled to hold any out."""
     chosen = fallback(known)
     best = chosen.learner.fit(*usable(chosen.learner, known.X, known.y))

@@ -2,7 +2,7 @@
 
 A candidate c has the advantage D_c over the supervised base b on the sequences held out, with the standard error e_c of
 the paired difference; the one with the largest D_c - e_c is chosen, b itself having 0. The base is found in the same
-way: it is the supervised learner that is usual for labels of this kind (`Known.usual`), unless another one is better
+way: it is the supervised learner that is usual for labels of this kind (`Knowledge.usual`), unless another is better
 by more than its standard error. Few labelled sequences tell little about which learner is best, and what is known of
 other tasks tells something.
 """
@@ -18,7 +18,7 @@ from ...records import recorded
 from ...rules.language import Rule
 from ..labelled.semicrf import SemiCRF
 from ..wrappers.ccm import CCM
-from .candidates import Candidate, Known, too_slow
+from .candidates import Candidate, Knowledge, too_slow
 from .rule_costs import RuleCost, how_often_broken, rule_costs
 from .trials import Fold, Metric, Trial, compare, each_fold, folds, sample, usable
 
@@ -110,7 +110,14 @@ class Race:
     """Trials of all candidates, as many as the time allows; `show` is told of each result."""
 
     def __init__(
-        self, known: Known, *, parts: int, budget: float, most: int, seed: int, show: Callable[[Sequence[str]], None]
+        self,
+        known: Knowledge,
+        *,
+        parts: int,
+        budget: float,
+        most: int,
+        seed: int,
+        show: Callable[[Sequence[str]], None],
     ) -> None:
         self.known, self.budget, self.show = known, budget, show
         self.metric = Metric.choose(known.y)
@@ -281,7 +288,7 @@ def _merit(tried: Tried, base: Tried) -> float:
     return found.mean - (0.0 if isnan(found.error) else _DOUBT * found.error)
 
 
-def _mostly_broken(known: Known) -> list[Rule]:
+def _mostly_broken(known: Knowledge) -> list[Rule]:
     """The rules that labelled sequences break at most places; they are given to no learner."""
     often = how_often_broken(known.rules, known.X, known.y)
     return [rule for rule, found in zip(known.rules, often, strict=True) if found is not None and found.mostly]

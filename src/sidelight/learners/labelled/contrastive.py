@@ -8,7 +8,7 @@ import numpy as np
 
 from ...errors import DataError, NotSupported
 from ...features.choose import choose_encoder as encoder_for
-from ...features.choose import kind_of as input_kind
+from ...features.choose import input_kind
 from ...features.encoded import sequence_lengths
 from ...kernels.compiling import Flags, Floats, Longs
 from ...progress import progress

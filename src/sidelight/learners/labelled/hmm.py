@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ...errors import DataError
-from ...features.choose import kind_of
+from ...features.choose import input_kind
 from ...features.columns import Column
 from ...features.encoded import Encoded, require_attributes
 from ...features.symbols import SymbolEncoder
@@ -159,7 +159,7 @@ class HMM(Learner):
     def _add(self, X: Any, y: Any, classes: Any, encoder: SymbolEncoder, before: HMMCounts | None) -> Self:
         """Count X and y on top of what was counted before."""
         self._check()
-        if kind_of(X) != "columns":
+        if input_kind(X) != "columns":
             raise DataError("HMM emits words: give it tokens (strings or tuples); feature dicts and arrays suit CRF")
         found, known = self.read_known([len(x) for x in X], y, classes)
         encoder.extend(X)

@@ -15,8 +15,8 @@ from ...labels import encode_labels
 from ...rules.automata import labels_named
 from ...rules.language import Rule
 from ...solvers import cutting_plane
-from ...solvers.latent_margins import Alternation, Problem, Round
-from ...solvers.margin_constraints import Accepted, Argmax, Batch, Demand, Labelled, Rejected
+from ...solvers.latent_margins import Alternation, LatentProblem, Round
+from ...solvers.margin_constraints import Accepted, Argmax, Demand, Labelled, MarginInputs, Rejected
 from ...solvers.working_sets import WorkingSets
 from ...structures.protocol import Best
 from ...supervision import BAD, GOOD, Companion, Signal, kind_of
@@ -97,10 +97,10 @@ class JointLearner(LatentParameters, Learner):
             demands.append(Rejected(self._some(X, prepared, bad), cost, sizes[bad], self.constant))
         batch = self._some(X, prepared, good) if good else None
 
-        def problem(seed: int) -> Problem:
+        def problem(seed: int) -> LatentProblem:
             ties = seed if self.random_ties else None
             choose = [] if batch is None else [_accept_best(batch, cost, sizes[good], self.constant, ties)]
-            return Problem(tuple(demands), tuple(choose), self.loss == "squared_hinge")
+            return LatentProblem(tuple(demands), tuple(choose), self.loss == "squared_hinge")
 
         return all_runs(self, problem, lambda seed: self._start(labelled, prepared.scorer.size + 1, seed))
 
@@ -156,12 +156,12 @@ class JointLearner(LatentParameters, Learner):
                 f"size gives no number for input {index}: {error}; it is a function of one input"
             ) from error
 
-    def _some(self, X: Any, prepared: Prepared, which: list[int]) -> Batch:
+    def _some(self, X: Any, prepared: Prepared, which: list[int]) -> MarginInputs:
         """Some of the inputs."""
         some = X[which] if hasattr(X, "shape") else [X[i] for i in which]
         encoded: Encoded = prepared.encoded.take(np.array(which))
         argmax = numbered(self._argmax(some, prepared.classes), which)
-        return Batch(prepared.scorer, self.structure_, encoded, argmax)
+        return MarginInputs(prepared.scorer, self.structure_, encoded, argmax)
 
     def _labelled(self, X: Any, prepared: Prepared, which: list[int]) -> Labelled | None:
         """What labelled inputs ask for."""
@@ -316,7 +316,7 @@ class JLIS(GuardParameters, LinearParameters, JointLearner):
 
 
 def _accept_best(
-    batch: Batch, cost: float, size: Floats, constant: float, seed: int | None
+    batch: MarginInputs, cost: float, size: Floats, constant: float, seed: int | None
 ) -> Callable[[Floats, int], Accepted]:
     """What GOOD inputs ask for, given weights: that their best outputs are good; a seed breaks ties at random."""
 

@@ -65,7 +65,7 @@ class CoDLStep(Record):
         return f"objective {self.objective:.1f}, {self.changed} labels changed, {self.violations:.0f} violations"
 
 
-class _Labelled(NamedTuple):
+class _RoundOutputs(NamedTuple):
     """Outputs that a round found: (k, slots), -1 where there are fewer, and y by them; and what is said of them."""
 
     labels: Ints
@@ -182,7 +182,7 @@ class _Way:
         scores = self.driven.scores(self.pool)
         return scores if self.constant is None else self.constant.mix(scores, self.weight)
 
-    def label(self) -> _Labelled:
+    def label(self) -> _RoundOutputs:
         """The E step: the best outputs under the rules."""
         one = self.learner
         decoder = UnderRules(
@@ -198,7 +198,7 @@ class _Way:
         if self.driven is not None and hasattr(self.driven, "log_prior"):
             objective += self.driven.log_prior()
         changed = tokens if self.before is None else int((labels != self.before).sum())
-        return _Labelled(labels, y, _violations(self.rules, labels), objective, changed)
+        return _RoundOutputs(labels, y, _violations(self.rules, labels), objective, changed)
 
     def _prior(self, tokens: int) -> float:
         """Σ_k T log(1 - P_k) + log P_k + log(1 - P_k) over the learned penalties (Eq. 3.8, and the smoothing)."""
@@ -208,7 +208,7 @@ class _Way:
         rho = self.current[[r.kind == "soft" and r.penalty is None for r in readings]] if readings else self.current
         return float(-np.sum((tokens + 1) * np.log1p(np.exp(-rho)) + np.logaddexp(0.0, rho)))
 
-    def learn(self, found: _Labelled) -> None:
+    def learn(self, found: _RoundOutputs) -> None:
         """The M step: a model of the outputs, and penalties that follow them if they are counted by tokens."""
         self.before = found.labels
         X, y = [], []

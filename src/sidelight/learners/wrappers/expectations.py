@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from sklearn.utils.validation import check_is_fitted
 
 from ...errors import DataError, NotSupported
-from ...inference.readings import Labelled, Penalty, Readings
+from ...inference.readings import LabelledData, Penalty, Readings
 from ...rules.language import Rule
 from ...rules.rows import require_expected
 from ...structures.protocol import Structure
@@ -107,7 +107,7 @@ def read_rules(
     for rule in rules:
         require_expected(rule)
     known = task.known(y, sizes_for_rules(task, X), classes) if len(y) and rules else None
-    labelled = Labelled(task, X, y, known, classes)
+    labelled = LabelledData(task, X, y, known, classes)
     return Readings.of(
         rules, labelled, penalty=learner.penalty, shares=shares, decoding=learner.decode == "rules", room=room
     )

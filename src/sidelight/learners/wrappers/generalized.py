@@ -48,7 +48,7 @@ from .expectations import (
 _LEAST = 20.0
 
 
-class Weights(NamedTuple):
+class CriterionWeights(NamedTuple):
     """How much the criteria count."""
 
     distance: float
@@ -56,7 +56,7 @@ class Weights(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Problem:
+class JointLoss:
     """Both losses, each None where no sequences are for it; their weights are those of merged attributes."""
 
     merged: Merged
@@ -93,7 +93,7 @@ class CriterionLearner(ExpectationParameters, Learner):
 
     saved = ("readings_", "converged_", "trace_")
 
-    def _weights(self) -> Weights:
+    def _weights(self) -> CriterionWeights:
         """How much each criterion counts."""
         raise NotImplementedError
 
@@ -145,8 +145,8 @@ class CriterionLearner(ExpectationParameters, Learner):
         self.base.check_numbers()
 
     def _lay_out(
-        self, X: Any, y: Any, classes: list[str], weights: Weights, readings: Readings
-    ) -> tuple[LogLinear, Prepared, Problem]:
+        self, X: Any, y: Any, classes: list[str], weights: CriterionWeights, readings: Readings
+    ) -> tuple[LogLinear, Prepared, JointLoss]:
         """The model without weights, and its losses: full labels first, then partial ones, then none."""
         order = sorted(range(len(X)), key=lambda i: _RANK[kind_of(y[i])])
         some, told = [X[i] for i in order], [y[i] for i in order]
@@ -180,7 +180,7 @@ class CriterionLearner(ExpectationParameters, Learner):
                 prepared.scorer, self.structure_, pool, rows, self.distance,
                 weight * weights.distance, weight * weights.entropy, left if known > full else None,
             )  # fmt: skip
-        return model, whole, Problem(merged, first, rest, solver)
+        return model, whole, JointLoss(merged, first, rest, solver)
 
     def _rows(self, readings: Readings, X: Sequence[Any], encoded: Encoded, classes: list[str]) -> RowSet:
         """The rules on the unlabelled sequences; without rules these need not be tokens."""
@@ -190,7 +190,7 @@ class CriterionLearner(ExpectationParameters, Learner):
         check_distance(self.distance, rows)
         return rows
 
-    def _solve(self, model: LogLinear, problem: Problem) -> Solution:
+    def _solve(self, model: LogLinear, problem: JointLoss) -> Solution:
         """The optimum of the labelled sequences alone, then of everything."""
         start = np.zeros(problem.merged.scorer.size)
         with progress(type(self).__name__, None, self.verbose) as tell:
@@ -230,9 +230,9 @@ class GeneralizedExpectation(CriterionLearner):
 
     strength: Annotated[float, "How much the distances count."] = 1.0
 
-    def _weights(self) -> Weights:
+    def _weights(self) -> CriterionWeights:
         require_number(self, "strength", 0)
-        return Weights(self.strength, 0.0)
+        return CriterionWeights(self.strength, 0.0)
 
 
 _RANK = {Signal.FULL: 0, Signal.PARTIAL: 1, Signal.NOTHING: 2}

@@ -9,7 +9,7 @@ Unified EM and deterministic annealing are the same alternation, at other temper
 L are the sequences with full labels, P those with partial ones, U those without; ω is `unlabeled_weight`. α, the
 strength, weighs only the divergence of q from the model (Eq. 60 of Ganchev et al. 2010), which is given all that is
 observed: log p_w(partial labels), summed over the outputs that agree with them, counts in full, c = 1 (or ω where that
-is more, see `Weights`). At T = 1 without rules q is the model, the divergence is 0 and α does not matter. With a
+is more, see `PoolWeights`). At T = 1 without rules q is the model, the divergence is 0 and α does not matter. With a
 generative base p_w is the joint p(x, y); with a discriminative one p(y|x), and the term of U is 0.
 
 q is the projection of the model at temperature T (`inference.projection`), w is fitted to expected parts, ω α times
@@ -39,8 +39,8 @@ from ...kernels.compiling import Floats
 from ...rules.few_labels import FewLabels
 from ...rules.rows import require_expected
 from ...solvers import rounds
-from ...solvers.expected import Fitting, ToFit, Weights
-from ...solvers.projections import Batches, Given, Pool, ProjectionStep, Projector, targets
+from ...solvers.expected import Fitting, PoolWeights, ToFit
+from ...solvers.projections import Batches, GivenModel, Pool, ProjectionStep, Projector, targets
 from ...solvers.quasi_newton import Curvature
 from ...supervision import Signal, kind_of
 from ..checks import all_labels, check_input, fit_on, named_labels, sizes_for_rules
@@ -148,7 +148,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
         fitting = self.base.fitting(
             ToFit(
                 labelled, labels, pool, [read[i] for i in rest], classes,
-                Weights.of(len(partial), weight, self._strength()), self.random_state, self.n_jobs,
+                PoolWeights.of(len(partial), weight, self._strength()), self.random_state, self.n_jobs,
                 self._labelled_first() or not pool, initial,
             )
         )  # fmt: skip
@@ -377,9 +377,9 @@ class PosteriorRegularization(ProjectingLearner):
         count = min(self.batches, rows.sequences)
         some = Batches.cut(self.structure_, rows, count, self.slack(), self.tolerance, self.n_jobs)
 
-        def given() -> Given:
+        def given() -> GivenModel:
             scores = fitting.scores()
-            return Given.of(self.structure_, scores, pool.restrict(scores), fitting)
+            return GivenModel.of(self.structure_, scores, pool.restrict(scores), fitting)
 
         def expect(place: tuple[int, int]) -> tuple[int, int]:
             some.project(place[1], fitting.scores(*some.ranges[place[1]]), pool.known)

@@ -10,7 +10,7 @@ from ...errors import DataError, NotSupported
 from ...inference.linear_program import relax, require_linear
 from ...inference.norms import Slack
 from ...inference.projection import Projection, project
-from ...inference.readings import Labelled, Readings
+from ...inference.readings import LabelledData, Readings
 from ...inference.rows import Rows, RowSet
 from ...kernels.compiling import Floats
 from ...solvers.annealing import geometric, require_temperature
@@ -120,7 +120,7 @@ class UnifiedEM(ProjectingLearner):
                     f"at gamma = -inf rules are hard, and {rule.title!r} is read as {rule.reading.kind}; write it with "
                     ".hard(), or use CoDL for soft rules"
                 )
-        known = Labelled(self.task_, X, y, None, classes)
+        known = LabelledData(self.task_, X, y, None, classes)
         return Readings.of(rules, known, penalty=None, shares=False, decoding=self.decode == "rules", hard=True)
 
     def _projector(self, read: Readings, pool: Sequence[Any], classes: Sequence[str]) -> tuple[RowSet, Projector]:
