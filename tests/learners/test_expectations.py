@@ -254,7 +254,7 @@ def test_encoded_input_has_no_tokens_for_rules():
     learner = PosteriorRegularization(CRF(), RULES, **QUICK).fit(X, HALF)
     with pytest.raises(NotSupported, match="reads the tokens themselves; give X as it is"):
         learner.encode(X)
-    with pytest.raises(NotSupported, match="rules read tokens, not encoded input"):
+    with pytest.raises(NotSupported, match="read tokens, not encoded input"):
         learner.predict(learner.base_.encode(X))
 
 

@@ -23,12 +23,13 @@ from ..errors import DataError, Infeasible, NotSupported
 from ..features.encoded import Encoded
 from ..inference.constrained import Constrained
 from ..kernels.compiling import Floats
-from ..rules.language import Rule
+from ..rules.automata import labels_named, require_labels
+from ..rules.language import Rule, listed_rules
 from ..solvers.expected import Fitting, ToFit
 from ..structures.known import Known
 from ..structures.protocol import Marginals, Structure
 from ..supervision import Companion, Signal, require
-from .decoding import Decoder, Free, warn_unproved
+from .decoding import Decoder, warn_unproved
 from .model import LinearModel
 from .registry import REGISTRY
 from .tasks.labelling import Labelling
@@ -153,11 +154,11 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     @property
     def decoder_(self) -> Decoder:
         """How outputs are read off."""
-        return Free(self.structure_) if self._free else self._decoder()
+        return Decoder(self.structure_) if self._free else self._decoder()
 
     def _decoder(self) -> Decoder:
         """How outputs are read off where there are rules or dictionaries."""
-        return Free(self.structure_)
+        return Decoder(self.structure_)
 
     def without_rules(self) -> Self:
         """Returns the same model, which predicts as if it had no rules."""
@@ -216,14 +217,51 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """How each of the rules is used."""
         return []
 
-    def read_known(
-        self, sizes: Sequence[int], y: Any, classes: Sequence[str] | None = None
-    ) -> tuple[list[str], Known[Any]]:
-        """Returns all labels, and y as arrays; what this learner cannot use, or what does not fit to X, is an error."""
-        read = self.task_.read(y, sizes)
-        found = self.task_.labels(read)
-        require(self, self.task_.kinds(read), self.task_.noun)
-        labels = found if classes is None else list(classes)
+    def check_base(self) -> None:
+        """Raise `DataError` unless a learner around another has a learner inside."""
+
+    def read_input(self, X: Any, y: Any) -> tuple[list[Any], list[Any]]:
+        """Returns the sizes of the inputs, and y with a list of decisions for every input of which some are known.
+
+        Empty inputs, what does not fit to X, and what this learner cannot use are errors that name the place in X.
+        """
+        task = self.task_
+        sizes = task.sizes(X)
+        if 0 in sizes:
+            raise DataError(f"{task.noun} {sizes.index(0)} is empty; leave empty {task.noun}s out")
+        read = task.read(y, sizes)
+        task.labels(read)
+        require(self, task.kinds(read), task.noun)
+        return sizes, read
+
+    def listed_rules(self) -> list[Rule]:
+        """Returns the rules; raises `DataError` if they are no list of rules."""
+        return listed_rules(self.rules, f"{type(self).__name__}({'base, ' if self.base is not None else ''}[rule])")
+
+    def all_labels(self, read: Sequence[Any], *, required: bool = True) -> list[str]:
+        """Returns `classes`, or else the labels of y, of the base learner and of the dictionary.
+
+        Where there are none, they are those that the rules name, and no label at all is an error if labels are
+        `required`. Otherwise rules may not add labels: most likely these are misspelt.
+        """
+        if self.classes is not None or not self.task_.has_labels:
+            return list(self.classes or ())
+        named = set() if self.base is None else set(self.base.classes or ())
+        known = sorted(named.union(self.task_.labels(read), () if self.dictionary is None else self.dictionary.classes))
+        if known:
+            own = "classes" in self.get_params(deep=False)
+            require_labels(self.rules or (), known, self.task_.noun, "`classes`" if own else "the base's `classes`")
+        known = known or sorted(labels_named(self.rules or ()))
+        if not known and required:
+            raise DataError(
+                f"no label is known: give labelled {self.task_.noun}s, or name the labels in `classes` or in rules"
+            )
+        return known
+
+    def read_known(self, X: Any, y: Any, classes: Sequence[str] | None = None) -> tuple[list[str], Known[Any]]:
+        """Returns all labels, and y as arrays."""
+        sizes, read = self.read_input(X, y)
+        labels = self.task_.labels(read) if classes is None else list(classes)
         if not labels and self.task_.has_labels and not self.task_.of_labels:
             raise DataError("no label is known: give outputs with labels, or name all labels in `classes`")
         if len(set(labels)) != len(labels):

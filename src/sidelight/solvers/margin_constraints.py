@@ -8,12 +8,14 @@ Every demand knows which output violates it most under some weights, by how much
     Accepted    1 - w·(F(x, h) / κ(x), b)                       the output h is good            (Eq. 6.7)
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, Self
 
 import numpy as np
 
+from ..errors import Infeasible
 from ..features.encoded import Encoded
 from ..kernels.compiling import Floats, Longs
 from ..scorers.protocol import MarginScorer, SparseVectors
@@ -59,6 +61,20 @@ class Chosen(Demand, Protocol):
 def by_structure(structure: Structure[Any]) -> Argmax:
     """The search of the structure itself."""
     return lambda scores, first, last, seed=None: structure.argmax(scores, seed=seed)
+
+
+def numbered(argmax: Argmax, numbers: Sequence[int]) -> Argmax:
+    """Returns the same search, whose errors name inputs by their place in X; numbers: those places."""
+
+    def best(scores: Any, first: int, last: int, seed: int | None = None) -> Best:
+        try:
+            return argmax(scores, first, last, seed)
+        except Infeasible as error:
+            if error.sequence is None:
+                raise
+            raise error.numbered(numbers[first + error.sequence]) from None
+
+    return best
 
 
 @dataclass(frozen=True)
@@ -174,6 +190,14 @@ class Accepted(_Companions):
     """Inputs of which a chosen output is good."""
 
     outputs: Outputs
+
+    @classmethod
+    def best(
+        cls, batch: MarginInputs, cost: float, size: Floats, constant: float, seed: int | None, w: Floats, number: int
+    ) -> "Accepted":
+        """Returns the demand that the best outputs under w are good; a seed breaks ties at random, by `number`."""
+        best = batch.best(w, None if seed is None else seed + number)
+        return cls(batch, cost, size, constant, best.outputs)
 
     def worst(self, w: Floats, first: int, last: int) -> tuple[Outputs, Floats]:
         """The chosen output, whatever the weights."""

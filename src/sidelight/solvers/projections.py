@@ -11,16 +11,67 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import numbers_of
+from ..inference.few_labels import Occurrences, project_words
 from ..inference.norms import Slack
 from ..inference.projection import Projection, project
 from ..inference.rows import RowSet
 from ..kernels.compiling import Floats
 from ..records import Record, recorded
 from ..structures.protocol import Structure
+from . import rounds
 from .expected import Expected, Fitting, joined
+from .quasi_newton import Curvature
 
 # Scores, temperature, prices to begin with, and the model's log-partitions.
 Projector = Callable[[Any, float, Floats, Floats], Projection]
+
+
+def onto_rows(rows: RowSet, slack: Slack, tolerance: float, n_jobs: int) -> Projector:
+    """Returns the E step under rules as rows."""
+    curvature = Curvature()
+
+    def step(scores: Any, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
+        return project(
+            scores, rows, slack, temperature=temperature, start=prices, curvature=curvature,
+            log_partition=log_partition, tolerance=tolerance, n_jobs=n_jobs,
+        )  # fmt: skip
+
+    return step
+
+
+def onto_few_labels(words: Occurrences, tolerance: float, n_jobs: int) -> Projector:
+    """Returns the E step under few labels for each word; there are no rows then, and prices begin as none."""
+
+    def step(scores: Any, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
+        return project_words(
+            scores, words, temperature=temperature, start=prices if len(prices) else None,
+            log_partition=log_partition, tolerance=tolerance, n_jobs=n_jobs,
+        )  # fmt: skip
+
+    return step
+
+
+def onto_best(rules: Any, structure: Structure[Any]) -> Projector:
+    """Returns the E step that takes the best output under hard rules; there are no rows then."""
+
+    def step(scores: Any, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
+        best = rules.best(structure, scores)
+        parts = structure.indicator(scores, best.outputs.values[0])
+        value = float((log_partition - best.scores[:, 0]).sum())
+        nothing = np.empty(0)
+        return Projection(parts, nothing, nothing, nothing, value, value, value, 0.0, True, 0.0)
+
+    return step
+
+
+def evenly(rows: RowSet, slack: Slack, tolerance: float, n_jobs: int) -> Projector:
+    """Returns the E step that takes the most even distribution under the rules; its primal is -H(q)."""
+
+    def step(scores: Any, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
+        flat, nothing = scores.changed(lambda table: np.where(np.isfinite(table), 0.0, -np.inf)), np.zeros(len(scores))
+        return project(flat, rows, slack, start=prices, log_partition=nothing, tolerance=tolerance, n_jobs=n_jobs)
+
+    return step
 
 
 @recorded
@@ -183,6 +234,34 @@ class Batches:
     def parts(self) -> Any:
         """Expected parts of the whole pool."""
         return joined([one.parts for one in self.found if one is not None])
+
+    def alternate(
+        self, fitting: Fitting, pool: Pool, iterations: int, title: str, *, verbose: bool
+    ) -> tuple[ProjectionStep, ...]:
+        """Project and fit batch by batch, and return where each round over all of them ends."""
+        count = len(self.ranges)
+
+        def given() -> GivenModel:
+            scores = fitting.scores()
+            return GivenModel.of(self.structure, scores, pool.restrict(scores), fitting)
+
+        def expect(place: tuple[int, int]) -> tuple[int, int]:
+            self.project(place[1], fitting.scores(*self.ranges[place[1]]), pool.known)
+            return place
+
+        def fit(place: tuple[int, int]) -> None:
+            if place[0] > 1 or place[1] == count - 1:  # every batch has its distribution
+                fitting.update(targets(fitting, self.parts(), given))
+            if place[1] == count - 1:
+                trace.append(self.step(place[0], fitting, given()))
+
+        trace: list[ProjectionStep] = []
+        schedule = [(iteration, number) for iteration in range(1, iterations + 1) for number in range(count)]
+        rounds.alternate(
+            schedule, expect, rounds.InTurn(fit), lambda number, place, _: f"round {place[0]}, batch {place[1] + 1}",
+            title=title, verbose=verbose,
+        )  # fmt: skip
+        return tuple(trace)
 
     def step(self, iteration: int, fitting: Fitting, given: GivenModel) -> ProjectionStep:
         """Returns where a round ends: the objective at the distributions as they are, none newer than its batch."""

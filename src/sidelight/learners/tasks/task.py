@@ -155,6 +155,10 @@ class Task(Protocol):
         """Returns the inputs as rules read them: sequences with a token for every decision."""
         ...
 
+    def known_to_rules(self, read: Sequence[Any], X: Any, classes: Sequence[str]) -> Known[Any]:
+        """Returns what `read` gave as arrays, for inputs as rules read them."""
+        ...
+
     def rows(self, rules: Sequence[Rule], X: Any, classes: Sequence[str], **options: Any) -> RowSet:
         """Returns rules as statements about expectations on inputs as rules read them; see `Rows.compile`."""
         ...
@@ -234,6 +238,12 @@ class LabelTask:
         """Returns rules about labels as automata."""
         return CompiledRules.compile(rules, X, classes)
 
+    def known_to_rules(self, read: Sequence[Any], X: Any, classes: Sequence[str]) -> Known[Any]:
+        """Returns y as arrays, for sequences with a token for every decision."""
+        task: Any = self
+        known: Known[Any] = task.known(read, [len(x) for x in X], classes)
+        return known
+
     def size_of(self, x: Any) -> float:
         """Returns how many tokens there are."""
         return float(len(x))
@@ -292,10 +302,10 @@ class LabelTask:
     ) -> Reasons:
         """Returns what every rule charges for each label of token t."""
         task: Any = self
-        told = list(self.for_rules([x]))
+        seen = list(self.for_rules([x]))
         changed = np.tile(task.structure(1).token_labels(outputs), (len(classes), 1))
         changed[:, t] = np.arange(len(classes))
-        broken = self.compiled(rules, told * len(classes), classes).violations(changed.ravel())  # (labels, rules)
+        broken = self.compiled(rules, seen * len(classes), classes).violations(changed.ravel())  # (labels, rules)
         return [(rule.title, cost_of(broken[:, k], penalties[k])) for k, rule in enumerate(rules)]
 
     def chances(self, parts: Any) -> list[Floats]:

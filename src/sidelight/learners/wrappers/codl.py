@@ -18,7 +18,7 @@ from ...inference.compiled import learn_penalties, penalties, times, trusted_pen
 from ...kernels.compiling import Floats, Ints
 from ...records import Record, recorded
 from ...solvers import rounds
-from ..checks import fit_on, split_known
+from ...supervision import Signal, by_kind
 from ..choosing.guard import guarded
 from ..decoding import UnderRules
 from ..learner import Learner, RuleReading
@@ -29,7 +29,7 @@ from .ccm import (
     counted_penalties,
     decoder_under_rules,
     default_reading,
-    labels_of,
+    labels_under_rules,
     readings_of,
 )
 from .em import labelled_weight
@@ -113,15 +113,15 @@ class CoDL(RuleParameters, MixtureParameters, Learner):
         require_share(self, "balance", "lies between 0 and 1")
         require_number(self, "iterations", 0, whole=True)
         require_number(self, "k", 1, whole=True)
-        known, rest, read = split_known(self, X, y)
-        classes = labels_of(self, X, read)
-        if not classes and self.task_.has_labels:
-            raise DataError("no label is known: give labelled sequences, or rules that name the labels")
+        _, read = self.read_input(X, y)
+        which = by_kind(read)
+        known, rest = which[Signal.FULL], which[Signal.NOTHING]
+        classes = labels_under_rules(self, X, read)
         if not known and not self.iterations:
             raise DataError("without labelled sequences there is nothing to learn in 0 iterations")
         base, weight, first = None, 0.0, None
         if known:
-            base = fit_on(self.base, [X[i] for i in known], [y[i] for i in known], classes)
+            base = self.fit_base([X[i] for i in known], [y[i] for i in known], classes)
             weight = labelled_weight(self, read, 0.5)
             first = counted_penalties(self, [X[i] for i in known], [read[i] for i in known], classes)
         pool = [X[i] for i in rest] if weight < 1 else []
@@ -216,7 +216,7 @@ class _Way:
             there = row[self.rules.offsets[:-1]] >= 0
             X += [x for x, one in zip(self.pool, there, strict=True) if one]
             y += [output for output, one in zip(outputs, there, strict=True) if one]
-        self.driven = fit_on(self.learner.base, X, y, self.classes)
+        self.driven = self.learner.fit_base(X, y, self.classes)
         if self.learner.counting == "places":
             return
         counted = learn_penalties(found.broken, found.tokens)
