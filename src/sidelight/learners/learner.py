@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..errors import DataError, Infeasible, NotSupported
 from ..features.encoded import Encoded
 from ..inference.constrained import Constrained
-from ..kernels.compiling import Floats
+from ..kernels.compiling import Floats, Ints
 from ..rules.automata import labels_named, require_labels
 from ..rules.language import Rule, listed_rules
 from ..solvers.expected import Fitting, ToFit
@@ -135,6 +135,15 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         if cls.__name__ in REGISTRY:
             cls.signals = REGISTRY[cls.__name__].signals
 
+    def __sklearn_tags__(self) -> Any:
+        """To scikit-learn it is a classifier where every input has one label, so that these can be stratified."""
+        tags = super().__sklearn_tags__()
+        if self.task_.noun == "document":
+            from sklearn.utils import ClassifierTags
+
+            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
+        return tags
+
     def fitting(self, data: ToFit) -> Fitting:
         """Returns the M step of learners around this one, which fit it to expected parts."""
         raise NotSupported(f"{type(self).__name__} cannot learn from expected parts; use HMM, CRF or SemiCRF as base")
@@ -143,7 +152,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     @property
     def task_(self) -> Task:
-        """What is predicted, and from what; sequences are labelled where nothing else is said."""
+        """What is predicted, and from what; without a task, sequences are labelled."""
         return Labelling()
 
     @property
@@ -376,10 +385,10 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         rival = self._rival(choices, folded) if chance is None else _next_best(chance, chosen)
         rows = self.model_.reasons([x], outputs, t, self.n_jobs) + decoder.reasons([x], outputs, t)
         evidence = [Evidence(text, float(row[chosen]), float(row[rival])) for text, row in rows]
-        told = [e for e in evidence if e.difference != 0 and not isnan(e.difference)]
-        told.sort(key=lambda e: -abs(e.difference))
+        telling = [e for e in evidence if e.difference != 0 and not isnan(e.difference)]
+        telling.sort(key=lambda e: -abs(e.difference))
         first, second = (None, None) if chance is None else (float(chance[chosen]), float(chance[rival]))
-        return Explanation(t, names[chosen], first, names[rival], second, tuple(told[:top]), choices.place)
+        return Explanation(t, names[chosen], first, names[rival], second, tuple(telling[:top]), choices.place)
 
     def _rival(self, choices: Choices, scores: Any) -> int:
         """The choice in the best output that lacks the one that was chosen; itself if there is none."""
@@ -401,21 +410,28 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             return None
 
     def certainty(self, x: Any) -> Floats | None:
-        """The probability of what is predicted at each position, were there no rules; None without probabilities."""
+        """The probability of what is predicted at each position, as `explain` gives it; None without probabilities."""
+        return self._certainty(x)[1]
+
+    def _certainty(self, x: Any) -> tuple[Any, Floats | None, Ints]:
+        """Scores less what rules cost that are sums over parts, the probabilities by these, and what is predicted."""
+        scores = self.scores([x])
+        outputs = self.decoder_.best([x], scores, 1).outputs.values[0]
+        folded = self.decoder_.fold([x], scores, strict=False)
         if not self.task_.has_rows:
-            return None
-        parts = self.structure_.marginals(self.without_rules().scores([x])).parts
-        return self.task_.certainty(parts, self.infer([x]).outputs.values[0], self.classes_)
+            return folded, None, outputs
+        parts = self.structure_.marginals(folded).parts
+        return folded, self.task_.certainty(parts, outputs, self.classes_), outputs
 
     def least_certain(self, x: Any) -> int:
-        """The position where what is predicted is least probable, were there no rules.
+        """The position where what is predicted is least probable, as `explain` gives it.
 
         Without probabilities it is where another output comes nearest.
         """
-        chances = self.certainty(x)
+        scores, chances, outputs = self._certainty(x)
         if chances is not None:
             return int(np.argmin(chances))
-        scores, outputs, found = self.without_rules().scores([x]), self.infer([x]).outputs.values[0], list[float]()
+        found = list[float]()
         for t in range(len(outputs)):
             other = self._best_without(self.task_.choices(x, scores, outputs, t, self.classes_), scores)
             found.append(-np.inf if other is None else float(other.scores[0]))
