@@ -513,7 +513,7 @@ def test_what_is_refused_as_a_model_to_begin_with():
         UnifiedEM(HMM()).fit(X, HALF, initial=HMM())
     with pytest.raises(DataError, match="must be of the base's kind, HMM, got CRF"):
         UnifiedEM(HMM()).fit(X, HALF, initial=CRF().fit(X, Y))
-    with pytest.raises(NotSupported, match="CRF begins with the labelled sequences"):
+    with pytest.raises(NotSupported, match="CRF begins with labels"):
         UnifiedEM(CRF()).fit(X, HALF, initial=CRF().fit(X, Y))
 
 

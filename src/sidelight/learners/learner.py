@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..errors import DataError, Infeasible, NotSupported
+from ..errors import DataError, Infeasible, NotSupported, inputs_called
 from ..features.encoded import Encoded
 from ..inference.constrained import Constrained
 from ..kernels.compiling import Floats, Ints
@@ -87,7 +87,7 @@ class Explanation:
     def __str__(self) -> str:
         lines = [f"{self.place} {self.position}: {self.says}"]
         if (self.rival_probability or 0.0) > (self.probability or 0.0):
-            lines[0] += f"; {self.rival} is more probable here, but not in the best sequence as a whole"
+            lines[0] += f"; {self.rival} is more probable here, but not in the best output as a whole"
         lines += [f"  {e.difference:+8.3f}  {e.feature}" for e in self.evidence]
         return "\n".join(lines)
 
@@ -305,8 +305,11 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     def infer(self, X: Any, k: int = 1) -> Constrained:
         """The k best outputs of each input, with what is known of their exactness, as arrays."""
-        scores = self.scores(X)
-        return self.decoder_.best(X, scores, k)
+        return self._best(X, self.scores(X), k)
+
+    def _best(self, X: Any, scores: Any, k: int) -> Constrained:
+        with inputs_called(self.task_.noun):
+            return self.decoder_.best(X, scores, k)
 
     def predict(self, X: Any) -> list[Any]:
         """The best output of each input, written as in y."""
@@ -322,7 +325,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     def _written(self, X: Any, scores: Any) -> list[Any]:
         """The best outputs by these scores, the way y is written."""
-        found = warn_unproved(self.decoder_.best(X, scores, 1))
+        found = warn_unproved(self._best(X, scores, 1))
         return self.task_.decode(found.outputs.values[0], scores, self.classes_)
 
     def predict_marginals(self, X: Any) -> list[Floats]:
@@ -338,7 +341,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     def predict_kbest(self, X: Any, k: int = 5) -> list[list[Scored]]:
         """For each input its k best outputs with their scores, best first; fewer where fewer exist."""
         scores = self.scores(X)
-        found = warn_unproved(self.decoder_.best(X, scores, k))
+        found = warn_unproved(self._best(X, scores, k))
         labels = found.outputs.values
         rows = np.where(labels < 0, labels[:1], labels)  # where there are fewer, the best one again
         outputs = [self.task_.decisions(row, scores, self.classes_) for row in rows]
@@ -353,7 +356,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     def _marginals(self, X: Any) -> Marginals[Any]:
         scores = self.scores(X)
-        return self.structure_.marginals(self.decoder_.fold(X, scores))
+        with inputs_called(self.task_.noun):
+            return self.structure_.marginals(self.decoder_.fold(X, scores))
 
     def score(self, X: Any, y: Any) -> float:
         """Share of right labels; inputs that are not labelled (None, GOOD, BAD) are left out."""
@@ -377,7 +381,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         have no part in them. Where there are none, the other choice is that of the next best output.
         """
         scores, decoder, task = self.scores([x]), self.decoder_, self.task_
-        outputs = decoder.best([x], scores, 1).outputs.values[0]
+        outputs = self._best([x], scores, 1).outputs.values[0]
         choices = task.choices(x, scores, outputs, position, self.classes_)
         t, chosen, names = choices.position, choices.chosen, choices.names
         folded = decoder.fold([x], scores, strict=False)
@@ -416,7 +420,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     def _certainty(self, x: Any) -> tuple[Any, Floats | None, Ints]:
         """Scores less what rules cost that are sums over parts, the probabilities by these, and what is predicted."""
         scores = self.scores([x])
-        outputs = self.decoder_.best([x], scores, 1).outputs.values[0]
+        outputs = self._best([x], scores, 1).outputs.values[0]
         folded = self.decoder_.fold([x], scores, strict=False)
         if not self.task_.has_rows:
             return folded, None, outputs

@@ -22,7 +22,7 @@ from .protocol import SparseVectors
 
 # What a model file keeps of a scorer.
 ARRAYS = ("pointer", "label", "pairs", "starts", "ends", "triples")
-# An attribute with at least so many labels gets a dense row of weights.
+# An attribute with at least this many labels gets a dense row of weights.
 _HEAVY = 4
 
 

@@ -12,7 +12,7 @@ from ..structures.flat import FlatParts, FlatStructure
 from ..structures.known import Outputs
 from .protocol import SparseVectors
 
-# Scores of so many parts stay in cache from one step to the next, and are enough to make up for the calls in Python.
+# Scores of this many parts stay in cache from one step to the next, and are enough to make up for the calls in Python.
 _BLOCK = 32_000
 
 

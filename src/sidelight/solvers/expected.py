@@ -48,7 +48,7 @@ class PoolWeights:
         return cls(partial, max(1.0, weight), weight, weight * strength)
 
     def groups(self, sequences: int) -> list[tuple[int, int, float]]:
-        """The ranges of sequences of one weight (first, last + 1, weight), of a pool of so many."""
+        """The ranges of sequences of one weight (first, last + 1, weight), of a pool of this many."""
         both = ((0, self.partial, self.observed), (self.partial, sequences, self.unlabelled))
         return [(first, last, weight) for first, last, weight in both if first < last]
 

@@ -16,7 +16,7 @@ from ..structures.protocol import Structure
 
 S = TypeVar("S", bound=Scorer[Any])
 
-# Scores of so many tokens stay in cache from one step to the next.
+# Scores of this many tokens stay in cache from one step to the next.
 _BLOCK_TOKENS = 2000
 
 
@@ -203,7 +203,7 @@ def _block_of(scorer: Any) -> int:
 
 
 def _blocks(offsets: Longs, first: int, last: int, tokens: int = _BLOCK_TOKENS) -> list[tuple[int, int]]:
-    """Ranges of sequences with about so many tokens each."""
+    """Ranges of sequences with about this many tokens each."""
     out = []
     while first < last:
         end = int(np.searchsorted(offsets, offsets[first] + tokens, side="right")) - 1

@@ -16,7 +16,7 @@ from ..errors import DataError
 from ..kernels.compiling import Flags, Floats, Ints, Longs, Singles
 from ..scorers.protocol import SparseVectors
 
-# Rows at zero are dropped after so many clean-ups in a row.
+# Rows at zero are dropped after this many clean-ups in a row.
 _PATIENCE = 3
 # Below this share of C_g a dual variable counts as zero there.
 _UNUSED = 1e-12
@@ -206,7 +206,7 @@ def _dot(a: Floats, b: Floats) -> float:
 
 
 def _with_room(array: Any, needed: int) -> Any:
-    """The array, or a longer copy with room for so many entries."""
+    """The array, or a longer copy with room for this many entries."""
     if needed <= len(array):
         return array
     out = np.empty(max(needed, 2 * len(array)), array.dtype)

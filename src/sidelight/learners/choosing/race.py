@@ -22,14 +22,14 @@ from .candidates import Candidate, Knowledge, too_slow
 from .rule_costs import RuleCost, how_often_broken, rule_costs
 from .trials import Fold, Metric, Trial, compare, each_fold, folds, sample, usable
 
-# With more labelled sequences than these, so many parts are held out in turn.
+# With more labelled sequences than these, this many parts are held out in turn.
 _PARTS = ((300, 1), (100, 3))
 # A candidate this much and this many standard errors below the best after some parts is not tried on the others.
 _HOPELESS, _HOPELESS_ERRORS, _HOPELESS_SEQUENCES = 0.05, 2.5, 4
 # This many standard errors are taken off the advantage of a candidate. With half of one, rules that do harm were
 # chosen now and then, and on average it was no better.
 _DOUBT = 1.0
-# A rule clearly costs if the base loses this much, and so many standard errors, by it alone.
+# A rule clearly costs if the base loses this much, and this many standard errors, by it alone.
 _COST, _COST_ERRORS = 0.01, 1.5
 _WITHOUT = "without rules that cost"
 _STOPPED = "stopped after"
@@ -39,9 +39,9 @@ _STOPPED = "stopped after"
 class Result:
     """What became of one candidate.
 
-    score: on the labelled sequences held out, so many `sequences`; difference, error: its score less that of the best
-    supervised learner on the same sequences, and the standard error; None where it was not tried. outcome: why it was
-    not tried on all parts, or could not be fitted in the end, else ""; note: what it does without.
+    score: on the labelled sequences held out, whose number is `sequences`; difference, error: its score less that of
+    the best supervised learner on the same sequences, and the standard error; None where it was not tried. outcome: why
+    it was not tried on all parts, or could not be fitted in the end, else ""; note: what it does without.
     """
 
     candidate: str
@@ -99,15 +99,15 @@ class Tried:
         if not self.folds:
             return bare
         trial = self.trial
-        told = replace(bare, score=trial.score, sequences=len(trial.sequences), seconds=trial.seconds)
+        measured = replace(bare, score=trial.score, sequences=len(trial.sequences), seconds=trial.seconds)
         if base is None:
-            return told
+            return measured
         found = compare(trial, base.trial)
-        return replace(told, difference=found.mean, error=found.error)
+        return replace(measured, difference=found.mean, error=found.error)
 
 
 class Race:
-    """Trials of all candidates, as many as the time allows; `show` is told of each result."""
+    """Trials of all candidates, as many as the time allows; `show` is called with each result."""
 
     def __init__(
         self,
@@ -256,8 +256,10 @@ class Race:
         gone, unread = list[str](), list[str]()
         for rule in chosen.candidate.left_out:
             (gone if rule in self.broken else unread).append(repr(rule.title))
-        said = f"; without {', '.join(gone)}, which the labelled sequences break at most places" if gone else ""
-        return said + (f"; without {', '.join(unread)}, which it cannot use or does better without" if unread else "")
+        left_out = f"; without {', '.join(gone)}, which the labelled sequences break at most places" if gone else ""
+        return left_out + (
+            f"; without {', '.join(unread)}, which it cannot use or does better without" if unread else ""
+        )
 
     def _why(self, chosen: Tried) -> str:
         assert self.base is not None

@@ -60,7 +60,7 @@ class LogLinear(LayoutParameters, Learner):
     def fitting(self, data: ToFit) -> DescentFit:
         """Returns the M step of learners around this one."""
         if data.initial is not None:
-            raise NotSupported(f"{type(self).__name__} begins with the labelled sequences; begin with a model in HMM")
+            raise NotSupported(f"{type(self).__name__} begins with labels; only HMM can begin with a model")
         if getattr(self.task_, "order", 1) != 1:
             raise NotSupported(f"{type(self).__name__} of order 2 cannot learn from expected parts; use order 1")
         self.check_numbers()

@@ -47,7 +47,7 @@ class Choices:
         return found
 
 
-def position_of(position: int, count: int, whole: str = "sequence", place: str = "token") -> int:
+def position_of(position: int, count: int, whole: str, place: str) -> int:
     """Returns a position from the beginning; raises `DataError` for one outside."""
     if not -count <= position < count:
         raise DataError(f"position {position} is outside the {whole} of {count} {place}s")
@@ -222,6 +222,8 @@ class LabelTask:
     """What the tasks share whose decisions are labels; a mixin."""
 
     kind: ClassVar[str] = "labels"
+    # What explanations call the place of a label.
+    place: ClassVar[str] = "token"
     of_labels: ClassVar[bool] = True
     has_rows: ClassVar[bool] = True
 
@@ -288,8 +290,8 @@ class LabelTask:
     def choices(self, x: Any, scores: Any, outputs: Ints, position: int, classes: Sequence[str]) -> Choices:
         """Returns the labels."""
         task: Any = self
-        t = position_of(position, int(scores.offsets[-1]))
-        return Choices(t, "token", classes, int(task.structure(1).token_labels(outputs)[t]))
+        t = position_of(position, int(scores.offsets[-1]), task.noun, self.place)
+        return Choices(t, self.place, classes, int(task.structure(1).token_labels(outputs)[t]))
 
     def certainty(self, parts: Any, outputs: Ints, classes: Sequence[str]) -> Floats:
         """Returns the probability of each token's label."""

@@ -62,11 +62,11 @@ def default_reading(learner: Any) -> Reading:
 
 def check_rules(learner: Any) -> None:
     """Refuse at once what would fail after training: no list of rules, rules that cannot be used, wrong options."""
-    rules, name = learner.listed_rules(), type(learner).__name__
+    rules, name, noun = learner.listed_rules(), type(learner).__name__, learner.task_.noun
     for rule in rules:
         if about_the_corpus(rule):
             raise NotSupported(
-                f"the rule {rule.title!r} is about the corpus, and {name} decodes one sequence at a time; leave it "
+                f"the rule {rule.title!r} is about the corpus, and {name} decodes one {noun} at a time; leave it "
                 "out here and test it with check, or use PosteriorRegularization"
             )
         if getattr(learner.task_, "order", 1) == 2 and about_whole_outputs(rule):

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ...errors import DataError, numbers_of
+from ...errors import DataError, inputs_called, numbers_of
 from ...inference.compiled import learn_penalties, penalties, times, trusted_penalties
 from ...kernels.compiling import Floats, Ints
 from ...records import Record, recorded
@@ -66,7 +66,7 @@ class CoDLStep(Record):
 
 
 class _RoundOutputs(NamedTuple):
-    """Outputs that a round found: (k, slots), -1 where there are fewer, and y by them; and what is said of them."""
+    """Outputs that a round found: (k, slots), -1 where there are fewer, and y by them; and how they count."""
 
     labels: Ints
     y: list[list[Any]]
@@ -118,7 +118,7 @@ class CoDL(RuleParameters, MixtureParameters, Learner):
         known, rest = which[Signal.FULL], which[Signal.NOTHING]
         classes = labels_under_rules(self, X, read)
         if not known and not self.iterations:
-            raise DataError("without labelled sequences there is nothing to learn in 0 iterations")
+            raise DataError(f"without labelled {self.task_.noun}s there is nothing to learn in 0 iterations")
         base, weight, first = None, 0.0, None
         if known:
             base = self.fit_base([X[i] for i in known], [y[i] for i in known], classes)
@@ -126,7 +126,7 @@ class CoDL(RuleParameters, MixtureParameters, Learner):
             first = counted_penalties(self, [X[i] for i in known], [read[i] for i in known], classes)
         pool = [X[i] for i in rest] if weight < 1 else []
         way = _Way(self, base, first, weight, pool, classes)
-        with numbers_of(rest):
+        with inputs_called(self.task_.noun), numbers_of(rest):
             trace = rounds.alternate(
                 [None] * (self.iterations if pool else 0), lambda _: way.label(), rounds.InTurn(way.learn),
                 lambda number, _, one: CoDLStep(number, one.objective, float(one.broken.sum()), one.changed),

@@ -85,10 +85,11 @@ def labelled_weight(learner: Any, y: Sequence[Any], usual: float) -> float:
         return 0.0
     if most is None or kinds != {Signal.FULL, Signal.NOTHING}:
         return usual
+    noun = learner.task_.noun
     warn(
-        f"most labelled tokens have the label {most!r}, and {type(learner).__name__} would learn little else from "
-        "unlabelled sequences, so it makes no use of them; set balance below 1 to use them, or try "
-        "PosteriorRegularization"
+        f"most labelled {'documents' if noun == 'document' else 'tokens'} have the label {most!r}, and "
+        f"{type(learner).__name__} would learn little else from unlabelled {noun}s, so it makes no use of them; set "
+        "balance below 1 to use them, or try PosteriorRegularization"
     )
     return 1.0
 
@@ -145,7 +146,7 @@ class EM(MixtureParameters, Learner):
             raise NotSupported(f"EM needs a generative base learner such as HMM, not {type(self.base).__name__}")
         known, pool, classes = self._divide(X, y)
         if not known and not self.iterations:
-            raise DataError("without labelled sequences there is nothing to learn in 0 iterations")
+            raise DataError(f"without labelled {self.task_.noun}s there is nothing to learn in 0 iterations")
         base = self.fit_base([X[i] for i in known], [y[i] for i in known], classes) if known else None
         weight = labelled_weight(self, y, 0.8) if known else 0.0
         beginnings = self._beginnings(base, pool, classes) if weight < 1 else ()

@@ -133,7 +133,7 @@ class CriterionLearner(ExpectationParameters, Learner):
         some, read = [X[i] for i in order], [y[i] for i in order]
         full, known = len(which[Signal.FULL]), len(order) - len(which[Signal.NOTHING])
         if not known and not (self.rules and weights.distance):
-            raise DataError("neither labels nor rules say anything; give some labelled sequences, or rules")
+            raise DataError(f"neither labels nor rules say anything; give some labelled {self.task_.noun}s, or rules")
         model: LogLinear = clone(self.base).set_params(classes=list(classes), n_jobs=self.n_jobs)
         lengths = self.task_.sizes(some)
         targets = self.task_.known(read, lengths, classes)

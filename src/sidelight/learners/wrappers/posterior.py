@@ -28,8 +28,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ...errors import DataError, NotSupported, numbers_of, warn
-from ...features.encoded import Encoded
+from ...errors import DataError, NotSupported, inputs_called, numbers_of, warn
 from ...inference.few_labels import Occurrences
 from ...inference.norms import NormName, Slack
 from ...inference.projection import Projection, project, shifted
@@ -42,7 +41,7 @@ from ...solvers.expected import Fitting, PoolWeights, ToFit
 from ...solvers.projections import Batches, Pool, ProjectionStep, Projector, onto_few_labels, onto_rows
 from ...supervision import Signal, by_kind
 from ..choosing.guard import guarded
-from ..decoding import Decoder, Projected
+from ..decoding import Decoder, Projected, require_tokens
 from ..learner import Learner
 from ..model import mixed
 from ..parameters import declared, require_number, require_share
@@ -130,14 +129,14 @@ class ProjectingLearner(ProjectionParameters, Learner):
         known, partial = which[Signal.FULL], which[Signal.PARTIAL]
         rest = [*partial, *which[Signal.NOTHING]]
         if initial is not None and not rest:
-            raise DataError("an initial model is for unlabelled sequences to begin with; here all are labelled")
+            raise DataError(f"an initial model is for unlabelled {self.task_.noun}s; here all are labelled")
         if initial is not None and not self._labelled_first():
             raise DataError("begin='nothing' and an initial model contradict each other; leave one of them out")
         classes = self.all_labels(read, required=initial is None)
         if initial is not None:
             classes = _labels_of(initial, classes)
         if not known and not self.iterations and initial is None:
-            raise DataError("without labelled sequences there is nothing to learn in 0 iterations")
+            raise DataError(f"without labelled {self.task_.noun}s there is nothing to learn in 0 iterations")
         pool, labelled, labels = [X[i] for i in rest], [X[i] for i in known], [read[i] for i in known]
         left, seen = [read[i] for i in rest], self.task_.for_rules(X)
         seen_rest = [seen[i] for i in rest]
@@ -157,7 +156,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
         if pool:
             observed = self.task_.known_to_rules(left, seen_rest, classes) if partial else None
             sequences = Pool(self.structure_, projector, observed, np.zeros(len(rows)))
-            with numbers_of(rest):
+            with inputs_called(self.task_.noun), numbers_of(rest):
                 trace = self._rounds(fitting, rows, sequences, temperatures if self.iterations else [])
                 sequences.expect(fitting, temperatures[-1])
                 trace = (*trace, sequences.step(len(trace) + 1, temperatures[-1], fitting))
@@ -279,8 +278,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
         and the rows that the prices and expectations belong to.
         """
         check_is_fitted(self, "classes_")
-        if isinstance(X, Encoded):
-            raise NotSupported("rules read tokens, not encoded input; give the sequences")
+        require_tokens(X)
         if self._few_labels():
             raise NotSupported(f"{self._few_labels()[0].title!r} has a price for every token, not rows; see scores(X)")
         if not 0 < self.temperature_ < np.inf:

@@ -19,13 +19,13 @@ class SelfTrainingStep(Record):
     """One round, and how many unlabelled sequences it learned from, of how many."""
 
     better: ClassVar[str] = ""
-    drawn: ClassVar[dict[str, str]] = {"kept": "sequences kept"}
+    drawn: ClassVar[dict[str, str]] = {"kept": "inputs kept"}
     iteration: int
     kept: int
     of: int
 
     def __str__(self) -> str:
-        return f"{self.kept} of {self.of} sequences kept"
+        return f"{self.kept} of {self.of} inputs kept"
 
 
 class _Sure(NamedTuple):
@@ -73,7 +73,7 @@ class SelfTraining(WrapperParameters, Learner):
         which = by_kind(read)
         known, pool = which[Signal.FULL], [X[i] for i in which[Signal.NOTHING]]
         if not known:
-            raise DataError("self-training begins from labelled sequences, and there are none")
+            raise DataError(f"self-training begins from labelled {self.task_.noun}s, and there are none")
         classes = self.all_labels(read)
         labelled, labels = [X[i] for i in known], [y[i] for i in known]
         model = self.fit_base(labelled, labels, classes)
