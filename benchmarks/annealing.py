@@ -70,7 +70,7 @@ ONCE, WORDS, SHARES, EDGES = (constant(f"annealing.{name}") for name in ("ONCE",
 L2, L2_HOT = constant("annealing.L2"), constant("annealing.L2_HOT")
 PR_ROUNDS, ROUNDS = constant("annealing.PR_ROUNDS"), constant("annealing.ROUNDS")
 HOT_ROUNDS, FLAT_ROUNDS = constant("annealing.HOT_ROUNDS"), constant("annealing.FLAT_ROUNDS")
-# A round is timed as the difference between so many.
+# A round is timed as the difference between this many.
 TIMED = (5, 25)
 # That of Table 3, and that of the paper.
 SCHEDULE = {**constant("annealing.SCHEDULE"), "iterations": ROUNDS}
@@ -165,7 +165,7 @@ class Means(NamedTuple):
 def measure(
     experiment: Experiment, count: int, make: Callable[..., Any], *, inductive: bool = True, own: bool = False
 ) -> Means:
-    """Train on subsets of so many labelled references; own: with the shares of fields in these alone."""
+    """Train on subsets of this many labelled references; own: with the shares of fields in these alone."""
     task, found = experiment.task, []
     for seed in experiment.seeds if count < len(task.train_X) else experiment.seeds[:1]:
         X, y = experiment.subset(count, seed)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from sidelight import read_columns, read_conllu
 
 Split = Literal["dev", "test"]
-# Chunking has no dev file: its dev set is what follows so many training sentences.
+# Chunking has no dev file: its dev set is what follows this many training sentences.
 _DEV_AFTER = 8000
 
 
@@ -87,7 +87,7 @@ def read_tagged(data: Path, column: str, treebank: str = "en_ewt") -> tuple[list
 
 
 def read_parsed(data: Path, split: Split, most: int) -> Task:
-    """English words with their universal tags, and the head of each; at most so many sentences to train on."""
+    """English words with their universal tags, and the head of each; at most this many sentences to train on."""
     train, evaluation = (_heads(path) for path in treebank_files(data, split))
     return Task(train[0][:most], train[1][:most], *evaluation)
 

@@ -23,7 +23,7 @@ from .tagging import LIKELIHOOD, TAGS, Text
 
 EM = 1.0
 HARD = -np.inf
-USUAL = 0.9  # said to be good from every start but the even one
+USUAL = 0.9  # which is good, the text says, from every start but the even one
 GAMMAS = (HARD, 0.0, 0.25, 0.5, 0.75, USUAL, EM, 1.1, 1.5)
 SIZES = (5, 10, 20, 40, 80)
 ITERATIONS = 50
@@ -76,7 +76,7 @@ def hmm(classes: list[str]) -> HMM:
 
 
 def starts(text: Text, rest: Task, classes: list[str], seeds: tuple[int, ...]) -> Iterator[Start]:
-    """Even distributions, which γ = inf makes, and HMMs of so many labelled sentences."""
+    """Even distributions, which γ = inf makes, and HMMs of this many labelled sentences."""
     even = UnifiedEM(hmm(classes), gamma=np.inf, **{**UNIFIED, "iterations": 1}).fit(text.X, text.known)
     yield Start(EVEN, [even.base_])
     for size in SIZES:

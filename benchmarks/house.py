@@ -11,6 +11,7 @@ from typing import Any
 import sidelight
 from sidelight import CRF, HMM, JLIS, CoDL, PosteriorRegularization, generate_references, runs
 from sidelight.learners.learner import Learner
+from sidelight.learners.registry import REGISTRY
 
 HOME = Path(sidelight.__file__).parent
 
@@ -23,6 +24,19 @@ def depth(cls: type) -> int:
 def lines(folder: Path) -> int:
     """Returns the lines of all modules of a folder."""
     return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in folder.rglob("*.py"))
+
+
+def scaffolding() -> list[str]:
+    """Returns the modules of learners/ that hold no learner or task, but what learners are made of."""
+    folder, own = HOME / "learners", {one.module for one in REGISTRY.values()}
+    names = [path.relative_to(folder).with_suffix("") for path in sorted(folder.rglob("*.py"))]
+    return [
+        str(name)
+        for name in names
+        if name.name not in ("__init__", "registry")
+        and name.parts[0] not in ("tasks", "choosing")
+        and ".".join(name.parts) not in own
+    ]
 
 
 def passed_through(learner: Any, X: Any, y: Any) -> list[str]:
@@ -47,6 +61,9 @@ def main() -> None:
     print(f"depth of inheritance: {max(depths.values())} at most; {depths}")
     for name in ("", "labelled", "margins", "wrappers", "tasks", "choosing"):
         print(f"lines of learners/{name}: {lines(HOME / 'learners' / name):,}")
+    whole, apart = lines(HOME / "learners"), sum(lines(HOME / "learners" / name) for name in ("tasks", "choosing"))
+    print(f"lines of learners/ without tasks and choosing: {whole - apart:,}")
+    print(f"scaffolding in learners/: {len(scaffolding())} modules ({', '.join(scaffolding())})")
     X, y = generate_references(20, seed=0)
     half = [labels if i < 10 else None for i, labels in enumerate(y)]
     rules = [runs("author") <= 1]

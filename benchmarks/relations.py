@@ -167,7 +167,7 @@ def with_task(model: Any, task: Relations) -> Any:
 
 
 def f1(y: Sequence[set[Any]], predicted: Sequence[Sequence[Any]], size: int) -> float:
-    """F1 of names of so many parts in per cent: 2 for types, which is accuracy, and 3 for relations."""
+    """F1 of names of this many parts in per cent: 2 for types, which is accuracy, and 3 for relations."""
     gold, found = ({(k, n) for k, one in enumerate(all_) for n in one if len(n) == size} for all_ in (y, predicted))
     return 200 * len(gold & found) / (len(gold) + len(found)) if gold or found else 0.0
 

@@ -128,10 +128,10 @@ def table(title: str, results: Iterable[Result]) -> Table:
     results = list(results)
     columns = list(dict.fromkeys(map(_column, results)))
     judged = {r.what: r for r in results if r.target is not None}
-    told = "measured in this run"
+    caption = "measured in this run"
     if any(column.startswith(_QUOTED) for column in columns):
-        told = "quoted: not measured in this run, and on other data or another split of it; all others: " + told
-    out = Table(title=title, title_justify="left", caption=told, caption_justify="left")
+        caption = "quoted: not measured in this run, and on other data or another split of it; all others: " + caption
+    out = Table(title=title, title_justify="left", caption=caption, caption_justify="left")
     out.add_column("measured")
     for column in columns:
         out.add_column(column, justify="right")

@@ -50,7 +50,7 @@ class Text:
 
     @classmethod
     def read(cls, setting: Setting, column: str) -> "Text":
-        """The first sentences of the treebank that hold so many tokens; the dictionary is made of all of it."""
+        """The first sentences of the treebank that hold this many tokens; the dictionary is made of all of it."""
         X, y = read_tagged(setting.data, column)
         edges = list(accumulate(map(len, X)))
         if not edges or edges[-1] < setting.tokens:

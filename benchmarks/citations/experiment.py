@@ -76,7 +76,7 @@ class Experiment:
         return X + self.pool, y + [None] * len(self.pool)
 
     def supervised(self, name: str, make: Callable[[], Any], count: int) -> Mean:
-        """Accuracy after learning from so many labelled references; `name` stands for the learner's setting."""
+        """Accuracy after learning from this many labelled references; `name` stands for the learner's setting."""
         return self._mean(name, make, count, self.subset)
 
     def semi_supervised(self, name: str, make: Callable[[], Any], count: int) -> Mean:

@@ -1,7 +1,7 @@
 """Numbers of M.-W. Chang 2011 on citations: token accuracy in percent, by the number of labelled references."""
 
 SIZES = (5, 10, 20, 300)
-# A result counts as reproduced when it is at most so many points below.
+# A result counts as reproduced when it is at most this many points below.
 SLACK = 1.0
 
 TABLE_3_3 = {

@@ -65,8 +65,8 @@ def rules_and_unlabelled(experiment: Experiment, report: Report) -> None:
     with report.section(f"Table 3.3: rules and unlabelled references, β = {BALANCE}"):
         _pair(experiment, report, {without: baseline, with_rules: ruled})
         _pair(experiment, report, {em: hard_em, codl_name: driven})
-    for balance, said in published.BALANCES_3_3.items():
-        with report.section(f"Table 3.3, semi-supervised, with the thesis's β = {balance} ({said})"):
+    for balance, text in published.BALANCES_3_3.items():
+        with report.section(f"Table 3.3, semi-supervised, with the thesis's β = {balance} ({text})"):
             measures = {em: partial(hard_em, balance=balance), codl_name: partial(driven, balance=balance)}
             _pair(experiment, report, measures)
 

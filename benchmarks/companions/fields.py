@@ -10,7 +10,7 @@ from ..setting import Setting
 from .sample import COMPANIONS, SVM, Comparison, Costs, add, draw, hold_out, search_costs
 
 TABLE_2 = {SVM: (58.2, 70.5, 82.4, 90.2), COMPANIONS: (64.1, 73.6, 84.3, 90.3)}
-# At most so many points below the paper; J-LIS above the SVM at so many of the sizes.
+# At most this many points below the paper; J-LIS above the SVM at this many of the sizes.
 SLACK, ABOVE_AT = 1.0, 3
 GOOD_REFERENCES = 1000
 BAD_REFERENCES = (0, 125, 250, 500, 1000)

@@ -42,7 +42,7 @@ def draw(
     good: int,
     shortest: int = 2,
 ) -> Sample:
-    """Training sequences in random order until they have so many tokens, but at least so many sequences.
+    """Training sequences in random order until they have this many tokens, but at least this many sequences.
 
     GOOD ones are of the pool, or those that follow. Only those of at least `shortest` tokens count: a few words are as
     good in another order.
@@ -69,7 +69,7 @@ class Costs(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """Both learners with the same features; options: what else both are told."""
+    """Both learners with the same features; options: what else both are given."""
 
     task: Task
     features: Sequence[Any]

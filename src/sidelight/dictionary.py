@@ -77,6 +77,11 @@ class TagDictionary:
         }
         return cls(kept, open or frozenset(label for counts in found.values() for label in counts), word)
 
+    @property
+    def classes(self) -> set[str]:
+        """All labels of the dictionary."""
+        return set(self.open).union(*self.labels.values())
+
     def apply(self, X: Sequence[Any]) -> list[list[AbstractSet[str] | None]]:
         """For every token the set of labels it may have, or None for any: y for learners that take partial labels."""
         if not len(X):

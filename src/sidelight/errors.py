@@ -31,15 +31,17 @@ class Infeasible(SidelightError):
         The message, without the input's number.
     sequence : int or None, default=None
         The input's number, or None if the message is not about one.
+    noun : str, default='sequence'
+        What an input is called.
     """
 
-    def __init__(self, what: str, sequence: int | None = None) -> None:
-        super().__init__(what if sequence is None else f"sequence {sequence} {what}")
-        self.what, self.sequence = what, sequence
+    def __init__(self, what: str, sequence: int | None = None, noun: str = "sequence") -> None:
+        super().__init__(what if sequence is None else f"{noun} {sequence} {what}")
+        self.what, self.sequence, self.noun = what, sequence, noun
 
     def numbered(self, sequence: int) -> "Infeasible":
         """The same about another number, where the input was one of a selection."""
-        return Infeasible(self.what, sequence)
+        return Infeasible(self.what, sequence, self.noun)
 
 
 class WorseThanBase(UserWarning):
@@ -67,3 +69,12 @@ def numbers_of(chosen: Sequence[int]) -> Iterator[None]:
         if error.sequence is None:
             raise
         raise error.numbered(chosen[error.sequence]) from None
+
+
+@contextmanager
+def inputs_called(noun: str) -> Iterator[None]:
+    """Errors about inputs call them what the task does."""
+    try:
+        yield
+    except Infeasible as error:
+        raise Infeasible(error.what, error.sequence, noun) from None

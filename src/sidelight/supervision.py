@@ -7,7 +7,7 @@ GOOD, BAD                            the input has a good structure, or has none
 Partial([(0, 0), (3, 2)])            these links are in the output; the others are unknown
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -84,3 +84,11 @@ def kind_of(known: Any) -> Signal:
     if all(label is None for label in known):
         return Signal.NOTHING
     return Signal.PARTIAL
+
+
+def by_kind(y: Sequence[Any]) -> dict[Signal, list[int]]:
+    """Returns the numbers of the elements of y of each kind."""
+    found: dict[Signal, list[int]] = {kind: [] for kind in Signal}
+    for i, known in enumerate(y):
+        found[kind_of(known)].append(i)
+    return found

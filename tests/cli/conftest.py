@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from sidelight import generate_references, write_columns, write_jsonlines
 from sidelight.cli.main import app
-from sidelight.learners.choosing.candidates import Known
+from sidelight.learners.choosing.candidates import Knowledge
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ def run() -> Run:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """`Auto` tries quick learners only."""
-    everything, names = Known.candidates, ("HMM", "CRF", "CCM(HMM)", "CoDL(HMM)")
-    monkeypatch.setattr(Known, "candidates", lambda self: (one for one in everything(self) if one.name in names))
+    everything, names = Knowledge.candidates, ("HMM", "CRF", "CCM(HMM)", "CoDL(HMM)")
+    monkeypatch.setattr(Knowledge, "candidates", lambda self: (one for one in everything(self) if one.name in names))
 
 
 @pytest.fixture(scope="session")

@@ -95,7 +95,7 @@ def test_the_same_as_in_python(run: Run, data: list[object], folder: Path, more:
         4,
     ]
     said = run(*data, "-o", tmp_path / "m", "-l", "pr", *options)
-    assert "3 rounds over the unlabelled sequences, rules missed by" in " ".join(said.out.split())
+    assert "3 rounds over unlabelled sequences, rules missed by" in " ".join(said.out.split())
     model = load(tmp_path / "m")
     X, y = read_columns(folder / "train.tsv", separator="\t")
     pool, _ = read_columns(more, label=None)

@@ -88,7 +88,7 @@ def test_other_ways_to_use_unlabelled_data(
 ) -> None:
     options = ["-l", name, "-q", "--unlabeled", more, "--iterations", 1]
     said = run("train", folder / "train.tsv", "-o", tmp_path / "m", *options)
-    assert (said.code, "1 round over the unlabelled sequences" in said.out) == (0, True), said.err
+    assert (said.code, "1 round over unlabelled sequences" in said.out) == (0, True), said.err
     model = load(tmp_path / "m")
     assert isinstance(model, cls)
     assert isinstance(model.base, HMM)
@@ -274,7 +274,7 @@ def test_rules_on_segments(run: Run, folder: Path, rules: Path, more: Path, tmp_
         (["-l", "em", "--unlabeled", "MORE", "--rules", "RULES"], "em has no use for rules; codl and pr have"),
         (["-l", "ccm"], "Invalid value for --learner: this needs --rules"),
         (["-l", "ccm", "--rules", "RULES", "--unlabeled", "MORE"], "ccm learns from labels only; codl from both"),
-        (["-l", "codl"], "there are no unlabelled sequences to learn from"),
+        (["-l", "codl"], "there is no unlabelled data to learn from"),
         (["-l", "crf", "--reading", "hard"], "this needs --rules"),
         (["--labels", "x"], "this needs --rules"),
         (["-l", "crf", "--balance", "0.5"], "this needs --unlabeled"),

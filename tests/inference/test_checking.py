@@ -123,3 +123,14 @@ def test_rules_about_the_corpus_add_up_over_labels():
     assert check([share(each("A", "B")) == 0.25], X, y)[0].violations == 2.0
     with pytest.raises(NotSupported, match="cannot hold for some label only"):
         check([(~(runs(each) <= 1)).over_corpus()], X, y)
+
+
+def test_trees_need_their_task():
+    with pytest.raises(DataError, match=r"y of sequence 0 holds no labels, got \[2, 0\]; .* task=Parsing\(\)"):
+        check([count("A") <= 1], [["a", "b"]], [[2, 0]])
+
+
+def test_negations_may_have_a_reading():
+    X, y = [["a", "b", "c"]] * 2, [["A", "B", "A"], ["A", "A", "B"]]
+    found = check([(~once_each()).hard().named("again")], X, y)[0]
+    assert (found.rule.title, found.violations, found.examples) == ("again", 1.0, ((1, 1.0),))

@@ -492,3 +492,13 @@ def test_a_lost_beam_is_soon_told(monkeypatch):
         best_outputs(Chain(), scores, rules, method="beam", beam=2)
     assert caught.value.sequence == 0
     assert str(caught.value.numbered(7)).startswith("sequence 7 has no output in the beam")
+
+
+@pytest.mark.parametrize("family", ["chain", "segments"])
+def test_pairs_of_automata_prove_a_contradiction_before_long_searches(family):
+    structure, draw = FAMILIES[family]
+    X = [list("abcdefgh")] * 2
+    scores = draw(np.random.default_rng(0), X)
+    rules = CompiledRules.compile([runs(LABELS[0]) >= 2, once_each()], X, LABELS).weigh(np.full(2, np.inf))
+    with pytest.raises(Infeasible, match=r"sequence 0 has no output that satisfies .*runs.* and 'once_each\(\)'"):
+        best_outputs(structure, scores, rules, node_limit=1)

@@ -41,9 +41,9 @@ from sidelight.inference.norms import Slack
 from sidelight.inference.projection import project
 from sidelight.inference.rows import Rows
 from sidelight.learners.choosing import guard
-from sidelight.learners.labelled.crf import Descent
 from sidelight.learners.wrappers import posterior
 from sidelight.solvers import projections
+from sidelight.solvers.expected import DescentFit
 from tests import learner_kit
 from tests.learners.as_published import (
     DeterministicAnnealing,
@@ -513,7 +513,7 @@ def test_what_is_refused_as_a_model_to_begin_with():
         UnifiedEM(HMM()).fit(X, HALF, initial=HMM())
     with pytest.raises(DataError, match="must be of the base's kind, HMM, got CRF"):
         UnifiedEM(HMM()).fit(X, HALF, initial=CRF().fit(X, Y))
-    with pytest.raises(NotSupported, match="CRF begins with the labelled sequences"):
+    with pytest.raises(NotSupported, match="CRF begins with labels"):
         UnifiedEM(CRF()).fit(X, HALF, initial=CRF().fit(X, Y))
 
 
@@ -818,7 +818,7 @@ def test_misspelt_labels_of_rules(learner):
 def test_the_slope_of_the_objective_with_the_projection_minimised_out(monkeypatch, y):
     """What L-BFGS goes down around a CRF: its gradient is that of finite differences (Danskin)."""
     seen = []
-    monkeypatch.setattr(Descent, "_descend", lambda self, loss, *_, **__: seen.append((self, loss)))
+    monkeypatch.setattr(DescentFit, "_descend", lambda self, loss, *_, **__: seen.append((self, loss)))
     PosteriorRegularization(FAST, RULES, iterations=1, tolerance=1e-9, strength=0.7, unlabeled_weight=0.6).fit(X, y)
     (fitting, loss), rng = seen[0], np.random.default_rng(0)
     at = rng.normal(size=len(fitting.learner.weights_))

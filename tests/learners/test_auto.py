@@ -35,7 +35,7 @@ from sidelight import (
     word,
 )
 from sidelight.demo.rules import REFERENCE_RULES
-from sidelight.learners.choosing.candidates import Candidate, Known, fallback, too_slow
+from sidelight.learners.choosing.candidates import Candidate, Knowledge, fallback, too_slow
 from sidelight.learners.choosing.race import Race, Tried
 from sidelight.learners.choosing.trials import Fold
 from tests.learner_kit import check_learner
@@ -48,7 +48,7 @@ FALSE = [starts_with("title").named("title first"), before("title", "author").na
 
 def few(learner):
     """Only quick bases and these."""
-    everything = Known.candidates
+    everything = Knowledge.candidates
 
     def chosen(self):
         return (one for one in everything(self) if one.name in learner or (one.supervised and one.name != "SemiCRF"))
@@ -58,12 +58,12 @@ def few(learner):
 
 @pytest.fixture
 def quick(monkeypatch):
-    monkeypatch.setattr(Known, "candidates", few(("CoDL(HMM)", "CCM(HMM)", "EM(HMM)")))
+    monkeypatch.setattr(Knowledge, "candidates", few(("CoDL(HMM)", "CCM(HMM)", "EM(HMM)")))
 
 
 @pytest.mark.parametrize(("form", "budget"), [("words", 1e6), ("dicts", 1e6)])
 def test_conventions(form, budget, tmp_path, monkeypatch):
-    monkeypatch.setattr(Known, "candidates", few(("EM(HMM)", "SelfTraining(CRF)")))
+    monkeypatch.setattr(Knowledge, "candidates", few(("EM(HMM)", "SelfTraining(CRF)")))
     data, gold = labelled()
     check_learner(Auto(budget=budget), FORMS[form](data), gold, tmp_path)
 
@@ -95,7 +95,7 @@ def test_rules_and_unlabelled_sequences(quick, tmp_path):
 
 
 def test_what_is_chosen_is_fitted_to_everything(monkeypatch):
-    monkeypatch.setattr(Known, "candidates", few(("CoDL(HMM)",)))
+    monkeypatch.setattr(Knowledge, "candidates", few(("CoDL(HMM)",)))
     known = [labels if i < 20 else None for i, labels in enumerate(Y)]
     model = Auto(REFERENCE_RULES, budget=1e6, most_unlabeled=40).fit(X, known)
     (best,) = [result.candidate for result in model.results_ if result.chosen]
@@ -133,7 +133,7 @@ def test_each_learner_has_the_rules_that_it_can_read():
     logic = (count("journal") >= 1) >> (count("booktitle") == 0)
     rules = [once_each(), logic, share("title") <= 0.5, once_each().expected(2.0), starts_with("author").hard()]
     classes = sorted({label for labels in Y for label in labels})
-    found = {one.name: one for one in Known(X[:10], known, classes, tuple(rules)).candidates()}
+    found = {one.name: one for one in Knowledge(X[:10], known, classes, tuple(rules)).candidates()}
     assert found["CCM(HMM)"].rules == (rules[0], rules[1], rules[4])
     assert found["CoDL(SemiCRF)"].left_out == (rules[2], rules[3])
     assert found["PosteriorRegularization(CRF)"].rules == (rules[0], rules[2], rules[3])
@@ -141,7 +141,7 @@ def test_each_learner_has_the_rules_that_it_can_read():
     assert found["CCM(HMM)"].remark.startswith("without 2 rules: share('title') <= 0.5, once_each()")
     assert list(found)[:3] == ["HMM", "CRF", "SemiCRF"]
     assert not any(one.learner.get_params().get("guard") for one in found.values())
-    companions = Known(X[:10], [*Y[:4], *[GOOD] * 6], classes, tuple(rules))
+    companions = Knowledge(X[:10], [*Y[:4], *[GOOD] * 6], classes, tuple(rules))
     assert next(one for one in companions.candidates() if one.name == "JLIS").rules == (rules[4],)
 
 
@@ -152,7 +152,7 @@ def test_rules_about_expectations_alone_do_not_break_it(quick):
 
 
 def test_good_and_bad_sequences(monkeypatch):
-    monkeypatch.setattr(Known, "candidates", few(("JLIS",)))
+    monkeypatch.setattr(Knowledge, "candidates", few(("JLIS",)))
     data, gold = labelled(count=12)
     bad = shuffled(data)
     inputs, known = data + bad, gold[:6] + [GOOD] * 6 + [BAD] * len(bad)
@@ -200,12 +200,12 @@ def test_too_little_is_labelled(y, rules, dictionary, expected):
 
 
 def test_feature_dicts_have_no_words():
-    found = Known(FORMS["dicts"](X[:4]), [*Y[:3], None], ["author", "title"]).candidates()
+    found = Knowledge(FORMS["dicts"](X[:4]), [*Y[:3], None], ["author", "title"]).candidates()
     assert not [one.name for one in found if "HMM" in one.name]
     with pytest.raises(DataError, match="no label is known"):
         Auto().fit(X[:3], [None] * 3)
     with pytest.raises(DataError, match="no label is known"):
-        fallback(Known(FORMS["dicts"](X[:4]), [None] * 4, ["author"]))
+        fallback(Knowledge(FORMS["dicts"](X[:4]), [None] * 4, ["author"]))
 
 
 def test_the_time(monkeypatch, quick):
@@ -219,7 +219,7 @@ def test_the_time(monkeypatch, quick):
 
 def test_the_time_that_others_would_take():
     base = tried("b", [5] * 5, supervised=True)
-    race = Race(Known(X[:10], Y[:10], ["author"]), parts=5, budget=20.0, most=0, seed=0, show=lambda _: None)
+    race = Race(Knowledge(X[:10], Y[:10], ["author"]), parts=5, budget=20.0, most=0, seed=0, show=lambda _: None)
     race.base, race.tried = base, [base]
     slow = Tried(Candidate("s", None), [Fold((k,), np.array([[5.0, 10.0]]), 10.0, None) for k in range(2)])
     assert "20 s were left, and the others would take 30 s or more" in race._reason_to_stop(slow)
@@ -231,7 +231,7 @@ def test_the_time_that_others_would_take():
 
 def test_long_segments_are_left_out():
     long = [["a"] * 1000 + ["b"] * 1000] * 10
-    known = Known(long, long, ["a", "b"])
+    known = Knowledge(long, long, ["a", "b"])
     (segments,) = [one for one in known.candidates() if one.name == "SemiCRF"]
     assert too_slow(known, segments, budget=0.1).startswith("with segments as long as these, a fit may take")
     assert too_slow(known, segments, budget=1e6) is None
@@ -243,7 +243,7 @@ def tried(name, right, *, supervised=False):
 
 
 def choice(*entries):
-    race = Race(Known(X[:10], Y[:10], ["author"]), parts=5, budget=1.0, most=0, seed=0, show=lambda _: None)
+    race = Race(Knowledge(X[:10], Y[:10], ["author"]), parts=5, budget=1.0, most=0, seed=0, show=lambda _: None)
     race.tried = list(entries)
     race.base = max((one for one in entries if one.candidate.supervised), key=lambda one: one.trial.score)
     return race.ranked[0].candidate.name
@@ -265,7 +265,7 @@ def test_a_candidate_that_fails_is_told_of(monkeypatch):
     def broken(self, X, y):
         raise Infeasible("of no use")
 
-    monkeypatch.setattr(Known, "candidates", few(("CCM(HMM)",)))
+    monkeypatch.setattr(Knowledge, "candidates", few(("CCM(HMM)",)))
     monkeypatch.setattr(CCM, "fit", broken)
     model = Auto(TRUE, budget=1e6).fit(X[:10], Y[:10])
     assert model.results_[-1].outcome == "failed: of no use"
@@ -273,7 +273,7 @@ def test_a_candidate_that_fails_is_told_of(monkeypatch):
 
 
 def test_one_that_cannot_be_fitted_to_everything_makes_way(monkeypatch):
-    monkeypatch.setattr(Known, "candidates", few(("CoDL(HMM)",)))
+    monkeypatch.setattr(Knowledge, "candidates", few(("CoDL(HMM)",)))
     fit = CoDL.fit
 
     def fits_little(self, X, y):
@@ -289,7 +289,7 @@ def test_one_that_cannot_be_fitted_to_everything_makes_way(monkeypatch):
 
 
 def test_far_below_is_not_tried_to_the_end(monkeypatch):
-    monkeypatch.setattr(Known, "candidates", few(("CCM(HMM)",)))
+    monkeypatch.setattr(Knowledge, "candidates", few(("CCM(HMM)",)))
     monkeypatch.setattr(race_module, "_mostly_broken", lambda known: [])
     monkeypatch.setattr(race_module, "_COST", 2.0)
     nonsense = [where(~word.isin("no such word")).label("date").soft(1000.0)]
@@ -301,7 +301,7 @@ def test_far_below_is_not_tried_to_the_end(monkeypatch):
 def test_fewer_parts_of_many_sequences():
     for size, parts in ((20, 5), (101, 3), (301, 1)):
         race = Race(
-            Known([["a"]] * size, [["A"]] * size, ["A"]), parts=5, budget=1.0, most=0, seed=0, show=lambda _: None
+            Knowledge([["a"]] * size, [["A"]] * size, ["A"]), parts=5, budget=1.0, most=0, seed=0, show=lambda _: None
         )
         assert len(race.parts) == parts
 

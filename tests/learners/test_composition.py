@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import is_classifier
 
 from sidelight import (
     CCM,
@@ -17,7 +18,9 @@ from sidelight import (
     DataError,
     GeneralizedExpectation,
     LatentStructuralSVM,
+    MaxEnt,
     NotSupported,
+    Parsing,
     PosteriorRegularization,
     SelfTraining,
     SemiCRF,
@@ -156,3 +159,10 @@ def test_a_base_that_is_no_learner(base):
 def test_empty_sequences_at_the_end():
     with pytest.raises(DataError, match="sequence 3 is empty; leave empty sequences out"):
         SemiCRF().fit([*X[:3], []], [*Y[:3], []])
+
+
+def test_only_what_has_one_label_per_input_is_a_classifier():
+    assert [is_classifier(one) for one in (MaxEnt(), CRF(task=Classifying()), CCM(CRF(task=Classifying())))] == [
+        True
+    ] * 3
+    assert [is_classifier(one) for one in (CRF(), HMM(), CCM(HMM()), CRF(task=Parsing()))] == [False] * 4

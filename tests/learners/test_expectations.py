@@ -30,7 +30,7 @@ from sidelight import (
 )
 from sidelight.inference.compiled import CompiledRules
 from sidelight.inference.constrained import best_outputs
-from sidelight.inference.readings import Labelled, Readings
+from sidelight.inference.readings import LabelledData, Readings
 from sidelight.inference.rows import Rows
 from sidelight.labels import encode_labels
 from sidelight.learners.tasks.labelling import Labelling
@@ -114,7 +114,7 @@ def test_one_sequence_has_no_standard_error():
 def read(rules, y=Y, **changed):
     options = {"penalty": "learned", "shares": True, "decoding": True} | changed
     known = encode_labels(y, [len(x) for x in X[: len(y)]], CLASSES) if y else None
-    return Readings.of(rules, Labelled(Labelling(), X[: len(y)], y, known, CLASSES), **options)
+    return Readings.of(rules, LabelledData(Labelling(), X[: len(y)], y, known, CLASSES), **options)
 
 
 def test_learned_penalties_are_those_of_constrained_models():
@@ -254,7 +254,7 @@ def test_encoded_input_has_no_tokens_for_rules():
     learner = PosteriorRegularization(CRF(), RULES, **QUICK).fit(X, HALF)
     with pytest.raises(NotSupported, match="reads the tokens themselves; give X as it is"):
         learner.encode(X)
-    with pytest.raises(NotSupported, match="rules read tokens, not encoded input"):
+    with pytest.raises(NotSupported, match="read tokens, not encoded input"):
         learner.predict(learner.base_.encode(X))
 
 

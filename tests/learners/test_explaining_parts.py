@@ -71,6 +71,12 @@ def test_what_rules_charge():
     assert soft is None or soft.weight == -1.0
 
 
+def test_certainty_is_the_probability_that_is_explained():
+    model = CCM(CRF(task=Parsing()), RULES).fit(X, HEADS)
+    explained = [model.explain(X[2], t).probability for t in range(len(X[2]))]
+    np.testing.assert_allclose(model.certainty(X[2]), explained, atol=1e-12)
+
+
 def test_the_link_of_an_item():
     model = CRF(task=Aligning()).fit(PAIRS, LINKS)
     told = model.explain(PAIRS[0], 2, top=1000)

@@ -73,7 +73,7 @@ def test_other_learners():
     model = StructuredPerceptron(epochs=4).fit(X, y)
     assert curves(model) == {"tokens wrong": {"tokens wrong": list(model.mistakes_)}}
     model = SelfTraining(HMM(), iterations=2).fit(X, HALF)
-    assert curves(model) == {"sequences kept": {"sequences kept": list(model.kept_)}}
+    assert curves(model) == {"inputs kept": {"inputs kept": list(model.kept_)}}
     model = StructuralSVM(["word"]).fit(X[:10], y[:10])
     assert list(curves(model)["objective, and a bound below it"]) == ["objective", "dual"]
     assert curves(CCM(CRF(["word"]), RULES).fit(X, y)).keys() == curves(CRF(["word"]).fit(X, y)).keys()

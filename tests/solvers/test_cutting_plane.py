@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import LinearConstraint, minimize
 
 from sidelight.errors import DataError, SidelightError
-from sidelight.scorers.protocol import Rows
+from sidelight.scorers.protocol import SparseVectors
 from sidelight.solvers import cutting_plane
-from sidelight.solvers.margin_constraints import Accepted, Batch, Labelled, Rejected, by_structure
+from sidelight.solvers.margin_constraints import Accepted, Labelled, MarginInputs, Rejected, by_structure
 from sidelight.solvers.working_sets import WorkingSets
 from sidelight.structures.chain import Chain
 from sidelight.structures.known import Outputs
@@ -21,7 +21,7 @@ LENGTHS = (1, 3, 2, 4, 1, 3)
 
 def batch_of(loss, argmax=None):
     structure = Chain(1)
-    return Batch(loss.scorer, structure, loss.encoded, argmax or by_structure(structure))
+    return MarginInputs(loss.scorer, structure, loss.encoded, argmax or by_structure(structure))
 
 
 def features(loss, i, labels):
@@ -114,7 +114,9 @@ def test_rows_of_one_group_with_conflicting_margins(squared):
     margins, groups, cost = np.array([1.0, 2.0, 1.0, 0.5]), np.array([0, 0, 1, 1], np.int32), np.array([0.5, 2.0])
     sets = WorkingSets(2, cost, squared=squared)
     sets.add(
-        groups, margins, Rows(np.arange(0, 9, 2), np.tile([0, 1], 4).astype(np.int32), vectors.ravel().astype("f4"))
+        groups,
+        margins,
+        SparseVectors(np.arange(0, 9, 2), np.tile([0, 1], 4).astype(np.int32), vectors.ravel().astype("f4")),
     )
     sets.descend(500, np.random.default_rng(0))
     violation = sets.worst(0, 2)
@@ -127,7 +129,9 @@ def test_squared_steps_are_equation_6_9():
     """One row: α solves (margin - w·v - α / 2C) = 0 in one step."""
     sets = WorkingSets(2, np.array([0.25]), squared=True)
     sets.add(
-        np.zeros(1, np.int32), np.array([3.0]), Rows(np.array([0, 2]), np.array([0, 1], np.int32), np.ones(2, "f4"))
+        np.zeros(1, np.int32),
+        np.array([3.0]),
+        SparseVectors(np.array([0, 2]), np.array([0, 1], np.int32), np.ones(2, "f4")),
     )
     sets.descend(1, np.random.default_rng(0))
     alpha = 3.0 / (2.0 + 1 / (2 * 0.25))
@@ -178,7 +182,7 @@ def companions(loss, C, constant):
 
 
 def batch_of_range(batch, first, last):
-    return Batch(batch.scorer, batch.structure, batch.encoded.sequences(first, last), batch.argmax)
+    return MarginInputs(batch.scorer, batch.structure, batch.encoded.sequences(first, last), batch.argmax)
 
 
 @pytest.mark.parametrize("squared", [True, False])
@@ -261,7 +265,9 @@ def test_known_violations_count_even_if_the_search_misses_them():
 
 
 def test_lengths_of_rows_do_not_cancel():
-    rows = Rows(np.array([0, 2, 2, 4]), np.arange(4, dtype=np.int32), np.array([1e8, 1e8, 0.1, 0.1], np.float32))
+    rows = SparseVectors(
+        np.array([0, 2, 2, 4]), np.arange(4, dtype=np.int32), np.array([1e8, 1e8, 0.1, 0.1], np.float32)
+    )
     np.testing.assert_allclose(rows.norms(), [2e16, 0.0, 0.02], rtol=1e-6)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sidelight.solvers import latent_margins
-from sidelight.solvers.latent_margins import Problem
+from sidelight.solvers.latent_margins import LatentProblem
 from sidelight.solvers.margin_constraints import Accepted, Labelled, Rejected
 from sidelight.structures.chain import Chain
 from sidelight.structures.known import KnownLabels, Outputs
@@ -48,7 +48,7 @@ class Latent:
             self.chosen.append(best.outputs.values)
             return Labelled(batch, self.known, C, best.outputs)
 
-        return Problem((), (complete,), self.squared)
+        return LatentProblem((), (complete,), self.squared)
 
     def value(self, w):
         """Q(w)."""
@@ -109,7 +109,7 @@ def test_accepted_inputs_end_at_a_fixed_point(squared):
     def accept(w, number):
         return Accepted(good, 2 * C, sizes[3:], constant, good.best(w, number).outputs)
 
-    problem = Problem((Rejected(bad, C, sizes[:3], constant),), (accept,), squared)
+    problem = LatentProblem((Rejected(bad, C, sizes[:3], constant),), (accept,), squared)
     found = latent_margins.minimize(problem, np.zeros(loss.scorer.size + 1), **OPTIONS)
     chosen = Chain(1).argmax(good.scores(found.weights)).outputs.values
     vectors, groups = [], []
@@ -139,6 +139,8 @@ def test_a_good_start_is_never_lost():
         values[tuple(chosen)] = latent.least(chosen)
     lowest = np.array(min(values, key=values.get), np.int32)
     demand = Labelled(batch_of(latent.loss), latent.known, C, Outputs(lowest, latent.known.offsets))
-    start = latent_margins.minimize(Problem((demand,), (), True), np.zeros(latent.loss.scorer.size), **OPTIONS).weights
+    start = latent_margins.minimize(
+        LatentProblem((demand,), (), True), np.zeros(latent.loss.scorer.size), **OPTIONS
+    ).weights
     found = latent_margins.minimize(latent.problem(), start, **OPTIONS)
     assert found.objective <= values[tuple(lowest)] * (1 + 1e-4)

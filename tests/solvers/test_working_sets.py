@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sidelight.scorers.protocol import Rows
+from sidelight.scorers.protocol import SparseVectors
 from sidelight.solvers.working_sets import WorkingSets
 
 GROUPS = np.array([0, 0, 1, 2, 2, 2], np.int32)
@@ -14,7 +14,7 @@ def as_rows(dense):
     kept = [np.flatnonzero(row) for row in dense]
     pointer = np.concatenate(([0], np.cumsum(list(map(len, kept)))))
     values = np.concatenate([row[at] for row, at in zip(dense, kept, strict=True)])
-    return Rows(pointer, np.concatenate(kept).astype(np.int32), values.astype(np.float32))
+    return SparseVectors(pointer, np.concatenate(kept).astype(np.int32), values.astype(np.float32))
 
 
 def filled(seed, squared, passes=50):
@@ -68,5 +68,7 @@ def test_a_move_starts_no_worse_than_from_nothing(squared):
 def test_without_groups_nothing_moves():
     sets, _, _ = filled(0, True)
     before, rows = sets.dual(), sets.count
-    sets.shift(np.empty(0, np.int64), Rows(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32)))
+    sets.shift(
+        np.empty(0, np.int64), SparseVectors(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32))
+    )
     assert (sets.dual(), sets.count) == (before, rows)

@@ -13,7 +13,7 @@ from sidelight import DataError, Infeasible, NotSupported, Programs, SidelightEr
 from sidelight.features.parts import shape_array
 from sidelight.inference import highs, points
 from sidelight.inference.points import k_best, with_penalties
-from sidelight.learners.decoding import Free, warn_unproved
+from sidelight.learners.decoding import Decoder, warn_unproved
 from sidelight.structures.flat import FlatParts, KnownOutputs
 from sidelight.structures.known import Outputs
 from sidelight.structures.polytope import LinearRows
@@ -259,13 +259,13 @@ def test_out_of_time_there_is_a_bound():
     relaxed = highs.solve(replace(structure.program(*scores.of(0)), whole=np.empty(0, int))).objective
     assert best.bound[0] <= relaxed + 1e-6
     for k in (1, 2):
-        found = Free(structure).best(None, scores, k)
+        found = Decoder(structure).best(None, scores, k)
         assert found.exact.tolist() == [False, True]
         assert found.bound[0] > found.scores[0, 0]
         assert found.bound[1] == found.scores[1, 0]
     with pytest.warns(UserWarning, match="1 of 2 outputs are not proved to be the best"):
         warn_unproved(found)
-    assert Free(Programs(1)).best(None, batch([1.0], [rows_of(1)]), 1).exact.all()
+    assert Decoder(Programs(1)).best(None, batch([1.0], [rows_of(1)]), 1).exact.all()
 
 
 def slow_solver(monkeypatch, values, bound, linear=0.5):

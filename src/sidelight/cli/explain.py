@@ -64,7 +64,7 @@ def command(
     from sidelight.cli.output import check_figure, print_json
     from sidelight.report.explanations import what_rules_changed
 
-    if figure and not figure.lower().endswith(".svg"):  # what any model may draw is told when it is there
+    if figure and not figure.lower().endswith(".svg"):  # other figures are checked when the model is there
         check_figure(figure, model, data)
     learner = load_model(model)
     labels_only = learner.task_.kind == "labels"

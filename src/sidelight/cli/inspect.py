@@ -43,8 +43,8 @@ def command(
     table = transition_scores(learner) if transitions else None
     if json:
         first, *others = weights.values()
-        said = {"model": summary, "weights": first, "unlabeled_weights": others[0] if others else None}
-        print_json({**said, **({"transitions": table} if table else {})})
+        shown = {"model": summary, "weights": first, "unlabeled_weights": others[0] if others else None}
+        print_json({**shown, **({"transitions": table} if table else {})})
         return
     from sidelight.report.console import results
     from sidelight.report.rule_tables import rules_table
@@ -53,7 +53,7 @@ def command(
     console = results()
     parts: list[Any] = [model_table(summary)]
     parts += [choice_table(summary.choice)] if summary.choice else []
-    parts += [rules_table(summary.rules)] if summary.rules else []
+    parts += [rules_table(summary.rules, summary.task)] if summary.rules else []
     parts += [weights_table(found, source) for source, found in weights.items() if found]
     parts += [transitions_table(table, console.width)] if table else []
     console.print(page(*parts))

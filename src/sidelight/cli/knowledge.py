@@ -169,9 +169,9 @@ class Knowledge:
         from sidelight.supervision import Signal
 
         if name in WRAPPERS and name != "ccm" and kinds <= {Signal.FULL}:
-            message = "there are no unlabelled sequences to learn from; give --unlabeled"
+            message = "there is no unlabelled data to learn from; give --unlabeled"
         elif name == "jlis" and Signal.COMPANION not in kinds:
-            message = "there are no good or bad sequences to learn from; give --good and --bad, or use svm"
+            message = "there is no good or bad data to learn from; give --good and --bad, or use svm"
         else:
             return
         raise typer.BadParameter(message, param_hint="--learner")
@@ -204,7 +204,7 @@ class Knowledge:
 def file_of_conflicts(path: str | None, advice: str = "", *, before: int = 0) -> Iterator[None]:
     """Name the file, if there is one, in errors about sequences that cannot satisfy the rules, and what to do.
 
-    before: so many sequences are not of this file, and come before those that are.
+    before: the number of sequences that are not of this file, and come before those that are.
     """
     try:
         yield
@@ -229,7 +229,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def usual_learner(task: Any) -> str:
-    """What learns a task where nothing is said: without probabilities of parts, from margins."""
+    """What learns a task where no learner is named: without probabilities of parts, from margins."""
     if task is None:
         return "auto"
     return "crf" if task.has_rows else "svm"

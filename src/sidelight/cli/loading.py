@@ -4,7 +4,7 @@ from typing import Any
 
 
 def load_model(path: str, jobs: int | None = None, *, rules: bool = True) -> Any:
-    """Any fitted learner, to run on so many threads (None: every core), however many it was trained on; of `Auto` the
+    """Any fitted learner, to run on this many threads (None: every core), however many it was trained on; of `Auto` the
     one that it chose.
 
     With `rules` False, it predicts as if it had none.

@@ -32,7 +32,7 @@ ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="Model file,
 FormatOption = Annotated[
     FormatName | None,
     typer.Option(
-        "--format", "-f", help="Format of the data; by default told from the file's name.", rich_help_panel=_DATA
+        "--format", "-f", help="Format of the data; by default that of the file's name.", rich_help_panel=_DATA
     ),
 ]
 LabelColumnOption = Annotated[
@@ -62,7 +62,7 @@ CommentOption = Annotated[
 ]
 SchemeOption = Annotated[
     SchemeName,
-    typer.Option("--scheme", help="What a span is: B- and I- prefixes, runs of one label, or told from the labels."),
+    typer.Option("--scheme", help="What a span is: B- and I- prefixes, runs of one label, or as the labels suggest."),
 ]
 ConfusionOption = Annotated[bool, typer.Option("--confusion", help="Also show which labels were taken for which.")]
 WithoutRulesOption = Annotated[bool, typer.Option("--without-rules", help="Predict as if the model had no rules.")]

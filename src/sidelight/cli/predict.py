@@ -35,7 +35,7 @@ def command(
     ] = "-",
     output_format: Annotated[
         FormatName | None,
-        typer.Option(help="By default told from the output's name, else that of the input (columns for text)."),
+        typer.Option(help="By default that of the output's name, else that of the input (columns for text)."),
     ] = None,
     marginals: Annotated[
         bool,

@@ -1,4 +1,4 @@
-"""Data files as the commands read them: the format told from the name, its options checked, nothing empty."""
+"""Data files as the commands read them: the format taken from the name, its options checked, nothing empty."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -78,7 +78,7 @@ class Reader:
         return Sequences(X, y, name)
 
     def read_unlabeled(self, path: str) -> list[Any]:
-        """Read sequences without labels; the format is told from the file's name, else it is that of the data."""
+        """Read sequences without labels; the format is that of the file's name, else it is that of the data."""
         from sidelight.data import guess_format
 
         try:

@@ -53,7 +53,7 @@ def command(
 
 
 def _require_same_tokens(truth: Sequences, guess: Sequences) -> None:
-    """Scores of different sequences would mean nothing. (Different lengths are told by the metrics.)"""
+    """Scores of different sequences would mean nothing. (The metrics refuse different lengths.)"""
     for i, (x, other) in enumerate(zip(truth.X, guess.X, strict=False)):
         if len(x) == len(other) and x != other:
             t = next(t for t, (a, b) in enumerate(zip(x, other, strict=True)) if a != b)

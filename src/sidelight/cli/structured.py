@@ -65,7 +65,7 @@ class StructuredReader:
         return Treebank.read(path, columns=columns, labelled=self.task.has_labels, heads=labels)
 
     def _format(self, path: str) -> str:
-        """The one format of the task; an error where the file is said to have, or is named as if it had, another."""
+        """The one format of the task; an error where another is asked for, or the file's name is that of another."""
         name = _FORMATS[self.task.kind]
         if self.format is not None and str(self.format) != name:
             raise typer.BadParameter(f"{self._reads(name)}, not {self.format}", param_hint="--format")

@@ -253,7 +253,7 @@ def command(
         from sidelight.report.tables import choice_table, page, training_table
 
         parts = [page(choice_table(summary.model.choice))] if summary.model.choice else []
-        parts += [page(rules_table(summary.model.rules))] if summary.model.rules else []
+        parts += [page(rules_table(summary.model.rules, summary.model.task))] if summary.model.rules else []
         scores = [] if evaluation is None else shown.headline(evaluation)
         results().print(*parts, training_table(summary, scores))
 

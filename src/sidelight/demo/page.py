@@ -73,12 +73,12 @@ def _violations(demo: Demo) -> Group:
 
 def _weights(demo: Demo, styles: dict[str, str]) -> Group:
     """Two fields side by side."""
-    told = [
+    pairs = [
         (Text(label, f"bold {styles[label]}"), Text(f"{best.feature} {best.weight:+.1f}", no_wrap=True))
         for label, (best, *_) in ((label, weights) for label, weights in demo.weights.items() if weights)
     ]
-    half = (len(told) + 1) // 2
+    half = (len(pairs) + 1) // 2
     table = Table.grid(padding=(0, 2))
-    for left, right in zip_longest(told[:half], told[half:], fillvalue=()):
+    for left, right in zip_longest(pairs[:half], pairs[half:], fillvalue=()):
         table.add_row(*left, *right)
     return titled(f"What speaks most for each field (CRF, {demo.weights_labeled} labelled)", table)

@@ -34,7 +34,7 @@ _Outputs = list[list[str]]
 
 @dataclass(frozen=True)
 class Result:
-    """How well one learner does after so many labelled references."""
+    """How well one learner does after a number of labelled references."""
 
     learner: str
     labeled: int
@@ -108,16 +108,16 @@ def prepare() -> None:
 
 
 def run_demo(labeled: Sequence[int], *, test: int, unlabeled: int, seed: int) -> Demo:
-    """Train on the first so many references, for each number; test on others."""
+    """Train on the first references, for each number of them; test on others."""
     most, middle = labeled[-1], labeled[len(labeled) // 2]
     X, y = generate_references(most + test + unlabeled, seed=seed)
     end = most + test
     data = _References((X[:most], y[:most]), X[end:], (X[most:end], y[most:end]))
     results, crfs = _compare_learners(data, labeled)
-    additions, said = _add_to_hmm(data, labeled)
+    additions, answers = _add_to_hmm(data, labeled)
     counts = [
         [found.violations for found in check(REFERENCE_RULES, data.test[0], outputs, examples=0)]
-        for outputs in (data.test[1], said["nothing", middle], said["rules", middle])
+        for outputs in (data.test[1], answers["nothing", middle], answers["rules", middle])
     ]
     violations = [RuleViolations(rule.body(), *row) for rule, *row in zip(REFERENCE_RULES, *counts, strict=True)]
     weights = weights_by_label(crfs[most], 1)
@@ -151,7 +151,7 @@ def _add_to_hmm(data: _References, labeled: Sequence[int]) -> tuple[list[Additio
         "both, in expectation": PosteriorRegularization(hmm, rules, guard=False),
         "both, annealed": DeterministicAnnealing(hmm, rules, guard=False),
     }
-    additions, said = [], {}
+    additions, answers = [], {}
     for added, learner in learners.items():
         more = data.unlabelled if Signal.NOTHING in learner.signals else []
         for count in labeled:
@@ -163,14 +163,14 @@ def _add_to_hmm(data: _References, labeled: Sequence[int]) -> tuple[list[Additio
             additions.append(
                 Addition(added, type(model).__name__, count, scores.accuracy, scores.overall.f1, violations)
             )
-            said[added, count] = predicted
-    return additions, said
+            answers[added, count] = predicted
+    return additions, answers
 
 
 def _examples(model: Any, X: _Outputs, y: _Outputs) -> list[Example]:
     """The first short references with few mistakes and with more, or without any."""
-    said = model.predict(X)
-    short = [Example(x, gold, p) for x, gold, p in zip(X, y, said, strict=True) if len(x) <= _LENGTH]
+    predicted = model.predict(X)
+    short = [Example(x, gold, p) for x, gold, p in zip(X, y, predicted, strict=True) if len(x) <= _LENGTH]
     groups = (
         [e for e in short if 0 < _share_wrong(e) <= _FEW],
         [e for e in short if _share_wrong(e) > _FEW],

@@ -20,7 +20,7 @@ from .numbering import Numbering, factorize
 from .parts import PartsEncoded, described
 
 ROOT, END, NONE = "<root>", "<end>", "<none>"
-# Distances between a word and its head that are told apart; longer ones count as the last.
+# Distances between a word and its head that count as different; longer ones count as the last.
 _DISTANCES = (1, 2, 3, 4, 6, 10)
 # How an arc goes: from the root, or from a head to the right (<) or left (>) of the child, and how far.
 _WAYS = ("root", *(f"{side}{distance}" for side in "<>" for distance in _DISTANCES))
@@ -150,11 +150,11 @@ class ArcEncoder:
         """For example "hw ct=sees NOUN", as the feature dicts have it."""
         number, key = self.numbering_.find(attribute)
         name, columns = list(_TEMPLATES.items())[number]
-        values, said = self._values(), []
+        values, texts = self._values(), []
         for column in reversed(columns):
             key, digit = divmod(key, len(values[column]))
-            said.append(values[column][digit])
-        return f"{name}={' '.join(reversed(said))}"
+            texts.append(values[column][digit])
+        return f"{name}={' '.join(reversed(texts))}"
 
     def state(self) -> State:
         """Words and tags in order, and the keys of each feature."""

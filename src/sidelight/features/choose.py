@@ -15,7 +15,7 @@ Features = Sequence[str | Column | Template]
 
 def choose_encoder(X: Any, features: Features | None, min_count: int, n_jobs: int) -> Encoder:
     """The encoder for the kind of the first token: templates for strings and tuples, else dicts or arrays."""
-    kind = kind_of(X)
+    kind = input_kind(X)
     if kind == "columns":
         chosen = default_templates(_width(X[0][0])) if features is None else features
         return TemplateEncoder(chosen, min_count, n_jobs)
@@ -24,7 +24,7 @@ def choose_encoder(X: Any, features: Features | None, min_count: int, n_jobs: in
     return DictEncoder(min_count) if kind == "feature dicts" else ArrayEncoder(min_count)
 
 
-def kind_of(X: Any) -> str:
+def input_kind(X: Any) -> str:
     """columns, feature dicts or arrays; anything else is an error."""
     if isinstance(X, str) or not hasattr(X, "__len__") or not hasattr(X, "__getitem__"):
         raise DataError(f"X must be a list of sequences, got {type(X).__name__}")

@@ -1,4 +1,4 @@
-"""What can be said about a token: expressions over its columns, shared by feature templates and rules.
+"""What is known of a token: expressions over its columns, shared by feature templates and rules.
 
     word                    the first column as it is
     word[-1]                the first column one token to the left

@@ -66,7 +66,7 @@ class Encoded:
 
 
 def require_attributes(encoded: Encoded, count: int) -> None:
-    """Raises `DataError` unless input has so many attributes: kernels trust their numbers."""
+    """Raises `DataError` unless input has this many attributes: kernels trust their numbers."""
     if encoded.attributes != count:
         raise DataError(
             f"X was encoded by another model: it has {encoded.attributes} attributes, this model {count}; "

@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import DataError
 from ..kernels.compiling import Longs
 from .arrays import ArrayEncoder
-from .choose import Features, choose_encoder, kind_of
+from .choose import Features, choose_encoder, input_kind
 from .columns import Column, Template, window, word
 from .dicts import DictEncoder
 from .encoded import Encoded, Encoder, State
@@ -59,7 +59,7 @@ class SegmentEncoder:
         Feature dicts and arrays have no templates: their default is the token's own attributes in all three places.
         """
         token = choose_encoder(X, features, min_count, n_jobs)
-        columns = kind_of(X) == "columns"
+        columns = input_kind(X) == "columns"
 
         def place(chosen: Features | None, default: Sequence[Template], name: str) -> Encoder | None:
             if chosen is not None and not isinstance(chosen, str | Column | Template) and len(chosen) == 0:
@@ -68,7 +68,7 @@ class SegmentEncoder:
                 return TemplateEncoder(default if chosen is None else chosen, min_count, n_jobs)
             if chosen is not None:
                 raise DataError(
-                    f"{name} are templates over columns, but X holds {kind_of(X)}; leave them out or use []"
+                    f"{name} are templates over columns, but X holds {input_kind(X)}; leave them out or use []"
                 )
             return token
 

@@ -165,5 +165,5 @@ class SymbolEncoder:
 
 def _apply(column: Column, tokens: list[str]) -> list[str]:
     """The expression for all tokens, worked out once per distinct string; absent values are the empty string."""
-    said = {token: column.value(token) or "" for token in set(tokens)}
-    return [said[token] for token in tokens]
+    values = {token: column.value(token) or "" for token in set(tokens)}
+    return [values[token] for token in tokens]

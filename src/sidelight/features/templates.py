@@ -193,7 +193,7 @@ class TemplateEncoder:
         return self._in_words(self.templates_[template], key)
 
     def _in_words(self, template: Template, key: int) -> str:
-        said = []
+        texts = []
         for c in reversed(template.columns):
             values = list(self.expressions_[c.base].values)
             key, digit = divmod(key, len(values) + 2 * self.reach_)
@@ -203,8 +203,8 @@ class TemplateEncoder:
                 value = f"<start-{digit - len(values) + 1}>"
             else:
                 value = f"<end+{digit - len(values) - self.reach_ + 1}>"
-            said.append(f"{c}={value}")
-        return " & ".join(reversed(said)) or "bias"
+            texts.append(f"{c}={value}")
+        return " & ".join(reversed(texts)) or "bias"
 
     def state(self) -> State:
         """Templates as text, words of each column, values of each expression, keys of each template."""

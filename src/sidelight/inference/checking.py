@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,12 @@ class _LabelData:
 
 
 def _labels(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any]) -> _LabelData:
+    for i, known in enumerate(y):
+        if isinstance(known, list | tuple) and any(isinstance(one, Integral | tuple) for one in known):
+            raise DataError(
+                f"y of sequence {i} holds no labels, got {known!r}; for trees and links name the task: "
+                "check(rules, X, y, task=Parsing()), Aligning() or Matching()"
+            )
     check_lengths([len(x) for x in X], y)
     full = [i for i, known in enumerate(y) if kind_of(known) is Signal.FULL]
     if not full:

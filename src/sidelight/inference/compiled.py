@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .constrained import Constrained
 
 R = TypeVar("R", bound=RuledParts)
-# Before a rule is seen on labelled data it is as if it had held in so many places, and been broken in so many.
+# Before a rule is seen on labelled data it is as if it had held in this many places, and been broken in this many.
 _TRUST, _DOUBT = 30.0, 0.1
 Counting = Literal["places", "tokens"]
 

@@ -34,6 +34,8 @@ _NODE_LIMIT, _LARGE_LIMIT, _FEW = 200_000, 2_000_000, 2e7
 _STAGES = ((40, 3_000), (300, 50_000), (300, _LARGE_LIMIT))
 # Naming the rules in conflict: nodes of one search, nodes of all, and small sets of rules tried.
 _CONFLICT_NODES, _CONFLICT_WORK, _CONFLICT_SETS = 50_000, 400_000, 300
+# Nodes of one search there where only one or two automata count, whose joint states are few.
+_PAIR_NODES = 3_000
 # Seconds of one integer program there, and nodes of all searches after a beam, which is to be fast.
 _CONFLICT_SECONDS, _BEAM_WORK = 5.0, 10_000
 # What the integer program's scores may be off by.
@@ -100,15 +102,20 @@ def best_outputs(
     cost = np.stack([rest.cost(structure.token_labels(np.maximum(row, 0))) for row in labels], axis=1)
     searched = np.asarray(((cost > 0) & (values > -np.inf)).any(axis=1))
     bound, exact, nodes = values[:, 0].copy(), np.ones(len(scores), bool), np.zeros(len(scores), np.int64)
-    limits = _Limits(beam, node_limit, np.inf if time_limit is None else time_limit, Event())
+    seconds = np.inf if time_limit is None else time_limit
+    limits = _Limits(beam, node_limit, seconds, int(searched.argmax()) if len(searched) else 0, Event())
 
-    def problem(i: int) -> _Problem:
+    def problem(i: int) -> _SequenceSearch:
         assert lattice is not None
-        return _Problem(lattice.sequence(i), rest, slice(scores.offsets[i], scores.offsets[i + 1]), i)
+        return _SequenceSearch(lattice.sequence(i), rest, slice(scores.offsets[i], scores.offsets[i + 1]), i)
 
     def solve(i: int) -> None:
+        if limits.stop.is_set():  # there is no need for the others
+            return
         one = problem(i)
         answer, tokens = one.solve(k, method, limits), one.tokens
+        if i == limits.first and answer.proves_none:
+            limits.stop.set()
         labels[:, tokens], values[i], exact[i], nodes[i] = answer.labels, answer.scores, answer.exact, answer.nodes
         bound[i] = answer.scores[0] if answer.exact else min(bound[i], answer.bound)
 
@@ -142,11 +149,15 @@ def _without_search(structure: Structure[P], scores: P, k: int) -> tuple[Ints, F
 
 @dataclass(frozen=True)
 class _Limits:
-    """What the solution of one sequence may take; `stop` is set to end it early."""
+    """What the solution of one sequence may take; `stop` is set to end it early.
+
+    first: the number of the first sequence that is solved, where contradictions of rules are looked for soon.
+    """
 
     beam: int
     nodes: int | None
     seconds: float
+    first: int
     stop: Event
 
 
@@ -167,7 +178,7 @@ class _Answer:
 
 
 @dataclass(frozen=True)
-class _Problem:
+class _SequenceSearch:
     """One sequence with its folded scores and the rules that are left; `number` is its place in the batch."""
 
     scores: Lattice
@@ -182,8 +193,11 @@ class _Problem:
             return self.beam(k, limits.beam)
         end, bound = monotonic() + limits.seconds, np.inf
         rate = np.inf  # nodes per second
+        check = _STAGES[1] if self.number == limits.first else _STAGES[2]
         for rounds, most in _STAGES if self.searchable else ():
             begun = monotonic()
+            if (rounds, most) == check and self.contradictory():
+                return self.none(k)
             limit = min(most, self.node_limit if limits.nodes is None else limits.nodes)
             if end - begun < limit / rate and end < np.inf:
                 break
@@ -191,6 +205,8 @@ class _Problem:
             if answer.exact:
                 return answer
             bound, rate = min(bound, answer.bound), max(answer.nodes, 1) / (monotonic() - begun)
+        if not self.searchable and self.contradictory():
+            return self.none(k)
         answer = self.program(k, max(end - monotonic(), 0.0), limits.stop)
         if not answer.exact and self.searchable:
             other = self.beam(k, limits.beam)
@@ -210,6 +226,14 @@ class _Problem:
     def node_limit(self) -> int:
         """Nodes worth expanding before the integer program."""
         return _LARGE_LIMIT if self._states < _FEW else _NODE_LIMIT
+
+    def none(self, k: int) -> _Answer:
+        """The answer where there is no output."""
+        return _Answer(np.full((k, len(self.scores.unary)), -1, np.int32), np.full(k, -np.inf), True, 0, -np.inf)
+
+    def contradictory(self) -> bool:
+        """Whether one or two hard automata alone leave no output, which is proved much sooner than for all rules."""
+        return _small_contradiction(self.scores, self.rules.sequence(self.number)) is not None
 
     def beam(self, k: int, width: int) -> _Answer:
         """Beam search."""
@@ -267,8 +291,9 @@ def _conflict(
 ) -> Infeasible:
     """Name a sequence without an output, and few hard rules that cannot hold together there.
 
-    Single rules and pairs are tried first; then rules are left out of all hard ones as long as the others are still
-    impossible. A search that takes too long proves nothing, so on hard inputs more rules may be named than needed.
+    Single automata and pairs of them are tried first, then single rules and pairs; then rules are left out of all hard
+    ones as long as the others are still impossible. A search that takes too long proves nothing, so on hard inputs more
+    rules may be named than needed.
     """
     one, alone = rules.sequence(index), scores.sequences(index, index + 1)
     hard = sorted({r for r, p in zip(one.compiled.owner, one.penalty, strict=True) if np.isinf(p)})
@@ -282,7 +307,21 @@ def _conflict(
 
     if impossible([]):
         return Infeasible("has no output of finite score, even without rules", index)
+    few = _small_contradiction(alone.lattice(), one)
+    hard = hard if few is None else sorted({one.compiled.owner[k] for k in few})
+    if few is not None and len(hard) <= 2:
+        return named_contradiction(hard, rules.compiled.rules, index)
     return contradiction(hard, impossible, rules.compiled.rules, index)
+
+
+def _small_contradiction(scores: Lattice, one: WeighedRules) -> tuple[int, ...] | None:
+    """One or two hard automata that are proved to leave no output of one sequence; None if none are found."""
+    hard = np.flatnonzero(np.isinf(one.penalty)).tolist()
+    for some in islice(chain(combinations(hard, 1), combinations(hard, 2)), _CONFLICT_SETS):
+        problem = _SequenceSearch(scores, one.keep(some), slice(None), 0)
+        if problem.searchable and problem.search(1, 40, _PAIR_NODES).proves_none:
+            return some
+    return None
 
 
 def contradiction(
@@ -297,6 +336,11 @@ def contradiction(
     for rule in guilty if len(guilty) > 2 else []:
         without = [r for r in guilty if r != rule]
         guilty = without if impossible(without) else guilty
+    return named_contradiction(guilty, rules, index)
+
+
+def named_contradiction(guilty: Sequence[int], rules: Sequence[Rule], index: int) -> Infeasible:
+    """Returns the error that these of the rules cannot hold together on one input."""
     named = " and ".join(repr(rules[r].title) for r in guilty)
     which = "one of them" if len(guilty) > 1 else "it"
     return Infeasible(f"has no output that satisfies {named}; make {which} soft", index)
@@ -311,7 +355,7 @@ def _without_output(structure: Structure[P], scores: P, hard: WeighedRules, limi
         return True, 0
     if not (rest.cost(structure.token_labels(best.outputs.values)) > 0).any():
         return False, 0
-    problem = _Problem(folded.lattice(), rest, slice(None), 0)
+    problem = _SequenceSearch(folded.lattice(), rest, slice(None), 0)
     if not problem.searchable:
         return problem.program(1, _CONFLICT_SECONDS, Event()).proves_none, limit
     answer = problem.search(1, 40, limit)

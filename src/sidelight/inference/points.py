@@ -22,7 +22,7 @@ from .highs import Program
 _LARGEST = 1024.0
 # A value is whole if it is no further from a whole number.
 _WHOLE = 1e-6
-# HiGHS lets rows be missed by 1e-6. Points that miss one are excluded, at most so many of them.
+# HiGHS lets rows be missed by 1e-6. Points that miss one are excluded, at most this many of them.
 _REPAIRS = 200
 
 
@@ -36,7 +36,7 @@ def k_best(
 ) -> Points:
     """Returns the k best points by the whole variables, which are 0 or 1; none where no point satisfies the rows.
 
-    Points are told apart by their whole variables; others, such as the slack of rows, take their best values. Out of
+    Points differ in their whole variables; others, such as the slack of rows, take their best values. Out of
     time, the points are the best ones found. `stop` ends it early, as if out of time. start: (whole variables,) a point
     to begin with.
     """
@@ -199,7 +199,7 @@ def conflict(program: Program, *, solves: int = 400, seconds: float = 5.0) -> li
 
 
 def _chunks(rows: list[int], size: int) -> Iterator[set[int]]:
-    """Sets of so many rows after each other."""
+    """Sets of this many rows after each other."""
     return (set(rows[first : first + size]) for first in range(0, len(rows), size))
 
 

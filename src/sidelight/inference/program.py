@@ -32,7 +32,7 @@ def solve(
     time_limit: float = np.inf,
     stop: Event | None = None,
 ) -> tuple[list[T], Floats]:
-    """Returns the k best outputs, fewer where there are not so many, and an upper bound on each one's score: (k,).
+    """Returns the k best outputs, fewer where there are fewer, and an upper bound on each one's score: (k,).
 
     Out of time, the outputs are the best ones found and the bounds above their scores. `stop` ends it early, as if out
     of time.
@@ -92,7 +92,7 @@ def _with_automaton(program: Program, m: Automaton, rho: float, outputs: Polytop
 
 
 def _gain(violations: Floats, rho: float) -> Floats:
-    """Returns what steps with so many violations add to the score; a hard rule forbids those with any.
+    """Returns what steps with this many violations add to the score; a hard rule forbids those with any.
 
     A negative number at the end takes back what was charged before.
     """

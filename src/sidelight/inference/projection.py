@@ -109,7 +109,7 @@ def project(
         except Infeasible:
             raise Infeasible(f"no distribution satisfies {named(one, np.ones(len(one)))}; allow some slack") from None
     curvature = curvature or Curvature()
-    problem = _Problem(left, some, slack, temperature, log_partition, tolerance, n_jobs, curvature, fixed)
+    problem = _ProjectionDual(left, some, slack, temperature, log_partition, tolerance, n_jobs, curvature, fixed)
     if not never.any():
         return problem.solve(first, max_iterations)
     try:
@@ -125,7 +125,7 @@ def project(
 
 
 @dataclass(frozen=True)
-class _Problem:
+class _ProjectionDual:
     """One projection; `apart` and `together` solve its dual."""
 
     scores: Any
@@ -186,7 +186,7 @@ class _Problem:
         return np.minimum(self.rows.high, self.limit)
 
     def tilt(self, prices: Floats, steps: int) -> Tilted:
-        """Marginals at these prices, those of single sequences improved in so many steps."""
+        """Marginals at these prices, those of single sequences improved in this many steps."""
         own = self.rows.own
         return self.rows.tilt(
             self.scores, prices, temperature=self.temperature, bound=own(self.bound), curve=own(self.curve),
@@ -306,7 +306,7 @@ class _Problem:
         return best
 
     def climb(self, found: Projection, count: int, steps: int, max_iterations: int) -> Projection:
-        """L-BFGS-B on the first prices, so many of them, the others taking `steps` at each evaluation."""
+        """L-BFGS-B on the first prices, this many of them, the others taking `steps` at each evaluation."""
         from scipy.optimize import Bounds, minimize
 
         best, rest = found, found.prices[count:]

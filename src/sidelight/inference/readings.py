@@ -74,7 +74,7 @@ def label_shares(y: Sequence[Sequence[str]], classes: Sequence[str] | None = Non
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabelledData:
     """Fully labelled inputs, as rules read them; known: their outputs as arrays, None where there are none."""
 
     task: Any
@@ -111,7 +111,7 @@ class Readings:
     def of(
         cls,
         rules: Sequence[Rule],
-        labelled: "Labelled",
+        labelled: "LabelledData",
         *,
         penalty: Penalty,
         shares: bool,
@@ -149,7 +149,7 @@ def _trust() -> float:
     return float(trusted_penalties(np.zeros(1), np.zeros(1))[0])
 
 
-def _learned(rules: Sequence[Rule], labelled: Labelled) -> list[float]:
+def _learned(rules: Sequence[Rule], labelled: LabelledData) -> list[float]:
     """The penalty of every rule by counting; of rules about the corpus, what any rule is trusted with."""
     out = [_trust()] * len(rules)
     local = [k for k, rule in enumerate(rules) if not about_the_corpus(rule)]
@@ -160,7 +160,7 @@ def _learned(rules: Sequence[Rule], labelled: Labelled) -> list[float]:
     return out
 
 
-def _room(rules: Sequence[Rule], given: Sequence[Reading | None], labelled: Labelled) -> tuple[float, ...]:
+def _room(rules: Sequence[Rule], given: Sequence[Reading | None], labelled: LabelledData) -> tuple[float, ...]:
     """What each statement of the rules is to be given beyond its bound; given: the readings that people wrote.
 
     A rule that labelled sequences break at a certain rate will be broken at about that rate elsewhere too: to ask for
@@ -192,7 +192,7 @@ def _weighed(rule: Rule, penalty: float) -> Rule:
     return rule if own or isinstance(rule, FewLabels) else rule.expected(max(penalty, _LEAST))
 
 
-def _added_shares(rules: Sequence[Rule], labelled: Labelled) -> list[Comparison]:
+def _added_shares(rules: Sequence[Rule], labelled: LabelledData) -> list[Comparison]:
     """Label shares by the labelled sequences, beside rules and where no rule gives the share of the label already."""
     y, classes = labelled.y, labelled.classes
     if not labelled.task.of_labels or len(y) < 2 or not rules or any(isinstance(rule, FewLabels) for rule in rules):

@@ -21,7 +21,7 @@ from .compiling import Flags, Floats, Ints, Longs, ordered, ordered_inner
 
 # Prices are sums and differences of scores of up to all items, and beyond this could be no numbers.
 LARGEST = 4e307
-# A deletion that is worse than the best link by so many times its size is no price to begin with, since it would cost
+# A deletion that is worse than the best link by this many times its size is no price to begin with, since it would cost
 # other prices their digits.
 FAR = 1e3
 

@@ -162,7 +162,7 @@ def descend_linear(
 
 @inner
 def room_for(needed: int, index: Ints, value: Singles) -> tuple[Ints, Singles]:
-    """The arrays with room for so many entries."""
+    """The arrays with room for this many entries."""
     if needed <= len(index):
         return index, value
     size = max(needed, 2 * len(index))

@@ -387,7 +387,7 @@ def best_first(
     outputs: (k, n); scores: (k,). The completion that estimates a node is priced for the counters (`price_rules`), and
     what a node's state still allows is added: never too low, and consistent from node to node. Each (last token, label,
     joint state) is expanded at most k times, which is enough since what follows depends on nothing else. Search stops
-    after `limit` nodes expanded, or when so many are made that memory would run out. rounds: steps of `price_rules`.
+    after `limit` nodes expanded, or when memory would run out for those made. rounds: steps of `price_rules`.
     """
     n, L = u.shape
     longest = len(length)

@@ -5,7 +5,7 @@ Every learner has one, `decoder_`, and predictions of all kinds go through it.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,56 +21,25 @@ from ..structures.protocol import Structure
 from .tasks.task import Reasons, Task
 
 
-class Decoder(Protocol):
-    """How outputs are read off."""
+@dataclass(frozen=True)
+class Decoder:
+    """The best outputs, whatever they are. Other decoders change what predictions see, cost or may be."""
 
-    @property
-    def reads_tokens(self) -> bool:
-        """Whether it needs the inputs themselves, not only their encoding."""
-        ...
-
-    def shift(self, X: Any, scores: Any) -> Any:
-        """Returns the scores as predictions see them."""
-        ...
-
-    def best(self, X: Any, scores: Any, k: int) -> Constrained:
-        """Returns the k best outputs by scores that were shifted, with what is known of their exactness."""
-        ...
+    structure: Structure[Any]
+    # Whether it needs the inputs themselves, not only their encoding.
+    reads_tokens: ClassVar[bool] = False
 
     @property
     def folds(self) -> bool:
         """Whether probabilities are those under the rules."""
-        ...
-
-    def fold(self, X: Any, scores: Any, *, strict: bool = True) -> Any:
-        """Returns shifted scores with everything that outputs cost, for probabilities.
-
-        What is no sum over parts is an error, or without `strict` left out.
-        """
-        ...
-
-    def reasons(self, X: Any, outputs: Ints, t: int) -> Reasons:
-        """Returns what speaks for each choice at t beside the model, the other decisions being as they are."""
-        ...
-
-
-@dataclass(frozen=True)
-class Free:
-    """The best outputs, whatever they are."""
-
-    structure: Structure[Any]
-
-    @property
-    def reads_tokens(self) -> bool:
-        """Scores say everything."""
         return False
 
     def shift(self, X: Any, scores: Any) -> Any:
-        """Returns the scores."""
+        """Returns the scores as predictions see them."""
         return scores
 
     def best(self, X: Any, scores: Any, k: int) -> Constrained:
-        """Returns the k best outputs, exact unless the structure says otherwise."""
+        """Returns the k best outputs by scores that were shifted, with what is known of their exactness."""
         if k == 1:
             found = self.structure.argmax(scores)
             outputs, values = Outputs(found.outputs.values[None], found.outputs.offsets), found.scores[:, None]
@@ -82,28 +51,31 @@ class Free:
         bound, exact = values[:, 0] if bound is None else bound, np.ones(count, bool) if exact is None else exact
         return Constrained(outputs, values, exact, bound, np.zeros(count, bool), np.zeros(count, np.int64))
 
-    @property
-    def folds(self) -> bool:
-        """There are no rules."""
-        return False
-
     def fold(self, X: Any, scores: Any, *, strict: bool = True) -> Any:
-        """Returns the scores."""
+        """Returns shifted scores with everything that outputs cost, for probabilities.
+
+        What is no sum over parts is an error, or without `strict` left out.
+        """
         return scores
 
     def reasons(self, X: Any, outputs: Ints, t: int) -> Reasons:
-        """Nothing but the model speaks."""
+        """Returns what speaks for each choice at t beside the model, the other decisions being as they are."""
         return []
 
 
+def require_tokens(X: Any) -> None:
+    """Raise `NotSupported` for encoded input, of which rules and dictionaries can read nothing."""
+    if isinstance(X, Encoded):
+        raise NotSupported("rules and dictionaries read tokens, not encoded input; give X, or ask without_rules()")
+
+
 @dataclass(frozen=True)
-class UnderRules:
+class UnderRules(Decoder):
     """The best outputs less what rules cost: w·F(x, y) - Σ_k ρ_k d_k(x, y).
 
-    folds: whether probabilities are those under the rules, which must be sums over parts then, or those of the model.
+    folding: whether probabilities are those under the rules, which must be sums over parts then, or those of the model.
     """
 
-    structure: Structure[Any]
     task: Task
     rules: Sequence[Rule]
     penalties: Floats
@@ -111,27 +83,23 @@ class UnderRules:
     method: Method = "exact"
     beam: int = 50
     time_limit: float | None = None
-    folds: bool = True
+    folding: bool = True
+    reads_tokens = True
 
     @property
-    def reads_tokens(self) -> bool:
-        """Rules read the tokens."""
-        return True
+    def folds(self) -> bool:
+        """Whether probabilities are those under the rules."""
+        return self.folding
 
     def weighed(self, X: Any) -> Any:
         """Returns the rules, compiled for X, with their penalties."""
-        if isinstance(X, Encoded):
-            raise NotSupported("rules read tokens, not encoded input; give the sequences, or ask without_rules()")
+        require_tokens(X)
         return self.task.compiled(self.rules, self.task.for_rules(X), self.classes).weigh(self.penalties)
-
-    def shift(self, X: Any, scores: Any) -> Any:
-        """Returns the scores: penalties are for whole outputs."""
-        return scores
 
     def best(self, X: Any, scores: Any, k: int) -> Constrained:
         """Returns the k best outputs under the rules."""
         if not len(scores):
-            return Free(self.structure).best(X, scores, k)
+            return super().best(X, scores, k)
         return self.best_of(scores, self.weighed(X), k)
 
     def best_of(self, scores: Any, rules: Any, k: int) -> Constrained:
@@ -159,58 +127,40 @@ class UnderRules:
 
 
 @dataclass(frozen=True)
-class Projected:
-    """The best outputs by scores that prices of rules have moved."""
+class Projected(Decoder):
+    """The best outputs by scores that prices of rules have moved; the model alone gives reasons."""
 
-    structure: Structure[Any]
     move: Callable[[Any, Any], Any]
-
-    @property
-    def reads_tokens(self) -> bool:
-        """Rules read the tokens."""
-        return True
-
-    def shift(self, X: Any, scores: Any) -> Any:
-        """Returns the scores of the projection."""
-        if isinstance(X, Encoded):
-            raise NotSupported("rules read tokens, not encoded input; give the sequences, or ask without_rules()")
-        return self.move(X, scores) if len(scores) else scores
-
-    def best(self, X: Any, scores: Any, k: int) -> Constrained:
-        """Returns the k best outputs by the projection."""
-        return Free(self.structure).best(X, scores, k)
+    reads_tokens = True
 
     @property
     def folds(self) -> bool:
         """Prices of the rules are in the scores."""
         return True
 
-    def fold(self, X: Any, scores: Any, *, strict: bool = True) -> Any:
+    def shift(self, X: Any, scores: Any) -> Any:
         """Returns the scores of the projection."""
-        return scores
-
-    def reasons(self, X: Any, outputs: Ints, t: int) -> Reasons:
-        """Prices are those of whole inputs, so the model alone gives reasons."""
-        return []
+        require_tokens(X)
+        return self.move(X, scores) if len(scores) else scores
 
 
 @dataclass(frozen=True)
-class Within:
+class Within(Decoder):
     """The outputs of another decoder that a dictionary allows."""
 
     inner: Decoder
     dictionary: TagDictionary
     classes: Sequence[str]
+    reads_tokens = True
 
     @property
-    def reads_tokens(self) -> bool:
-        """Dictionaries read the tokens."""
-        return True
+    def folds(self) -> bool:
+        """Whether probabilities are those under the rules of the other decoder."""
+        return self.inner.folds
 
     def shift(self, X: Any, scores: Any) -> Any:
         """Returns scores with -inf on the labels that the dictionary excludes."""
-        if isinstance(X, Encoded):
-            raise NotSupported("rules and dictionaries read the tokens themselves; give X as it is, not encoded")
+        require_tokens(X)
         if not len(scores):
             return scores
         known = encode_labels(self.dictionary.apply(X), [len(x) for x in X], self.classes)
@@ -220,17 +170,12 @@ class Within:
         """Returns the k best outputs."""
         return self.inner.best(X, scores, k)
 
-    @property
-    def folds(self) -> bool:
-        """What the other decoder says."""
-        return self.inner.folds
-
     def fold(self, X: Any, scores: Any, *, strict: bool = True) -> Any:
         """Returns scores with everything that outputs cost."""
         return self.inner.fold(X, scores, strict=strict)
 
     def reasons(self, X: Any, outputs: Ints, t: int) -> Reasons:
-        """What the other decoder says; labels that are excluded are no rivals."""
+        """Returns what the other decoder says; labels that are excluded are no rivals."""
         return self.inner.reasons(X, outputs, t)
 
 

@@ -19,16 +19,17 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..errors import DataError, Infeasible, NotSupported
+from ..errors import DataError, Infeasible, NotSupported, inputs_called
 from ..features.encoded import Encoded
 from ..inference.constrained import Constrained
-from ..kernels.compiling import Floats
-from ..rules.language import Rule
+from ..kernels.compiling import Floats, Ints
+from ..rules.automata import labels_named, require_labels
+from ..rules.language import Rule, listed_rules
 from ..solvers.expected import Fitting, ToFit
 from ..structures.known import Known
 from ..structures.protocol import Marginals, Structure
 from ..supervision import Companion, Signal, require
-from .decoding import Decoder, Free, warn_unproved
+from .decoding import Decoder, warn_unproved
 from .model import LinearModel
 from .registry import REGISTRY
 from .tasks.labelling import Labelling
@@ -86,7 +87,7 @@ class Explanation:
     def __str__(self) -> str:
         lines = [f"{self.place} {self.position}: {self.says}"]
         if (self.rival_probability or 0.0) > (self.probability or 0.0):
-            lines[0] += f"; {self.rival} is more probable here, but not in the best sequence as a whole"
+            lines[0] += f"; {self.rival} is more probable here, but not in the best output as a whole"
         lines += [f"  {e.difference:+8.3f}  {e.feature}" for e in self.evidence]
         return "\n".join(lines)
 
@@ -134,6 +135,15 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         if cls.__name__ in REGISTRY:
             cls.signals = REGISTRY[cls.__name__].signals
 
+    def __sklearn_tags__(self) -> Any:
+        """To scikit-learn it is a classifier where every input has one label, so that these can be stratified."""
+        tags = super().__sklearn_tags__()
+        if self.task_.noun == "document":
+            from sklearn.utils import ClassifierTags
+
+            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
+        return tags
+
     def fitting(self, data: ToFit) -> Fitting:
         """Returns the M step of learners around this one, which fit it to expected parts."""
         raise NotSupported(f"{type(self).__name__} cannot learn from expected parts; use HMM, CRF or SemiCRF as base")
@@ -142,7 +152,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     @property
     def task_(self) -> Task:
-        """What is predicted, and from what; sequences are labelled where nothing else is said."""
+        """What is predicted, and from what; without a task, sequences are labelled."""
         return Labelling()
 
     @property
@@ -153,11 +163,11 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     @property
     def decoder_(self) -> Decoder:
         """How outputs are read off."""
-        return Free(self.structure_) if self._free else self._decoder()
+        return Decoder(self.structure_) if self._free else self._decoder()
 
     def _decoder(self) -> Decoder:
         """How outputs are read off where there are rules or dictionaries."""
-        return Free(self.structure_)
+        return Decoder(self.structure_)
 
     def without_rules(self) -> Self:
         """Returns the same model, which predicts as if it had no rules."""
@@ -216,14 +226,51 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """How each of the rules is used."""
         return []
 
-    def read_known(
-        self, sizes: Sequence[int], y: Any, classes: Sequence[str] | None = None
-    ) -> tuple[list[str], Known[Any]]:
-        """Returns all labels, and y as arrays; what this learner cannot use, or what does not fit to X, is an error."""
-        read = self.task_.read(y, sizes)
-        found = self.task_.labels(read)
-        require(self, self.task_.kinds(read), self.task_.noun)
-        labels = found if classes is None else list(classes)
+    def check_base(self) -> None:
+        """Raise `DataError` unless a learner around another has a learner inside."""
+
+    def read_input(self, X: Any, y: Any) -> tuple[list[Any], list[Any]]:
+        """Returns the sizes of the inputs, and y with a list of decisions for every input of which some are known.
+
+        Empty inputs, what does not fit to X, and what this learner cannot use are errors that name the place in X.
+        """
+        task = self.task_
+        sizes = task.sizes(X)
+        if 0 in sizes:
+            raise DataError(f"{task.noun} {sizes.index(0)} is empty; leave empty {task.noun}s out")
+        read = task.read(y, sizes)
+        task.labels(read)
+        require(self, task.kinds(read), task.noun)
+        return sizes, read
+
+    def listed_rules(self) -> list[Rule]:
+        """Returns the rules; raises `DataError` if they are no list of rules."""
+        return listed_rules(self.rules, f"{type(self).__name__}({'base, ' if self.base is not None else ''}[rule])")
+
+    def all_labels(self, read: Sequence[Any], *, required: bool = True) -> list[str]:
+        """Returns `classes`, or else the labels of y, of the base learner and of the dictionary.
+
+        Where there are none, they are those that the rules name, and no label at all is an error if labels are
+        `required`. Otherwise rules may not add labels: most likely these are misspelt.
+        """
+        if self.classes is not None or not self.task_.has_labels:
+            return list(self.classes or ())
+        named = set() if self.base is None else set(self.base.classes or ())
+        known = sorted(named.union(self.task_.labels(read), () if self.dictionary is None else self.dictionary.classes))
+        if known:
+            own = "classes" in self.get_params(deep=False)
+            require_labels(self.rules or (), known, self.task_.noun, "`classes`" if own else "the base's `classes`")
+        known = known or sorted(labels_named(self.rules or ()))
+        if not known and required:
+            raise DataError(
+                f"no label is known: give labelled {self.task_.noun}s, or name the labels in `classes` or in rules"
+            )
+        return known
+
+    def read_known(self, X: Any, y: Any, classes: Sequence[str] | None = None) -> tuple[list[str], Known[Any]]:
+        """Returns all labels, and y as arrays."""
+        sizes, read = self.read_input(X, y)
+        labels = self.task_.labels(read) if classes is None else list(classes)
         if not labels and self.task_.has_labels and not self.task_.of_labels:
             raise DataError("no label is known: give outputs with labels, or name all labels in `classes`")
         if len(set(labels)) != len(labels):
@@ -258,8 +305,11 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     def infer(self, X: Any, k: int = 1) -> Constrained:
         """The k best outputs of each input, with what is known of their exactness, as arrays."""
-        scores = self.scores(X)
-        return self.decoder_.best(X, scores, k)
+        return self._best(X, self.scores(X), k)
+
+    def _best(self, X: Any, scores: Any, k: int) -> Constrained:
+        with inputs_called(self.task_.noun):
+            return self.decoder_.best(X, scores, k)
 
     def predict(self, X: Any) -> list[Any]:
         """The best output of each input, written as in y."""
@@ -275,7 +325,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     def _written(self, X: Any, scores: Any) -> list[Any]:
         """The best outputs by these scores, the way y is written."""
-        found = warn_unproved(self.decoder_.best(X, scores, 1))
+        found = warn_unproved(self._best(X, scores, 1))
         return self.task_.decode(found.outputs.values[0], scores, self.classes_)
 
     def predict_marginals(self, X: Any) -> list[Floats]:
@@ -291,7 +341,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     def predict_kbest(self, X: Any, k: int = 5) -> list[list[Scored]]:
         """For each input its k best outputs with their scores, best first; fewer where fewer exist."""
         scores = self.scores(X)
-        found = warn_unproved(self.decoder_.best(X, scores, k))
+        found = warn_unproved(self._best(X, scores, k))
         labels = found.outputs.values
         rows = np.where(labels < 0, labels[:1], labels)  # where there are fewer, the best one again
         outputs = [self.task_.decisions(row, scores, self.classes_) for row in rows]
@@ -306,7 +356,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     def _marginals(self, X: Any) -> Marginals[Any]:
         scores = self.scores(X)
-        return self.structure_.marginals(self.decoder_.fold(X, scores))
+        with inputs_called(self.task_.noun):
+            return self.structure_.marginals(self.decoder_.fold(X, scores))
 
     def score(self, X: Any, y: Any) -> float:
         """Share of right labels; inputs that are not labelled (None, GOOD, BAD) are left out."""
@@ -330,7 +381,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         have no part in them. Where there are none, the other choice is that of the next best output.
         """
         scores, decoder, task = self.scores([x]), self.decoder_, self.task_
-        outputs = decoder.best([x], scores, 1).outputs.values[0]
+        outputs = self._best([x], scores, 1).outputs.values[0]
         choices = task.choices(x, scores, outputs, position, self.classes_)
         t, chosen, names = choices.position, choices.chosen, choices.names
         folded = decoder.fold([x], scores, strict=False)
@@ -338,10 +389,10 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         rival = self._rival(choices, folded) if chance is None else _next_best(chance, chosen)
         rows = self.model_.reasons([x], outputs, t, self.n_jobs) + decoder.reasons([x], outputs, t)
         evidence = [Evidence(text, float(row[chosen]), float(row[rival])) for text, row in rows]
-        told = [e for e in evidence if e.difference != 0 and not isnan(e.difference)]
-        told.sort(key=lambda e: -abs(e.difference))
+        telling = [e for e in evidence if e.difference != 0 and not isnan(e.difference)]
+        telling.sort(key=lambda e: -abs(e.difference))
         first, second = (None, None) if chance is None else (float(chance[chosen]), float(chance[rival]))
-        return Explanation(t, names[chosen], first, names[rival], second, tuple(told[:top]), choices.place)
+        return Explanation(t, names[chosen], first, names[rival], second, tuple(telling[:top]), choices.place)
 
     def _rival(self, choices: Choices, scores: Any) -> int:
         """The choice in the best output that lacks the one that was chosen; itself if there is none."""
@@ -363,21 +414,28 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             return None
 
     def certainty(self, x: Any) -> Floats | None:
-        """The probability of what is predicted at each position, were there no rules; None without probabilities."""
+        """The probability of what is predicted at each position, as `explain` gives it; None without probabilities."""
+        return self._certainty(x)[1]
+
+    def _certainty(self, x: Any) -> tuple[Any, Floats | None, Ints]:
+        """Scores less what rules cost that are sums over parts, the probabilities by these, and what is predicted."""
+        scores = self.scores([x])
+        outputs = self._best([x], scores, 1).outputs.values[0]
+        folded = self.decoder_.fold([x], scores, strict=False)
         if not self.task_.has_rows:
-            return None
-        parts = self.structure_.marginals(self.without_rules().scores([x])).parts
-        return self.task_.certainty(parts, self.infer([x]).outputs.values[0], self.classes_)
+            return folded, None, outputs
+        parts = self.structure_.marginals(folded).parts
+        return folded, self.task_.certainty(parts, outputs, self.classes_), outputs
 
     def least_certain(self, x: Any) -> int:
-        """The position where what is predicted is least probable, were there no rules.
+        """The position where what is predicted is least probable, as `explain` gives it.
 
         Without probabilities it is where another output comes nearest.
         """
-        chances = self.certainty(x)
+        scores, chances, outputs = self._certainty(x)
         if chances is not None:
             return int(np.argmin(chances))
-        scores, outputs, found = self.without_rules().scores([x]), self.infer([x]).outputs.values[0], list[float]()
+        found = list[float]()
         for t in range(len(outputs)):
             other = self._best_without(self.task_.choices(x, scores, outputs, t, self.classes_), scores)
             found.append(-np.inf if other is None else float(other.scores[0]))

@@ -156,9 +156,13 @@ class Mixture:
 
 @dataclass(frozen=True)
 class Fitted:
-    """The model of a fitted learner, with scores as its own predictions see them: under its dictionary, say."""
+    """The model of a fitted learner, with scores as its own predictions see them: under its dictionary, say.
+
+    rows: whether scores are seen as rows about expectations see them; documents are sequences of one token there.
+    """
 
     learner: Any
+    rows: bool = False
 
     @property
     def classes(self) -> list[str]:
@@ -188,7 +192,8 @@ class Fitted:
 
     def scores(self, X: Any, n_jobs: int) -> Any:
         """Returns the scores that the learner predicts by."""
-        return self.learner.scores(X)
+        scores = self.learner.scores(X)
+        return scores.for_rows() if self.rows else scores
 
     def reasons(self, X: Any, outputs: Ints, t: int, n_jobs: int) -> Reasons:
         """Returns every contribution to the score of decision t."""
@@ -201,49 +206,11 @@ class Fitted:
         return found
 
 
-@dataclass(frozen=True)
-class RowView:
-    """A model whose scores are seen as rows about expectations see them; documents are sequences of one token."""
-
-    inner: Model
-
-    @property
-    def classes(self) -> list[str]:
-        """The labels."""
-        return self.inner.classes
-
-    @property
-    def attributes(self) -> int:
-        """What can be observed of an input."""
-        return self.inner.attributes
-
-    @property
-    def size(self) -> int:
-        """How many numbers were learned."""
-        return self.inner.size
-
-    def encode(self, X: Any) -> Encoded:
-        """Returns X as flat arrays."""
-        return self.inner.encode(X)
-
-    def scores(self, X: Any, n_jobs: int) -> Any:
-        """Returns the scores of every part."""
-        return self.inner.scores(X, n_jobs).for_rows()
-
-    def reasons(self, X: Any, outputs: Ints, t: int, n_jobs: int) -> Reasons:
-        """Returns every contribution to the score of decision t."""
-        return self.inner.reasons(X, outputs, t, n_jobs)
-
-    def strongest(self, count: int, label: int | None) -> list[tuple[str, int, float]]:
-        """Returns the weights of largest size."""
-        return self.inner.strongest(count, label)
-
-
-def mixed(first: Any, second: Any, weight: float) -> Model:
+def mixed(first: Any, second: Any, weight: float, *, rows: bool = False) -> Model:
     """Returns the model of two fitted learners, of which the first counts `weight`; either may be None."""
     if first is None or second is None:
-        return Fitted(second if first is None else first)
-    return Mixture(Fitted(first), Fitted(second), weight)
+        return Fitted(second if first is None else first, rows)
+    return Mixture(Fitted(first, rows), Fitted(second, rows), weight)
 
 
 class Prepared(NamedTuple):
@@ -264,11 +231,7 @@ class Prepared(NamedTuple):
 def prepare(learner: Any, X: Any, y: Any, classes: Sequence[str] | None = None) -> Prepared:
     """Check the parameters of a linear learner, encode X and y, and lay out the weights."""
     encoder = choose_encoder(learner, X)
-    sizes = learner.task_.sizes(X)
-    if 0 in sizes:
-        noun = learner.task_.noun
-        raise DataError(f"{noun} {sizes.index(0)} is empty; leave empty {noun}s out")
-    found, known = learner.read_known(sizes, y, learner.classes if classes is None else classes)
+    found, known = learner.read_known(X, y, learner.classes if classes is None else classes)
     return lay_out(learner, encoder, X, known, found)
 
 

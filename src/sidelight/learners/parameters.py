@@ -19,6 +19,7 @@ from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, dataclass_transform, get_args, get_origin
 
 import numpy as np
+from sklearn.base import clone
 
 from ..errors import DataError
 from .tasks.labelling import Labelling
@@ -234,6 +235,20 @@ class WrapperParameters(GuardParameters):
         """What the base learner predicts."""
         task: Task = self.base.task_
         return task
+
+    def check_base(self) -> None:
+        """Raise `DataError` unless the base is a learner."""
+        base, name = self.base, type(self).__name__
+        if isinstance(base, type) or not hasattr(base, "task_"):
+            written = f"{base.__name__}, a class; write {base.__name__}()" if isinstance(base, type) else repr(base)
+            raise DataError(f"the base of {name} is a learner such as CRF() or HMM(), got {written}")
+
+    def fit_base(self, X: Any, y: Any, classes: Sequence[str]) -> Any:
+        """Returns a clone of the base learner, fitted so that it knows all of these labels."""
+        learner = clone(self.base)
+        if "classes" not in learner.get_params(deep=False):
+            raise DataError(f"{type(learner).__name__} cannot be a base learner: it has no parameter `classes`")
+        return learner.set_params(classes=list(classes)).fit(X, y)
 
     @property
     def models_(self) -> dict[str, Any]:

@@ -58,12 +58,10 @@ def structure_page(e: Explanation, x: Any, text: str, change: Change | None, out
 
 def _changes(change: Change, tokens: Sequence[Any], labels: Sequence[str], at: int) -> list[RenderableType]:
     if not change.tokens:
-        return [Text("The rules change nothing in this sequence.")]
+        return [Text("The rules change nothing here.")]
     changed = change.without[at] != labels[at]
     here = f"change this label from {change.without[at]} to {labels[at]}" if changed else "leave this label as it is"
-    says = Text(
-        f"The rules {here}, and change {counted(change.tokens, 'label')} of the sequence in all. Without rules:"
-    )
+    says = Text(f"The rules {here}, and change {counted(change.tokens, 'label')} in all. Without rules:")
     return [Group(says, labelled_text(tokens, change.without)), _effects(change)]
 
 

@@ -11,15 +11,17 @@ from .rules import Checked, Example, RuleUse, Violations
 from .tables import counted, page, sheet, titled
 
 
-def rules_table(rules: Sequence[RuleUse]) -> Group:
-    """The rules of a model with readings and penalties and, after training, the violations by the labels."""
+def rules_table(rules: Sequence[RuleUse], task: Any) -> Group:
+    """The rules of a model with readings and penalties and, after training, the violations by what it learned from."""
     checked = any(use.violations for use in rules)
-    table = sheet(["rule", "reading", "penalty", *(["violations", "sequences"] if checked else [])], text_columns=2)
+    more = ["violations", f"{task.noun}s"] if checked else []
+    table = sheet(["rule", "reading", "penalty", *more], text_columns=2)
     for use in rules:
         reading = use.reading if use.penalty is None else f"{use.reading}, {'learned' if use.learned else 'given'}"
         penalty = "" if use.penalty is None else f"{use.penalty:.2f}"
         table.add_row(Text(use.name), reading, penalty, *(_cells(use.violations) if checked else []))
-    return titled("Rules (violations are those of the training labels)" if checked else "Rules", table)
+    learned_from = "outputs" if task.kind == "others" else task.kind
+    return titled(f"Rules (violations are those of the training {learned_from})" if checked else "Rules", table)
 
 
 def _cells(found: Violations | None, corpus: bool = False) -> list[str]:

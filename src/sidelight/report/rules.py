@@ -107,10 +107,10 @@ def check_data(
         whole = "a label at every token" if task.of_labels else "an output that is known as a whole"
         raise DataError(f"no {task.noun} has {whole}, so there is nothing to check the rules on")
     gold = _check(task, rules, X, y, examples) if labelled else [None] * len(rules)
-    said = _check(task, rules, X, predicted, examples) if predicted is not None else [None] * len(rules)
+    other = _check(task, rules, X, predicted, examples) if predicted is not None else [None] * len(rules)
     shown = y if predicted is None else predicted
     out = []
-    for rule, left, right in zip(rules, gold, said, strict=True):
+    for rule, left, right in zip(rules, gold, other, strict=True):
         worst = right or left
         found = [
             Example(i, degree, X[i], list(shown[i]), violated_at(rule, X[i], shown[i], task))

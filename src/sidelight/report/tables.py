@@ -106,7 +106,7 @@ def _course(summary: TrainingSummary) -> str:
     parts = [f"{summary.seconds:.1f} s"]
     final = bool(summary.rounds) and "temperature" in summary.rounds[-1]  # the last says how the final model stands
     if summary.rounds:
-        parts.append(f"{counted(len(summary.rounds) - final, 'round')} over the unlabelled sequences")
+        parts.append(f"{counted(len(summary.rounds) - final, 'round')} over unlabelled {summary.model.task.noun}s")
         parts += _last_round(summary.rounds[-1])
     if final:  # a round is one step of the model inside, whose own solver has nothing to add
         return ", ".join(parts)
@@ -124,9 +124,9 @@ def _course(summary: TrainingSummary) -> str:
 
 
 def _last_round(last: Mapping[str, Any]) -> list[str]:
-    said = {"changed": "labels changed in the last", "violations": "violations there", "kept": "sequences kept"}
+    texts = {"changed": "labels changed in the last", "violations": "violations there", "kept": "inputs kept"}
     slack = [f"rules missed by {last['slack']:,.4g} in all"] if last.get("slack") else []
-    return [f"{last[name]:,.10g} {text}" for name, text in said.items() if name in last] + slack
+    return [f"{last[name]:,.10g} {text}" for name, text in texts.items() if name in last] + slack
 
 
 def _model(model: ModelSummary) -> Text:

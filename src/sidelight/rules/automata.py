@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import DataError
 from ..kernels.compiling import Floats, Ints
 from .compilation import Compilation
 from .language import Rule, require_rule
@@ -82,6 +83,20 @@ def compile_rules(rules: Sequence[Rule], X: Sequence[Any], labels: Sequence[str]
 def labels_named(rules: Iterable[Rule]) -> set[str]:
     """All labels that rules mention."""
     return {name for rule in rules for these in require_rule(rule).label_sets() for name in these.named}
+
+
+def require_labels(rules: Iterable[Rule], known: Sequence[str], noun: str, where: str) -> None:
+    """Raise `DataError` where a rule names a label that inputs do not have: most likely it is misspelt.
+
+    noun: what an input is called; where: the parameter that could name more labels.
+    """
+    for rule in rules:
+        unknown = sorted(labels_named([rule]) - set(known))
+        if unknown:
+            raise DataError(
+                f"the rule {rule.title!r} names the label {unknown[0]!r}, which no {noun} has (they have "
+                f"{', '.join(known)}); if it is right, name all labels in {where}"
+            )
 
 
 def about_whole_outputs(rule: Rule) -> bool:

@@ -99,7 +99,7 @@ class Comparison(Rule):
         """A formula that it holds for all labels, or for some label if it was negated."""
         if not self.some:
             return super().together(labels, title)
-        parts = tuple(one for _, one in self.by_label(labels, title))
+        parts = tuple(replace(one, reading=None, name="") for _, one in self.by_label(labels, title))
         return Logic("any", parts) if parts else self
 
     @property

@@ -219,17 +219,17 @@ def _column_mask(column: Column, X: Sequence[Any]) -> Mask:
     if column.index >= len(columns):
         raise DataError(f"{column} needs column {column.index}, but tokens have {len(columns)}")
     offsets, tokens = sequence_offsets(X), columns[column.index]
-    said: dict[str, bool] = {}
+    found: dict[str, bool] = {}
     for t, token in enumerate(tokens):
-        if token not in said:
+        if token not in found:
             try:
-                said[token] = column.value(token) is not None
+                found[token] = column.value(token) is not None
             except DataError:
                 raise
             except Exception as error:
                 i = int(np.searchsorted(offsets, t, side="right")) - 1
                 raise DataError(f"{column} raised {error!r} at sequence {i}, token {t - offsets[i]}") from error
-    here = np.fromiter((said[token] for token in tokens), bool, len(tokens))
+    here = np.fromiter((found[token] for token in tokens), bool, len(tokens))
     if column.offset == 0:
         return here
     where = np.arange(len(tokens)) + column.offset

@@ -48,8 +48,8 @@ class End:
 
 def _about_parts(condition: Any) -> NoReturn:
     raise NotSupported(
-        f"{condition!r} speaks of arcs or links, and here tokens are labelled; leave the end out, or use a task that "
-        "has them"
+        f"{condition!r} speaks of arcs or links, and here tokens are labelled; leave the end out, or name a task that "
+        "has them: task=Parsing(), Aligning() or Matching()"
     )
 
 

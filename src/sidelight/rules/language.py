@@ -223,6 +223,17 @@ def require_rule(value: Any) -> Rule:
     return value
 
 
+def listed_rules(rules: Any, example: str) -> list[Rule]:
+    """The rules that were given; raise `DataError` unless they are a list of rules. example: how to write that."""
+    if isinstance(rules, Rule | str) or not isinstance(rules or [], Sequence):
+        raise DataError(f"rules is a list of rules; write {example}, or read_rules(path) for a file, got {rules!r}")
+    for rule in rules or ():
+        if isinstance(rule, str):
+            raise DataError(f"expected a rule, got {rule!r}; parse_rule(...) reads one from text")
+        require_rule(rule)
+    return list(rules or ())
+
+
 def _formula(kind: Literal["all", "any"], parts: tuple[Rule, ...], text: str = "") -> "Logic":
     from .logic import Logic  # a kind of rule itself
 

@@ -1,4 +1,4 @@
-"""Every run of a label has at least so many tokens."""
+"""Every run of a label has at least a number of tokens."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

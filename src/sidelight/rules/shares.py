@@ -48,8 +48,8 @@ class Share:
             Term("token", Any_, where=self.where, coefficient=-float(value)),
         )
         text = call_text("share", self.to, where=self.where)
-        said = f"{text} {op} {value}"
-        return Comparison(count=Count(terms, text=text), op=op, bound=0.0, corpus=True, share=True, text=said)
+        whole = f"{text} {op} {value}"
+        return Comparison(count=Count(terms, text=text), op=op, bound=0.0, corpus=True, share=True, text=whole)
 
     def __le__(self, value: float) -> Comparison:
         return self._compare("<=", value)

@@ -19,7 +19,7 @@ from ..structures.choice import ChoiceParts
 from ..structures.known import KnownLabels
 from . import linear
 from .linear import LinearScorer, observed_attributes
-from .protocol import Rows
+from .protocol import SparseVectors
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class ChoiceScorer:
         """An empty sum of expected features."""
         return ChoiceExpectation(self.linear.expectation())
 
-    def rows(self, encoded: Encoded, sequences: Longs, plus: Ints | None, minus: Ints | None) -> Rows:
+    def rows(self, encoded: Encoded, sequences: Longs, plus: Ints | None, minus: Ints | None) -> SparseVectors:
         """F(x, plus) - F(x, minus) of some inputs as sparse vectors; None counts as nothing."""
         return self.linear.rows(encoded, sequences, plus, minus)
 
@@ -94,7 +94,7 @@ class ChoiceScorer:
 class ChoiceWeights:
     """Weights laid out for scoring."""
 
-    rows: linear.Weights
+    rows: linear.ChainWeights
 
     def scores(self, encoded: Encoded, n_jobs: int = 1) -> ChoiceParts:
         """Scores of every part of a batch."""

@@ -18,11 +18,11 @@ from ..features.encoded import Encoded
 from ..kernels.compiling import Floats, Ints, Longs
 from ..structures.chain import ChainParts, count_tables
 from ..structures.known import KnownLabels
-from .protocol import Rows
+from .protocol import SparseVectors
 
 # What a model file keeps of a scorer.
 ARRAYS = ("pointer", "label", "pairs", "starts", "ends", "triples")
-# An attribute with at least so many labels gets a dense row of weights.
+# An attribute with at least this many labels gets a dense row of weights.
 _HEAVY = 4
 
 
@@ -129,13 +129,13 @@ class LinearScorer:
         rows[many] = np.arange(len(many), dtype=np.int32)
         return rows
 
-    def prepare(self, w: Floats) -> "Weights":
+    def prepare(self, w: Floats) -> "ChainWeights":
         """A weight vector made ready for scoring batches."""
         from ..kernels import linear
 
         dense = np.zeros((int(self.heavy.max(initial=-1)) + 1, self.labels))
         linear.spread(self.pointer, self.label, w, self.heavy, dense)
-        return Weights(self, self.attribute_weights(w), dense, *self.tables(w))
+        return ChainWeights(self, self.attribute_weights(w), dense, *self.tables(w))
 
     def scores(self, encoded: Encoded, w: Floats, n_jobs: int = 1) -> ChainParts:
         """Scores of every part of a batch."""
@@ -146,7 +146,7 @@ class LinearScorer:
         dense = np.zeros((int(self.heavy.max(initial=-1)) + 1, self.labels))
         return Expectation(self, np.zeros(self.size), dense)
 
-    def rows(self, encoded: Encoded, sequences: Longs, plus: Ints | None, minus: Ints | None) -> Rows:
+    def rows(self, encoded: Encoded, sequences: Longs, plus: Ints | None, minus: Ints | None) -> SparseVectors:
         """F(x, plus) - F(x, minus) of some sequences as sparse vectors; None counts as nothing."""
         from ..kernels import dual
 
@@ -156,7 +156,7 @@ class LinearScorer:
             self.places, self.labels, nothing if plus is None else plus, nothing if minus is None else minus,
             np.zeros(self.size), pointer,
         )  # fmt: skip
-        return Rows(pointer, index, value)
+        return SparseVectors(pointer, index, value)
 
     def weight_at(self, w: Floats, attribute: int) -> Floats:
         """Weights of one attribute as a row over labels, zero where there is none."""
@@ -195,7 +195,7 @@ class LinearScorer:
 
 
 @dataclass(frozen=True)
-class Weights:
+class ChainWeights:
     """Weights laid out for scoring: flat and dense attribute weights, and the label tables."""
 
     scorer: LinearScorer

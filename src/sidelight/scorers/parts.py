@@ -10,9 +10,9 @@ from ..features.parts import PartsEncoded
 from ..kernels.compiling import Floats, Ints, Longs
 from ..structures.flat import FlatParts, FlatStructure
 from ..structures.known import Outputs
-from .protocol import Rows
+from .protocol import SparseVectors
 
-# Scores of so many parts stay in cache from one step to the next, and are enough to make up for the calls in Python.
+# Scores of this many parts stay in cache from one step to the next, and are enough to make up for the calls in Python.
 _BLOCK = 32_000
 
 
@@ -49,7 +49,7 @@ class PartScorer:
         """Rows are about parts, so this is the scorer itself."""
         return self
 
-    def rows(self, encoded: PartsEncoded, sequences: Longs, plus: Ints | None, minus: Ints | None) -> Rows:
+    def rows(self, encoded: PartsEncoded, sequences: Longs, plus: Ints | None, minus: Ints | None) -> SparseVectors:
         """F(x, plus) - F(x, minus) of some inputs as sparse vectors; None counts as nothing."""
         blank = blank_parts(encoded, self.labels)
         every = len(sequences) == len(encoded) and bool((sequences == np.arange(len(encoded))).all())
@@ -64,7 +64,9 @@ class PartScorer:
         row, label = np.divmod(part + (blank.offsets[sequences] - some.offsets[:-1])[owner], self.labels or 1)
         return self._sums(encoded, row, label, chosen[part], owner, len(sequences))
 
-    def _sums(self, encoded: PartsEncoded, row: Longs, label: Longs, factor: Floats, owner: Longs, count: int) -> Rows:
+    def _sums(
+        self, encoded: PartsEncoded, row: Longs, label: Longs, factor: Floats, owner: Longs, count: int
+    ) -> SparseVectors:
         """Sums of the attributes of parts times their factors, one vector for each owner."""
         width = np.diff(encoded.indptr)[row]
         part = np.repeat(np.arange(len(row)), width)
@@ -78,7 +80,7 @@ class PartScorer:
         total = np.add.reduceat(data, first) if len(first) else data
         owner, column = np.divmod(place[first][total != 0.0], self.size)
         pointer = np.searchsorted(owner, np.arange(count + 1)).astype(np.int64)
-        return Rows(pointer, column.astype(np.int32), total[total != 0.0].astype(np.float32))
+        return SparseVectors(pointer, column.astype(np.int32), total[total != 0.0].astype(np.float32))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What a model file keeps."""

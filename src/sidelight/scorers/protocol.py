@@ -16,7 +16,7 @@ P = TypeVar("P", bound=Parts)
 
 
 @dataclass(frozen=True)
-class Rows:
+class SparseVectors:
     """Sparse vectors one after the other: row r has the entries pointer[r] to pointer[r + 1]."""
 
     pointer: Longs
@@ -24,7 +24,7 @@ class Rows:
     values: Singles
 
     @classmethod
-    def of(cls, vectors: Sequence[Floats], size: int) -> "Rows":
+    def of(cls, vectors: Sequence[Floats], size: int) -> "SparseVectors":
         """Returns dense vectors of this size as sparse ones."""
         places = [np.flatnonzero(vector) for vector in vectors]
         pointer = np.concatenate(([0], np.cumsum([len(at) for at in places]))).astype(np.int64)
@@ -37,16 +37,16 @@ class Rows:
         at = slice(self.pointer[number], self.pointer[number + 1])
         return self.indices[at], self.values[at].astype(np.float64)
 
-    def scaled(self, factor: Floats) -> "Rows":
+    def scaled(self, factor: Floats) -> "SparseVectors":
         """Every row times a factor of its own."""
         each = np.repeat(factor, np.diff(self.pointer)).astype(np.float32)
-        return Rows(self.pointer, self.indices, self.values * each)
+        return SparseVectors(self.pointer, self.indices, self.values * each)
 
-    def extended(self, index: int, more: Floats) -> "Rows":
+    def extended(self, index: int, more: Floats) -> "SparseVectors":
         """Every row with one more entry."""
         at = self.pointer[1:]
         pointer = self.pointer + np.arange(len(self.pointer))
-        return Rows(pointer, np.insert(self.indices, at, index), np.insert(self.values, at, more))
+        return SparseVectors(pointer, np.insert(self.indices, at, index), np.insert(self.values, at, more))
 
     def norms(self) -> Floats:
         """Squared lengths."""
@@ -55,7 +55,7 @@ class Rows:
         return np.bincount(owner, weights=self.values.astype(np.float64) ** 2, minlength=count).astype(np.float64)
 
 
-class Weights(Protocol[P_out]):
+class ReadyWeights(Protocol[P_out]):
     """A weight vector made ready for scoring batches."""
 
     def scores(self, encoded: Encoded, n_jobs: int = 1) -> P_out:
@@ -83,7 +83,7 @@ class Scorer(Protocol[P]):
         """Number of weights."""
         ...
 
-    def prepare(self, w: Floats) -> Weights[P]:
+    def prepare(self, w: Floats) -> ReadyWeights[P]:
         """A weight vector made ready for scoring batches."""
         ...
 
@@ -95,6 +95,6 @@ class Scorer(Protocol[P]):
 class MarginScorer(Scorer[P], Protocol[P]):
     """One whose features of an output can be had as a sparse vector."""
 
-    def rows(self, encoded: Encoded, sequences: Longs, plus: Ints | None, minus: Ints | None) -> Rows:
+    def rows(self, encoded: Encoded, sequences: Longs, plus: Ints | None, minus: Ints | None) -> SparseVectors:
         """F(x, plus) - F(x, minus) of some sequences as sparse vectors; None counts as nothing."""
         ...

@@ -29,7 +29,7 @@ from ..structures.known import KnownLabels
 from ..structures.segmentation import Segmentation, SegmentParts
 from . import linear
 from .linear import LinearScorer, observed_attributes
-from .protocol import Rows
+from .protocol import SparseVectors
 
 _PLACES = ("token", "first", "last")
 # Each bucket of lengths ends so much later than the one before, so that lengths up to 8 have buckets of their own.
@@ -124,7 +124,7 @@ class SegmentScorer:
         token, first, last = (getattr(self, place).expectation() for place in _PLACES)
         return SegmentExpectation(self, token, first, last, np.zeros((self.labels, self.longest)))
 
-    def rows(self, encoded: Encoded, sequences: Longs, plus: Ints | None, minus: Ints | None) -> Rows:
+    def rows(self, encoded: Encoded, sequences: Longs, plus: Ints | None, minus: Ints | None) -> SparseVectors:
         """F(x, plus) - F(x, minus) of some sequences as sparse vectors; None counts as nothing."""
         weights, found = self.prepare(np.zeros(self.size)), []
         structure = Segmentation(1)
@@ -134,7 +134,7 @@ class SegmentScorer:
             parts = [structure.indicator(scores, y[at]) for y in (plus, minus) if y is not None]
             features.add(one, parts[0] - parts[1] if len(parts) == 2 else parts[0])
             found.append(features.total() if plus is not None else -features.total())
-        return Rows.of(found, self.size)
+        return SparseVectors.of(found, self.size)
 
     def for_rows(self) -> "SegmentScorer":
         """Returns the scorer as rows about expectations see it."""
@@ -160,9 +160,9 @@ class SegmentScorer:
 class SegmentWeights:
     """Weights laid out for scoring."""
 
-    token: linear.Weights
-    first: linear.Weights
-    last: linear.Weights
+    token: linear.ChainWeights
+    first: linear.ChainWeights
+    last: linear.ChainWeights
     length: Floats
 
     def scores(self, encoded: Encoded, n_jobs: int = 1) -> SegmentParts:

@@ -11,7 +11,7 @@ from ..errors import warn
 from ..kernels.compiling import Floats
 from ..records import Curve, Record, recorded
 
-# Where there is no dual bound, progress is measured over so many steps.
+# Where there is no dual bound, progress is measured over this many steps.
 _PERIOD = 10
 # An objective below this is zero.
 _NOTHING = 1e-9
@@ -52,10 +52,10 @@ class Step(Record):
         return out
 
     def __str__(self) -> str:
-        said = {"objective": self.objective, "dual": self.dual, "gap": self.gap}
+        shown = {"objective": self.objective, "dual": self.dual, "gap": self.gap}
         if np.isnan(self.dual):
-            said |= {"residual": self.residual}
-        return ", ".join(f"{name} {value:.6g}" for name, value in said.items() if not np.isnan(value))
+            shown |= {"residual": self.residual}
+        return ", ".join(f"{name} {value:.6g}" for name, value in shown.items() if not np.isnan(value))
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from .certificate import Solution, Step, reached
 from .margin_constraints import Demand
 from .working_sets import WorkingSets
 
-# An iteration has so many chunks, of at most so many inputs that are searched with the same weights; and passes of
+# An iteration has this many chunks, of at most this many inputs that are searched with the same weights; and passes of
 # coordinate descent over the rows of a chunk and over all.
 _CHUNKS, _CHUNK, _CHUNK_PASSES, _PASSES = 32, 256, 3, 20
 # Rows are kept in single precision: differences below this share of a violation mean nothing.

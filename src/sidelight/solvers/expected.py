@@ -2,17 +2,32 @@
 
 A generative learner counts (Eq. 15 of Ganchev et al. 2010), then the parts are expected anew. For a discriminative one,
 the gradient of the expected log-loss (Eq. 30 there) at the best expected parts is that of the objective with these
-parts minimised out (Danskin's theorem), so L-BFGS goes down that objective and expects anew at every point. `Weights`
-has what each kind of sequence counts.
+parts minimised out (Danskin's theorem), so L-BFGS goes down that objective and expects anew at every point.
+`PoolWeights` has what each kind of sequence counts.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
+
+import numpy as np
+from sklearn.base import clone
+
+from ..errors import DataError
+from ..features.encoded import Encoded
+from ..features.templates import sequence_offsets
+from ..kernels.compiling import Floats
+from ..labels import encode_labels
+from ..structures.chain import Chain, ChainParts, indicator
+from . import lbfgs
+from .certificate import Solution, penalty
+from .losses import ExpectedLoss, LogLoss
+from .rounds import InTurn
 
 
 @dataclass(frozen=True)
-class Weights:
+class PoolWeights:
     """What the sequences of the pool count beside a labelled one.
 
     partial: how many of them, the first ones, have partial labels; observed: what the likelihood of the partial labels
@@ -25,7 +40,7 @@ class Weights:
     rules: float
 
     @classmethod
-    def of(cls, partial: int, weight: float, strength: float) -> "Weights":
+    def of(cls, partial: int, weight: float, strength: float) -> "PoolWeights":
         """Partial labels are observed and count as full labels do, or as unlabelled sequences where these count more.
 
         So no likelihood counts less than its divergence, without which an M step may raise the objective.
@@ -33,7 +48,7 @@ class Weights:
         return cls(partial, max(1.0, weight), weight, weight * strength)
 
     def groups(self, sequences: int) -> list[tuple[int, int, float]]:
-        """The ranges of sequences of one weight (first, last + 1, weight), of a pool of so many."""
+        """The ranges of sequences of one weight (first, last + 1, weight), of a pool of this many."""
         both = ((0, self.partial, self.observed), (self.partial, sequences, self.unlabelled))
         return [(first, last, weight) for first, last, weight in both if first < last]
 
@@ -55,7 +70,7 @@ class Fitting(Protocol):
 
     learner: Any
     generative: bool
-    weights: Weights
+    weights: PoolWeights
 
     def scores(self, first: int = 0, last: int | None = None) -> Any:
         """Returns the scores of the pool, or of its sequences first to last - 1."""
@@ -87,7 +102,7 @@ class ToFit:
     pool: Sequence[Any]
     known: Sequence[Any]
     classes: list[str]
-    weights: Weights
+    weights: PoolWeights
     seed: int
     n_jobs: int
     labelled_first: bool = True
@@ -97,3 +112,154 @@ class ToFit:
 def joined(some: Sequence[Any], weights: Sequence[float] | None = None) -> Any:
     """Expected parts of several batches as those of one, each counted as often as its weight says."""
     return some[-1].joined(some, weights or [1.0] * len(some))
+
+
+class CountingFit:
+    """Counts of labelled sequences and expected counts of a pool: the M step of a generative learner."""
+
+    generative = True
+
+    def __init__(self, base: Any, data: ToFit) -> None:
+        initial = data.initial
+        if initial is not None and not isinstance(initial, type(base)):
+            raise DataError(f"the initial model must be of the base's kind, {type(base).__name__}, got {initial!r}")
+        self._base, self._X, self._pool, self._classes, self._seed = base, data.X, data.pool, data.classes, data.seed
+        self.weights = data.weights
+        self._structure = Chain(data.n_jobs)
+        self._labels = encode_labels(data.y, [len(x) for x in data.X], data.classes).labels
+        self.learner: Any = None if initial is None else deepcopy(initial)
+        if initial is None and len(data.X) and data.labelled_first:
+            self.learner = clone(base).set_params(classes=list(data.classes)).fit(data.X, data.y)
+        self._encoded: list[Encoded] = []  # of the labelled sequences, the pool, and both
+
+    def scores(self, first: int = 0, last: int | None = None) -> ChainParts:
+        """Scores of the pool; at random where nothing is labelled and nothing was learned yet."""
+        last = len(self._pool) if last is None else last
+        if self.learner is not None:
+            some = self._encoded[1].sequences(first, last) if self._encoded else self._pool[first:last]
+            found: ChainParts = self.learner.scores(some)
+            return found
+        offsets, labels = sequence_offsets(self._pool), len(self._classes)
+        noise = np.random.default_rng(self._seed).uniform(size=(int(offsets[-1]), labels))
+        return ChainParts.of(offsets, noise, np.zeros((labels, labels))).sequences(first, last)
+
+    def update(self, parts: ChainParts) -> None:
+        """Smoothed shares of the counts."""
+        parts = joined([self._known(), parts])
+        if self._encoded:
+            self.learner.update_expected(self._encoded[2], parts)
+            return
+        everything = [*self._X, *self._pool]
+        self.learner = clone(self._base).fit_expected(everything, parts, self._classes)
+        self._encoded = [self.learner.encode(some) for some in (self._X, self._pool, everything)]
+
+    def alternate(self, expect: Callable[[], Expected], rounds: int, after: Callable[[Expected], bool]) -> None:
+        """Make E and M steps in turn."""
+        InTurn[Expected](lambda found: self.update(found.parts)).alternate(expect, rounds, after)
+
+    def _known(self) -> ChainParts:
+        return indicator(sequence_offsets(self._X), self._labels, len(self._classes), 1)
+
+    def loss(self) -> float:
+        """-Σ log p(x, y) - log prior; 0 before anything was learned."""
+        if self.learner is None:
+            return 0.0
+        known = self.learner.scores(self._encoded[0] if self._encoded else self._X)
+        return -float(self.learner.log_prior()) - float(self._structure.score(known, self._labels).sum())
+
+
+# L-BFGS steps of an update to given parts.
+_STEPS = 10
+
+
+class DescentFit:
+    """L-BFGS on the log-loss of labelled sequences and the expected one of a pool: the M step of a log-linear model.
+
+    learner: has the penalties and the tolerance; adopt: gives it a solution, and the name of the solver that found it;
+    known: the loss of the labelled sequences, None if there are none.
+    """
+
+    generative = False
+
+    def __init__(
+        self,
+        learner: Any,
+        adopt: Callable[[Solution, str], None],
+        scorer: Any,
+        structure: Any,
+        pool: Any,
+        known: LogLoss[Any] | None,
+        weights: PoolWeights,
+    ) -> None:
+        self.learner, self._adopt, self._scorer, self._structure = learner, adopt, scorer, structure
+        self._pool, self._known = pool, known
+        # An unlabelled sequence has no likelihood p(y|x) of its own, only its divergence.
+        self.weights = replace(weights, unlabelled=weights.rules)
+        self.finish(Solution(np.zeros(scorer.size), (), False), "lbfgs")
+
+    def finish(self, solution: Solution, solver: str) -> None:
+        """Take over a solution."""
+        self._w = solution.weights
+        self._adopt(solution, solver)
+
+    def scores(self, first: int = 0, last: int | None = None) -> Any:
+        """Returns the scores of the pool."""
+        some = self._pool if last is None else self._pool.sequences(first, last)
+        found: Any = self._scorer.scores(some, self._w, self._structure.n_jobs)
+        return found
+
+    def update(self, parts: Any) -> None:
+        """A few steps from where the weights are."""
+        groups = self.weights.groups(len(self._pool))
+        pool = ExpectedLoss.of(self._scorer, self._structure, self._pool, groups, parts)
+
+        def loss(w: Floats) -> tuple[float, Floats]:
+            return self._with_known(w, *pool(w))
+
+        self._descend(loss, _STEPS, lambda step: None, convex=True)
+
+    def alternate(self, expect: Callable[[], Expected], rounds: int, after: Callable[[Expected], bool]) -> None:
+        """Make steps down the objective, with an E step at every point on the way."""
+        made = 0
+        latest: Expected | None = None
+
+        def loss(w: Floats) -> tuple[float, Floats]:
+            nonlocal latest
+            self._w = w.copy()
+            latest = expect()
+            expected = self._scorer.expectation()
+            expected.add(self._pool, latest.model - latest.parts)
+            if not made:
+                on_step()
+            return self._with_known(w, latest.cost, expected.total())
+
+        def on_step(_: Any = None) -> None:
+            nonlocal made
+            made += 1
+            if made <= rounds and latest is not None:  # where the last step leads is for the next E step to see
+                after(latest)
+
+        self._descend(loss, rounds, on_step, convex=False)
+
+    def _with_known(self, w: Floats, value: float, gradient: Floats) -> tuple[float, Floats]:
+        """Loss and gradient of the pool together with those of the labelled sequences."""
+        if self._known is not None:
+            more, slope = self._known(w)
+            value, gradient = value + more, gradient + slope
+        return value, gradient
+
+    def _descend(self, loss: Any, steps: int, after: Callable[[Any], None], *, convex: bool) -> None:
+        one = self.learner
+        self.finish(
+            lbfgs.minimize(
+                loss, self._w, l1=one.l1, l2=one.l2, tolerance=0.1 * one.tolerance, max_iterations=steps,
+                convex=convex, on_step=after,
+            ),
+            "lbfgs",
+        )  # fmt: skip
+
+    def loss(self) -> float:
+        """Log-loss of the labelled sequences, and the penalty of the weights."""
+        one = self.learner
+        known = 0.0 if self._known is None else self._known(self._w)[0]
+        return known + penalty(self._w, one.l1, one.l2)

@@ -48,7 +48,7 @@ class Alternation:
 
 
 @dataclass(frozen=True)
-class Problem:
+class LatentProblem:
     """A problem with unknown outputs.
 
     known: the demands without any; choose: for each of the others a function that gives it, with the best outputs under
@@ -87,7 +87,7 @@ def objective(demands: Sequence[Demand], sets: WorkingSets, w: Floats) -> float:
 class _Descent:
     """Weights on their way down: the convex problem of the outputs chosen last, and its solution."""
 
-    problem: Problem
+    problem: LatentProblem
     w: Floats
     options: dict[str, Any]
     change: float
@@ -146,7 +146,7 @@ class _Descent:
 
 
 def minimize(
-    problem: Problem,
+    problem: LatentProblem,
     start: Floats,
     *,
     change: float,

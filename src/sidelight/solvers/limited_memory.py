@@ -13,7 +13,7 @@ import numpy as np
 
 from ..kernels.compiling import Floats
 
-# So many changes are kept; a step is shortened or prolonged so many times before its direction counts as no descent.
+# This many changes are kept; a step is shortened or prolonged this many times before its direction is no descent.
 _KEPT = 10
 _TRIALS = 30
 # What a step must gain of what the slope promises, and how much of the slope it may leave (weak Wolfe conditions).
@@ -23,7 +23,7 @@ _COARSE = 1e-13
 
 
 class Point(NamedTuple):
-    """Where the function was asked, and what it said."""
+    """A point, with the function's value and gradient there."""
 
     at: Floats
     value: float

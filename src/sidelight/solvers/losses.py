@@ -9,14 +9,14 @@ import numpy as np
 from ..features.encoded import Encoded
 from ..kernels.compiling import Flags, Floats, Longs
 from ..kernels.parallel import map_shards
-from ..scorers.protocol import Scorer, Weights
+from ..scorers.protocol import ReadyWeights, Scorer
 from ..structures.chain import Chain
 from ..structures.known import Known
 from ..structures.protocol import Structure
 
 S = TypeVar("S", bound=Scorer[Any])
 
-# Scores of so many tokens stay in cache from one step to the next.
+# Scores of this many tokens stay in cache from one step to the next.
 _BLOCK_TOKENS = 2000
 
 
@@ -43,7 +43,7 @@ class LogLoss(Generic[S]):
             gradient += part
         return sum(loss for loss, _ in results), gradient
 
-    def _shard(self, weights: Weights[Any], first: int, last: int) -> tuple[float, Floats]:
+    def _shard(self, weights: ReadyWeights[Any], first: int, last: int) -> tuple[float, Floats]:
         loss, gradient = 0.0, self.scorer.expectation()
         single: Structure[Any] = replace(self.structure, n_jobs=1)  # type: ignore[type-var]
         for lo, hi in _blocks(self.encoded.offsets, first, last, _block_of(self.scorer)):
@@ -100,7 +100,7 @@ class ExpectedLoss(Generic[S]):
                 gradient += count * expected
         return loss, gradient
 
-    def _shard(self, weights: Weights[Any], some: Encoded, first: int, last: int) -> tuple[float, Floats]:
+    def _shard(self, weights: ReadyWeights[Any], some: Encoded, first: int, last: int) -> tuple[float, Floats]:
         total, gradient = 0.0, self.scorer.expectation()
         single: Structure[Any] = replace(self.structure, n_jobs=1)  # type: ignore[type-var]
         for lo, hi in _blocks(some.offsets, first, last, _block_of(self.scorer)):
@@ -130,7 +130,7 @@ class HingeLoss(Generic[S]):
         weights = self.scorer.prepare(w)
         return sum(map_shards(lambda a, b: self._shard(weights, a, b), self.encoded.offsets, self.structure.n_jobs))
 
-    def _shard(self, weights: Weights[Any], first: int, last: int) -> float:
+    def _shard(self, weights: ReadyWeights[Any], first: int, last: int) -> float:
         single: Structure[Any] = replace(self.structure, n_jobs=1)  # type: ignore[type-var]
         loss = 0.0
         for lo, hi in _blocks(self.encoded.offsets, first, last, _block_of(self.scorer)):
@@ -179,11 +179,11 @@ class ContrastiveLoss(Generic[S]):
             gradient += part
         return sum(loss for loss, _ in results), gradient
 
-    def _shard(self, weights: Weights[Any], first: int, last: int) -> tuple[float, Floats]:
+    def _shard(self, weights: ReadyWeights[Any], first: int, last: int) -> tuple[float, Floats]:
         neighbours, observed = (self._side(weights, side, first, last) for side in (self.neighbours, self.observed))
         return neighbours[0] - observed[0], neighbours[1] - observed[1]
 
-    def _side(self, weights: Weights[Any], side: Contrast, first: int, last: int) -> tuple[float, Floats]:
+    def _side(self, weights: ReadyWeights[Any], side: Contrast, first: int, last: int) -> tuple[float, Floats]:
         """Σ log Z of the groups first to last - 1, and their expected features."""
         total, expected = 0.0, self.scorer.expectation()
         single = replace(self.structure, n_jobs=1)
@@ -203,7 +203,7 @@ def _block_of(scorer: Any) -> int:
 
 
 def _blocks(offsets: Longs, first: int, last: int, tokens: int = _BLOCK_TOKENS) -> list[tuple[int, int]]:
-    """Ranges of sequences with about so many tokens each."""
+    """Ranges of sequences with about this many tokens each."""
     out = []
     while first < last:
         end = int(np.searchsorted(offsets, offsets[first] + tokens, side="right")) - 1

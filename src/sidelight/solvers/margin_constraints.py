@@ -8,15 +8,17 @@ Every demand knows which output violates it most under some weights, by how much
     Accepted    1 - w·(F(x, h) / κ(x), b)                       the output h is good            (Eq. 6.7)
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, Self
 
 import numpy as np
 
+from ..errors import Infeasible
 from ..features.encoded import Encoded
 from ..kernels.compiling import Floats, Longs
-from ..scorers.protocol import MarginScorer, Rows
+from ..scorers.protocol import MarginScorer, SparseVectors
 from ..structures.known import Known, Outputs
 from ..structures.protocol import Best, Loss, Structure
 
@@ -43,7 +45,7 @@ class Demand(Protocol):
         """Returns the outputs of inputs first to last - 1 with the largest violations, and these violations."""
         ...
 
-    def rows(self, first: int, last: int, which: Longs, outputs: Outputs) -> tuple[Rows, Floats]:
+    def rows(self, first: int, last: int, which: Longs, outputs: Outputs) -> tuple[SparseVectors, Floats]:
         """Outputs of some of the inputs first to last - 1 as rows, and their margins."""
         ...
 
@@ -51,7 +53,7 @@ class Demand(Protocol):
 class Chosen(Demand, Protocol):
     """A demand about outputs that were chosen, and may be chosen again."""
 
-    def shift(self, before: Self) -> tuple[Longs, Rows]:
+    def shift(self, before: Self) -> tuple[Longs, SparseVectors]:
         """Inputs whose chosen outputs were others in `before`, and what the new ones add to every row of these."""
         ...
 
@@ -61,8 +63,22 @@ def by_structure(structure: Structure[Any]) -> Argmax:
     return lambda scores, first, last, seed=None: structure.argmax(scores, seed=seed)
 
 
+def numbered(argmax: Argmax, numbers: Sequence[int]) -> Argmax:
+    """Returns the same search, whose errors name inputs by their place in X; numbers: those places."""
+
+    def best(scores: Any, first: int, last: int, seed: int | None = None) -> Best:
+        try:
+            return argmax(scores, first, last, seed)
+        except Infeasible as error:
+            if error.sequence is None:
+                raise
+            raise error.numbered(numbers[first + error.sequence]) from None
+
+    return best
+
+
 @dataclass(frozen=True)
-class Batch:
+class MarginInputs:
     """Encoded inputs, and how the best outputs of some of them are found."""
 
     scorer: MarginScorer[Any]
@@ -91,7 +107,7 @@ class Labelled:
     are to win, where what is known leaves a choice.
     """
 
-    batch: Batch
+    batch: MarginInputs
     known: Known[Any]
     cost: float
     chosen: Outputs | None = None
@@ -116,14 +132,14 @@ class Labelled:
         own = self.batch.structure.score(scores, target.values)
         return best.outputs, best.scores + self._loss.constant[first:last] - own
 
-    def rows(self, first: int, last: int, which: Longs, outputs: Outputs) -> tuple[Rows, Floats]:
+    def rows(self, first: int, last: int, which: Longs, outputs: Outputs) -> tuple[SparseVectors, Floats]:
         """F(x, y_i) - F(x, y) and Δ(y)."""
         encoded, target = self.batch.encoded.sequences(first, last), self.target.inputs(first, last)
         cost = self._loss.cost.sequences(first, last)
         margin = self.batch.structure.score(cost, outputs.values) + self._loss.constant[first:last]
         return self.batch.scorer.rows(encoded, which, target.values, outputs.values), margin[which]
 
-    def shift(self, before: "Labelled") -> tuple[Longs, Rows]:
+    def shift(self, before: "Labelled") -> tuple[Longs, SparseVectors]:
         """F(x, y_i) - F(x, y_i before); the loss is the same, since what is known is."""
         which, encoded = self.target.differing(before.target), self.batch.encoded
         return which, self.batch.scorer.rows(encoded, which, self.target.values, before.target.values)
@@ -136,7 +152,7 @@ class _Companions:
     size: (sequences,) κ; constant: b, whose weight is the last one, or 0 for none.
     """
 
-    batch: Batch
+    batch: MarginInputs
     cost: float
     size: Floats
     constant: float
@@ -144,7 +160,9 @@ class _Companions:
     def __len__(self) -> int:
         return len(self.batch)
 
-    def _signed_rows(self, sign: float, first: int, last: int, which: Longs, outputs: Outputs) -> tuple[Rows, Floats]:
+    def _signed_rows(
+        self, sign: float, first: int, last: int, which: Longs, outputs: Outputs
+    ) -> tuple[SparseVectors, Floats]:
         """sign * (F(x, y) / κ, b) and 1."""
         encoded = self.batch.encoded.sequences(first, last)
         rows = self.batch.scorer.rows(encoded, which, outputs.values, None).scaled(sign / self.size[first + which])
@@ -162,7 +180,7 @@ class Rejected(_Companions):
         best = self.batch.argmax(self.batch.scores(w, first, last), first, last)
         return best.outputs, 1.0 + best.scores / self.size[first:last] + self.constant * w[-1]
 
-    def rows(self, first: int, last: int, which: Longs, outputs: Outputs) -> tuple[Rows, Floats]:
+    def rows(self, first: int, last: int, which: Longs, outputs: Outputs) -> tuple[SparseVectors, Floats]:
         """-(F(x, y) / κ, b) and 1."""
         return self._signed_rows(-1.0, first, last, which, outputs)
 
@@ -173,17 +191,25 @@ class Accepted(_Companions):
 
     outputs: Outputs
 
+    @classmethod
+    def best(
+        cls, batch: MarginInputs, cost: float, size: Floats, constant: float, seed: int | None, w: Floats, number: int
+    ) -> "Accepted":
+        """Returns the demand that the best outputs under w are good; a seed breaks ties at random, by `number`."""
+        best = batch.best(w, None if seed is None else seed + number)
+        return cls(batch, cost, size, constant, best.outputs)
+
     def worst(self, w: Floats, first: int, last: int) -> tuple[Outputs, Floats]:
         """The chosen output, whatever the weights."""
         chosen = self.outputs.inputs(first, last)
         value = self.batch.structure.score(self.batch.scores(w, first, last), chosen.values)
         return chosen, 1.0 - value / self.size[first:last] - self.constant * w[-1]
 
-    def rows(self, first: int, last: int, which: Longs, outputs: Outputs) -> tuple[Rows, Floats]:
+    def rows(self, first: int, last: int, which: Longs, outputs: Outputs) -> tuple[SparseVectors, Floats]:
         """(F(x, h) / κ, b) and 1."""
         return self._signed_rows(1.0, first, last, which, outputs)
 
-    def shift(self, before: "Accepted") -> tuple[Longs, Rows]:
+    def shift(self, before: "Accepted") -> tuple[Longs, SparseVectors]:
         """(F(x, h) - F(x, h before)) / κ."""
         which = self.outputs.differing(before.outputs)
         rows = self.batch.scorer.rows(self.batch.encoded, which, self.outputs.values, before.outputs.values)

@@ -118,7 +118,7 @@ def make_passes(
     seed: int,
     on_pass: Callable[[int, int], None],
 ) -> None:
-    """Passes over so many inputs in random order, changing `state`; stops after one in which no weight moved."""
+    """Passes over this many inputs in random order, changing `state`; stops after one in which no weight moved."""
     rng = np.random.default_rng(seed)
     for number in range(1, passes + 1):
         wrong, moves = visit(rng.permutation(count))

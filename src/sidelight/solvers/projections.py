@@ -11,16 +11,67 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import numbers_of
+from ..inference.few_labels import Occurrences, project_words
 from ..inference.norms import Slack
 from ..inference.projection import Projection, project
 from ..inference.rows import RowSet
 from ..kernels.compiling import Floats
 from ..records import Record, recorded
 from ..structures.protocol import Structure
+from . import rounds
 from .expected import Expected, Fitting, joined
+from .quasi_newton import Curvature
 
 # Scores, temperature, prices to begin with, and the model's log-partitions.
 Projector = Callable[[Any, float, Floats, Floats], Projection]
+
+
+def onto_rows(rows: RowSet, slack: Slack, tolerance: float, n_jobs: int) -> Projector:
+    """Returns the E step under rules as rows."""
+    curvature = Curvature()
+
+    def step(scores: Any, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
+        return project(
+            scores, rows, slack, temperature=temperature, start=prices, curvature=curvature,
+            log_partition=log_partition, tolerance=tolerance, n_jobs=n_jobs,
+        )  # fmt: skip
+
+    return step
+
+
+def onto_few_labels(words: Occurrences, tolerance: float, n_jobs: int) -> Projector:
+    """Returns the E step under few labels for each word; there are no rows then, and prices begin as none."""
+
+    def step(scores: Any, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
+        return project_words(
+            scores, words, temperature=temperature, start=prices if len(prices) else None,
+            log_partition=log_partition, tolerance=tolerance, n_jobs=n_jobs,
+        )  # fmt: skip
+
+    return step
+
+
+def onto_best(rules: Any, structure: Structure[Any]) -> Projector:
+    """Returns the E step that takes the best output under hard rules; there are no rows then."""
+
+    def step(scores: Any, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
+        best = rules.best(structure, scores)
+        parts = structure.indicator(scores, best.outputs.values[0])
+        value = float((log_partition - best.scores[:, 0]).sum())
+        nothing = np.empty(0)
+        return Projection(parts, nothing, nothing, nothing, value, value, value, 0.0, True, 0.0)
+
+    return step
+
+
+def evenly(rows: RowSet, slack: Slack, tolerance: float, n_jobs: int) -> Projector:
+    """Returns the E step that takes the most even distribution under the rules; its primal is -H(q)."""
+
+    def step(scores: Any, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
+        flat, nothing = scores.changed(lambda table: np.where(np.isfinite(table), 0.0, -np.inf)), np.zeros(len(scores))
+        return project(flat, rows, slack, start=prices, log_partition=nothing, tolerance=tolerance, n_jobs=n_jobs)
+
+    return step
 
 
 @recorded
@@ -56,7 +107,7 @@ class ProjectionStep(Record):
 
 
 @dataclass(frozen=True)
-class Given:
+class GivenModel:
     """The model's distributions over the outputs of the pool, given what is observed of these.
 
     log_partition: (sequences,) log Z of the outputs that agree with it; loss: what the likelihood of the pool adds to
@@ -70,7 +121,7 @@ class Given:
     model: Any
 
     @classmethod
-    def of(cls, structure: Structure[Any], scores: Any, restricted: Any, fitting: Fitting) -> "Given":
+    def of(cls, structure: Structure[Any], scores: Any, restricted: Any, fitting: Fitting) -> "GivenModel":
         """Those of the pool's scores; restricted: the same with -inf on what is observed not to be."""
         groups = fitting.weights.groups(len(scores))
         given = []
@@ -103,7 +154,7 @@ class Pool:
     known: Any
     prices: Floats
     found: Projection = field(init=False)
-    given: Given = field(init=False)
+    given: GivenModel = field(init=False)
 
     def restrict(self, scores: Any) -> Any:
         """Returns scores with -inf on what is observed not to be."""
@@ -112,7 +163,7 @@ class Pool:
     def project(self, scores: Any, temperature: float, fitting: Fitting) -> Projection:
         """The E step."""
         restricted = self.restrict(scores)
-        self.given = Given.of(self.structure, scores, restricted, fitting)
+        self.given = GivenModel.of(self.structure, scores, restricted, fitting)
         self.found = self.projector(restricted, temperature, self.prices, self.given.log_partition)
         self.prices = self.found.prices
         return self.found
@@ -138,7 +189,7 @@ class Pool:
         return ProjectionStep(iteration, temperature, objective, found.primal, found.dual, slack, found.passes, first)
 
 
-def targets(fitting: Fitting, projected: Any, given: Callable[[], Given]) -> Any:
+def targets(fitting: Fitting, projected: Any, given: Callable[[], GivenModel]) -> Any:
     """Returns expected parts to fit: those of q, and of the model where its likelihood counts more than q (Eq. 62)."""
     weights = fitting.weights
     if all(weight == weights.rules for *_, weight in weights.groups(len(projected))):
@@ -184,7 +235,35 @@ class Batches:
         """Expected parts of the whole pool."""
         return joined([one.parts for one in self.found if one is not None])
 
-    def step(self, iteration: int, fitting: Fitting, given: Given) -> ProjectionStep:
+    def alternate(
+        self, fitting: Fitting, pool: Pool, iterations: int, title: str, *, verbose: bool
+    ) -> tuple[ProjectionStep, ...]:
+        """Project and fit batch by batch, and return where each round over all of them ends."""
+        count = len(self.ranges)
+
+        def given() -> GivenModel:
+            scores = fitting.scores()
+            return GivenModel.of(self.structure, scores, pool.restrict(scores), fitting)
+
+        def expect(place: tuple[int, int]) -> tuple[int, int]:
+            self.project(place[1], fitting.scores(*self.ranges[place[1]]), pool.known)
+            return place
+
+        def fit(place: tuple[int, int]) -> None:
+            if place[0] > 1 or place[1] == count - 1:  # every batch has its distribution
+                fitting.update(targets(fitting, self.parts(), given))
+            if place[1] == count - 1:
+                trace.append(self.step(place[0], fitting, given()))
+
+        trace: list[ProjectionStep] = []
+        schedule = [(iteration, number) for iteration in range(1, iterations + 1) for number in range(count)]
+        rounds.alternate(
+            schedule, expect, rounds.InTurn(fit), lambda number, place, _: f"round {place[0]}, batch {place[1] + 1}",
+            title=title, verbose=verbose,
+        )  # fmt: skip
+        return tuple(trace)
+
+    def step(self, iteration: int, fitting: Fitting, given: GivenModel) -> ProjectionStep:
         """Returns where a round ends: the objective at the distributions as they are, none newer than its batch."""
         scores = fitting.scores()
         primal = float(given.log_partition.sum()) - scores.dot(self.parts()) + sum(self.rest)

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from ..kernels.compiling import Floats
 from .spectral import P
 
-# A step is shortened so many times before its direction counts as no descent, as far as the numbers can tell.
+# A step is shortened this many times before its direction counts as no descent, as far as the numbers can tell.
 _SHORTEST = 12
 
 

@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 
 from ..kernels.compiling import Floats
 
-# A step may raise the value above the last one, but not above the highest of so many.
+# A step may raise the value above the last one, but not above the highest of the last ones, this many.
 _RECENT = 5
 
 

@@ -14,7 +14,9 @@ from ..inference.distances import DistanceName, distance
 from ..inference.rows import RowSet
 from ..kernels.compiling import Floats
 from ..kernels.parallel import map_shards
+from ..scorers.merged import Merged
 from ..scorers.protocol import Scorer
+from .losses import LogLoss
 
 S = TypeVar("S", bound=Scorer[Any])
 
@@ -40,18 +42,18 @@ class UnlabelledLoss(Generic[S]):
         """Loss and gradient at w."""
         free = self.scores(w)
         scores = free if self.known is None else self.known.restrict(free)
-        value, told = 0.0, 0.0
+        value, priced = 0.0, 0.0
         direction: Any
         if len(self.rows) and self.strength:
             expected = self.rows.tilt(scores, np.zeros(len(self.rows)), n_jobs=self.structure.n_jobs).expected
             value, slope = distance(self.distance, self.rows, expected)
             value, slope = self.strength * value, self.strength * slope
-            told, direction = float((slope * expected).sum()), self.rows.direction(free, -slope, -self.entropy)
+            priced, direction = float((slope * expected).sum()), self.rows.direction(free, -slope, -self.entropy)
         else:
             direction = free.times(-self.entropy)
         moved = self.structure.tangents(scores, direction)
         if self.entropy:  # E[δ·y] = v·Aμ - entropy * θ·μ
-            value += self.entropy * float(moved.log_partition.sum()) + float(moved.slope.sum()) - told
+            value += self.entropy * float(moved.log_partition.sum()) + float(moved.slope.sum()) - priced
         return value, self._features(moved.parts)
 
     def scores(self, w: Floats) -> Any:
@@ -71,3 +73,23 @@ class UnlabelledLoss(Generic[S]):
         for more in others:
             total += more
         return total
+
+
+@dataclass(frozen=True)
+class JointLoss:
+    """The losses of labelled and of unlabelled sequences, each None where there are no such sequences.
+
+    merged: their weights are those of merged attributes; solver: that of the labelled sequences alone.
+    """
+
+    merged: Merged
+    known: LogLoss[Any] | None
+    rest: UnlabelledLoss[Any] | None
+    solver: str
+
+    def __call__(self, w: Floats) -> tuple[float, Floats]:
+        """Their sum and its gradient at w."""
+        known, rest = (None if loss is None else loss(w) for loss in (self.known, self.rest))
+        if known is None or rest is None:
+            return known or rest or (0.0, np.zeros_like(w))
+        return known[0] + rest[0], known[1] + rest[1]

@@ -14,9 +14,9 @@ import numpy as np
 
 from ..errors import DataError
 from ..kernels.compiling import Flags, Floats, Ints, Longs, Singles
-from ..scorers.protocol import Rows
+from ..scorers.protocol import SparseVectors
 
-# Rows at zero are dropped after so many clean-ups in a row.
+# Rows at zero are dropped after this many clean-ups in a row.
 _PATIENCE = 3
 # Below this share of C_g a dual variable counts as zero there.
 _UNUSED = 1e-12
@@ -57,7 +57,7 @@ class WorkingSets:
     def _rows(self) -> tuple[Longs, Ints, Singles]:
         return self._pointer, self._index, self._value
 
-    def add(self, group: Ints, margin: Floats, rows: Rows) -> None:
+    def add(self, group: Ints, margin: Floats, rows: SparseVectors) -> None:
         """New rows with their groups and margins; their dual variables are zero."""
         used, more, entries = self.count, len(group), len(rows.indices)
         filled = int(self._pointer[used])
@@ -78,7 +78,7 @@ class WorkingSets:
             setattr(self, name, array)
         self.count += more
 
-    def shift(self, group: Longs, vectors: Rows) -> None:
+    def shift(self, group: Longs, vectors: SparseVectors) -> None:
         """Add a vector to every row of each of these groups, and drop those rows of theirs that are not in use.
 
         Dual variables stay, all of them scaled down alike where that raises the dual objective.
@@ -98,7 +98,7 @@ class WorkingSets:
         self.refresh()
         self._shrink()
 
-    def _moved(self, moving: Flags, vector: Longs, vectors: Rows) -> Rows:
+    def _moved(self, moving: Flags, vector: Longs, vectors: SparseVectors) -> SparseVectors:
         """Some of the rows, each with one of the vectors added."""
         from scipy.sparse import csr_array
 
@@ -108,7 +108,7 @@ class WorkingSets:
         )
         more = csr_array((vectors.values, vectors.indices, vectors.pointer), (len(vectors.pointer) - 1, size))
         new = old[moving] + more[vector]
-        return Rows(new.indptr.astype(np.int64), new.indices.astype(np.int32), new.data)
+        return SparseVectors(new.indptr.astype(np.int64), new.indices.astype(np.int32), new.data)
 
     def _shrink(self) -> None:
         """Scale the dual variables by the share of them, at most 1, that is best."""
@@ -206,7 +206,7 @@ def _dot(a: Floats, b: Floats) -> float:
 
 
 def _with_room(array: Any, needed: int) -> Any:
-    """The array, or a longer copy with room for so many entries."""
+    """The array, or a longer copy with room for this many entries."""
     if needed <= len(array):
         return array
     out = np.empty(max(needed, 2 * len(array)), array.dtype)

@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import DataError
 from ..kernels.compiling import Floats, Ints, Longs
 from .chain import AHEAD, EXACT, require_exact
-from .covers import Batch, Covers, alone
+from .covers import CoverBatch, Covers, alone
 from .flat import FlatParts, Shape
 from .protocol import Marginals
 
@@ -135,7 +135,7 @@ class Alignments(Covers):
 
     # Inference -------------------------------------------------------------------------------------------------------
 
-    def _run_best(self, batch: Batch, outputs: Ints, best: Floats) -> None:
+    def _run_best(self, batch: CoverBatch, outputs: Ints, best: Floats) -> None:
         from ..kernels import alignment, parallel
 
         offsets, shapes, values, slots = batch.offsets, batch.shapes, batch.values, batch.slots
@@ -147,7 +147,7 @@ class Alignments(Covers):
             self.n_jobs,
         )
 
-    def _run_mark(self, batch: Batch, outputs: Ints, on: Floats) -> list[int]:
+    def _run_mark(self, batch: CoverBatch, outputs: Ints, on: Floats) -> list[int]:
         from ..kernels import alignment, parallel
 
         offsets, shapes, slots = batch.offsets, batch.shapes, batch.slots

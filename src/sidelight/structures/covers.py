@@ -38,14 +38,14 @@ class Covers(FlatStructure):
         """Returns how many items each part covers."""
 
     @abstractmethod
-    def _run_best(self, batch: "Batch", outputs: Ints, best: Floats) -> None:
+    def _run_best(self, batch: "CoverBatch", outputs: Ints, best: Floats) -> None:
         """Writes the k best outputs of each input and their scores, -1 and -inf where there are fewer.
 
         outputs: (k, slots); best: (inputs, k).
         """
 
     @abstractmethod
-    def _run_mark(self, batch: "Batch", outputs: Ints, on: Floats) -> list[int]:
+    def _run_mark(self, batch: "CoverBatch", outputs: Ints, on: Floats) -> list[int]:
         """Sets the parts of outputs to one; returns inputs whose output is none, and -1."""
 
     def slots(self, shape: Shape) -> int:
@@ -56,7 +56,7 @@ class Covers(FlatStructure):
         """Where the output of each input begins."""
         return np.concatenate(([0], np.cumsum(scores.shapes[:, 0]))).astype(np.int64)
 
-    def _batch(self, scores: FlatParts) -> "Batch":
+    def _batch(self, scores: FlatParts) -> "CoverBatch":
         """Scores as kernels take them, checked."""
         shapes = np.ascontiguousarray(scores.shapes, np.int64)
         if shapes.ndim != 2 or shapes.shape[1] != 3:
@@ -67,7 +67,7 @@ class Covers(FlatStructure):
             raise DataError(
                 f"sequence {wrong[0]} has the shape {shape} and {found} parts, which is none of this structure"
             )
-        batch = Batch(
+        batch = CoverBatch(
             scores.offsets, shapes, np.ascontiguousarray(scores.values, np.float64), self.output_offsets(scores)
         )
         require_feasible(np.where(batch.any_part(~(batch.values < np.inf)), np.nan, 0.0))
@@ -139,7 +139,7 @@ def alone(scores: Floats, shape: Shape) -> FlatParts:
 
 
 @dataclass(frozen=True)
-class Batch:
+class CoverBatch:
     """Scores of a batch as kernels take them.
 
     offsets: (inputs + 1,) where parts begin; shapes: (inputs, 3); values: (parts,); slots: (inputs + 1,) where outputs

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import NotSupported
 from ..kernels.compiling import Floats, Ints, Longs
-from .covers import Batch, Covers
+from .covers import CoverBatch, Covers
 from .flat import FlatParts, Shape
 from .protocol import Marginals
 
@@ -64,7 +64,7 @@ class Matchings(Covers):
             touched[:, right] = gone[n + right] = True
         return np.setdiff1d(np.flatnonzero(np.concatenate((touched.ravel(), gone))), [part], assume_unique=True)
 
-    def _run_best(self, batch: Batch, outputs: Ints, best: Floats) -> None:
+    def _run_best(self, batch: CoverBatch, outputs: Ints, best: Floats) -> None:
         from ..kernels import assignment, parallel
 
         offsets, shapes, values, slots = batch.offsets, batch.shapes, batch.values, batch.slots
@@ -74,7 +74,7 @@ class Matchings(Covers):
             self.n_jobs,
         )
 
-    def _run_mark(self, batch: Batch, outputs: Ints, on: Floats) -> list[int]:
+    def _run_mark(self, batch: CoverBatch, outputs: Ints, on: Floats) -> list[int]:
         from ..kernels import assignment, parallel
 
         offsets, shapes, slots = batch.offsets, batch.shapes, batch.slots

@@ -192,6 +192,10 @@ class Structure(Protocol[P]):
         """Returns the loss Δ of outputs of the batch that `scores` are for; known: what is known about them."""
         ...
 
+    def for_rows(self) -> "Structure[Any]":
+        """Returns the structure whose parts rows about expectations see: documents are sequences of one token."""
+        ...
+
     def support(self, scores: P, index: int) -> Iterator[tuple[int, ...]]:
         """Every output of one (tiny) input that has a finite score: the oracle of the tests."""
         ...

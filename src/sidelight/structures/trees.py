@@ -334,5 +334,5 @@ def _allowed(known: KnownOutputs, index: int) -> Flags:
     """Which parts an output that is known in part may have."""
     allowed = known.allowed[index]
     if allowed is None:
-        raise DataError(f"output {index} is known in part, but it is not said which parts it may have")
+        raise DataError(f"output {index} is known in part, but not which parts it may have")
     return allowed

@@ -11,16 +11,15 @@ from ...dictionary import TagDictionary
 from ...errors import DataError, warn
 from ...labels import label_set
 from ...progress import growing_table
-from ...rules.automata import labels_named
+from ...rules.automata import require_labels
 from ...rules.language import Rule
 from ...structures.protocol import Structure
 from ...supervision import Signal, kind_of
-from ..checks import check_input, listed_rules
 from ..decoding import Decoder
 from ..learner import Learner, RuleReading
 from ..parameters import Running, declared, require_number
 from ..tasks.task import Task
-from .candidates import Known, fallback
+from .candidates import Knowledge, fallback
 from .race import Race, Result
 from .rule_costs import RuleCost
 from .trials import Metric, usable
@@ -83,8 +82,6 @@ class Auto(Running, Learner):
         """Try the learners that can use X and what y says, choose one, and fit it to everything."""
         self._check(X, y)
         known = self._known(X, y)
-        if not known.classes:
-            raise DataError("no label is known: give labelled sequences, partial labels, a dictionary, or `classes`")
         if sum(kind_of(one) is Signal.FULL for one in known.y) < _LEAST:
             best, results, why = _untried(known)
             costs, self.metric_ = list[RuleCost](), Metric.choose(known.y).name
@@ -107,34 +104,23 @@ class Auto(Running, Learner):
         require_number(self, "most_unlabeled", 0, whole=True)
         if not (self.dictionary is None or isinstance(self.dictionary, TagDictionary)):
             raise DataError(f"dictionary must be a TagDictionary or None, got {type(self.dictionary).__name__}")
-        listed_rules(self)
-        check_input(self, X, y)
+        self.listed_rules()
+        self.read_input(X, y)
 
-    def _known(self, X: Any, y: Any) -> Known:
+    def _known(self, X: Any, y: Any) -> Knowledge:
         """Everything together; the dictionary speaks of the unlabelled sequences."""
-        labels, told, rules = set(label_set(y)), list(y), tuple(self.rules or ())
+        known, rules, classes = list(y), tuple(self.rules or ()), self.all_labels(y)
         if self.dictionary is not None:
             bare = [i for i, one in enumerate(y) if one is None]
             for i, sets in zip(bare, self.dictionary.apply([X[i] for i in bare]), strict=True):
-                told[i] = sets
-            labels |= set(self.dictionary.open).union(*self.dictionary.labels.values())
-        named = labels_named(rules)
-        if self.classes is not None:
-            labels = set(self.classes)
-        for rule in rules if labels else ():
-            unknown = sorted(labels_named([rule]) - labels)
-            if unknown:
-                raise DataError(
-                    f"the rule {rule.title!r} names the label {unknown[0]!r}, which no sequence has (they have "
-                    f"{', '.join(sorted(labels))}); if it is right, name all labels in classes"
-                )
-        if not labels and named:
+                known[i] = sets
+        elif self.classes is None and not label_set(y):
             warn(
-                f"no sequence is labelled, so the labels are those that the rules name: {', '.join(sorted(named))}; "
+                f"no sequence is labelled, so the labels are those that the rules name: {', '.join(classes)}; "
                 "name all labels in classes=[...] if there are more"
             )
-        classes = list(self.classes) if self.classes is not None else sorted(labels or named)
-        return Known(X, told, classes, rules, self.dictionary, self.features, self.n_jobs)
+        require_labels(rules, classes, "sequence", "`classes`")
+        return Knowledge(X, known, classes, rules, self.dictionary, self.features, self.n_jobs)
 
     # Everything else is that of the learner that was chosen ---------------------------------------------------------
 
@@ -193,7 +179,7 @@ class Auto(Running, Learner):
         return readings
 
 
-def _untried(known: Known) -> tuple[Any, tuple[Result, ...], str]:
+def _untried(known: Knowledge) -> tuple[Any, tuple[Result, ...], str]:
     """A usual choice, fitted, where too little is labelled to hold any out."""
     chosen = fallback(known)
     best = chosen.learner.fit(*usable(chosen.learner, known.X, known.y))

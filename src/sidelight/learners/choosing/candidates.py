@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from ...dictionary import TagDictionary
 from ...errors import DataError, NotSupported
-from ...features.choose import kind_of as input_kind
+from ...features.choose import input_kind
 from ...inference.compiled import CompiledRules
 from ...inference.rows import Rows
 from ...labels import majority_label
@@ -73,7 +73,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Known:
+class Knowledge:
     """All that is known; classes: all labels; features: templates, None for the default ones."""
 
     X: Sequence[Any]
@@ -206,7 +206,7 @@ class Known:
         return True
 
 
-def fallback(known: Known) -> Candidate:
+def fallback(known: Knowledge) -> Candidate:
     """The candidate to take where too little is labelled to try any."""
     partial = Signal.PARTIAL in known.kinds
     order = ["CoDL(HMM)", "PosteriorRegularization(HMM)", "CCM(HMM)"] if known.rules else []
@@ -225,7 +225,7 @@ def fallback(known: Known) -> Candidate:
     raise DataError("no label is known: give labelled sequences, partial labels, a dictionary, or rules and `classes`")
 
 
-def too_slow(known: Known, candidate: Candidate, budget: float) -> str | None:
+def too_slow(known: Knowledge, candidate: Candidate, budget: float) -> str | None:
     """Why a candidate should not even be tried with what is known in a trial, if so."""
     base = candidate.learner.base or candidate.learner
     if not isinstance(base, SemiCRF):

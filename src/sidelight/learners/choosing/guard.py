@@ -18,7 +18,6 @@ from ...records import recorded
 from ...rules.automata import about_the_corpus
 from ...rules.language import Reading, Rule
 from ...supervision import BAD, Signal, kind_of
-from ..checks import check_base
 from .rule_costs import RuleCost, rule_costs
 from .trials import Difference, Fold, Metric, Trial, compare, each_fold, folds, sample
 
@@ -97,7 +96,7 @@ def guarded(fit: F) -> F:
 
     @wraps(fit)
     def fit_and_compare(self: Any, X: Any, y: Any, **more: Any) -> Any:
-        check_base(self)
+        self.check_base()
         fit(self, X, y, **more)
         self.guard_ = None
         if self.guard:
@@ -142,15 +141,15 @@ def _labels(learner: Any, X: Any, y: Any) -> tuple[int, int]:
     rest = [i for i, one in enumerate(y) if kind_of(one) is not Signal.FULL and one is not BAD][:_LOOKED_AT]
     if not rest:
         return 0, 0
-    tokens, told = sum(sequence_lengths([X[i] for i in rest])), set[str]()
+    tokens, labels = sum(sequence_lengths([X[i] for i in rest])), set[str]()
     for one in y:
         if kind_of(one) is Signal.FULL:
             tokens -= len(one)
             if tokens < 0:
                 break
-            told |= set(one)
-    given = {label for labels in learner.predict([X[i] for i in rest]) for label in labels}
-    return len(told & given), len(told)
+            labels |= set(one)
+    given = {label for output in learner.predict([X[i] for i in rest]) for label in output}
+    return len(labels & given), len(labels)
 
 
 def _trial(learner: Any, start: Any, rules: Sequence[Any], X: Any, y: Any, metric: Metric) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 A candidate c has the advantage D_c over the supervised base b on the sequences held out, with the standard error e_c of
 the paired difference; the one with the largest D_c - e_c is chosen, b itself having 0. The base is found in the same
-way: it is the supervised learner that is usual for labels of this kind (`Known.usual`), unless another one is better
+way: it is the supervised learner that is usual for labels of this kind (`Knowledge.usual`), unless another is better
 by more than its standard error. Few labelled sequences tell little about which learner is best, and what is known of
 other tasks tells something.
 """
@@ -18,18 +18,18 @@ from ...records import recorded
 from ...rules.language import Rule
 from ..labelled.semicrf import SemiCRF
 from ..wrappers.ccm import CCM
-from .candidates import Candidate, Known, too_slow
+from .candidates import Candidate, Knowledge, too_slow
 from .rule_costs import RuleCost, how_often_broken, rule_costs
 from .trials import Fold, Metric, Trial, compare, each_fold, folds, sample, usable
 
-# With more labelled sequences than these, so many parts are held out in turn.
+# With more labelled sequences than these, this many parts are held out in turn.
 _PARTS = ((300, 1), (100, 3))
 # A candidate this much and this many standard errors below the best after some parts is not tried on the others.
 _HOPELESS, _HOPELESS_ERRORS, _HOPELESS_SEQUENCES = 0.05, 2.5, 4
 # This many standard errors are taken off the advantage of a candidate. With half of one, rules that do harm were
 # chosen now and then, and on average it was no better.
 _DOUBT = 1.0
-# A rule clearly costs if the base loses this much, and so many standard errors, by it alone.
+# A rule clearly costs if the base loses this much, and this many standard errors, by it alone.
 _COST, _COST_ERRORS = 0.01, 1.5
 _WITHOUT = "without rules that cost"
 _STOPPED = "stopped after"
@@ -39,9 +39,9 @@ _STOPPED = "stopped after"
 class Result:
     """What became of one candidate.
 
-    score: on the labelled sequences held out, so many `sequences`; difference, error: its score less that of the best
-    supervised learner on the same sequences, and the standard error; None where it was not tried. outcome: why it was
-    not tried on all parts, or could not be fitted in the end, else ""; note: what it does without.
+    score: on the labelled sequences held out, whose number is `sequences`; difference, error: its score less that of
+    the best supervised learner on the same sequences, and the standard error; None where it was not tried. outcome: why
+    it was not tried on all parts, or could not be fitted in the end, else ""; note: what it does without.
     """
 
     candidate: str
@@ -99,18 +99,25 @@ class Tried:
         if not self.folds:
             return bare
         trial = self.trial
-        told = replace(bare, score=trial.score, sequences=len(trial.sequences), seconds=trial.seconds)
+        measured = replace(bare, score=trial.score, sequences=len(trial.sequences), seconds=trial.seconds)
         if base is None:
-            return told
+            return measured
         found = compare(trial, base.trial)
-        return replace(told, difference=found.mean, error=found.error)
+        return replace(measured, difference=found.mean, error=found.error)
 
 
 class Race:
-    """Trials of all candidates, as many as the time allows; `show` is told of each result."""
+    """Trials of all candidates, as many as the time allows; `show` is called with each result."""
 
     def __init__(
-        self, known: Known, *, parts: int, budget: float, most: int, seed: int, show: Callable[[Sequence[str]], None]
+        self,
+        known: Knowledge,
+        *,
+        parts: int,
+        budget: float,
+        most: int,
+        seed: int,
+        show: Callable[[Sequence[str]], None],
     ) -> None:
         self.known, self.budget, self.show = known, budget, show
         self.metric = Metric.choose(known.y)
@@ -249,8 +256,10 @@ class Race:
         gone, unread = list[str](), list[str]()
         for rule in chosen.candidate.left_out:
             (gone if rule in self.broken else unread).append(repr(rule.title))
-        said = f"; without {', '.join(gone)}, which the labelled sequences break at most places" if gone else ""
-        return said + (f"; without {', '.join(unread)}, which it cannot use or does better without" if unread else "")
+        left_out = f"; without {', '.join(gone)}, which the labelled sequences break at most places" if gone else ""
+        return left_out + (
+            f"; without {', '.join(unread)}, which it cannot use or does better without" if unread else ""
+        )
 
     def _why(self, chosen: Tried) -> str:
         assert self.base is not None
@@ -281,7 +290,7 @@ def _merit(tried: Tried, base: Tried) -> float:
     return found.mean - (0.0 if isnan(found.error) else _DOUBT * found.error)
 
 
-def _mostly_broken(known: Known) -> list[Rule]:
+def _mostly_broken(known: Knowledge) -> list[Rule]:
     """The rules that labelled sequences break at most places; they are given to no learner."""
     often = how_often_broken(known.rules, known.X, known.y)
     return [rule for rule, found in zip(known.rules, often, strict=True) if found is not None and found.mostly]

@@ -48,8 +48,8 @@ class Broken:
 class RuleCost:
     """What the supervised model gains, or loses, by one rule alone, and how often labelled sequences break it.
 
-    gain, error: of the score over so many `sequences`, with its standard error; nan with a `reason` where it could not
-    be worked out. broken: how often labelled sequences break it; None of a rule about the corpus.
+    gain, error: of the score over a number of `sequences`, with its standard error; nan with a `reason` where it could
+    not be worked out. broken: how often labelled sequences break it; None of a rule about the corpus.
     """
 
     rule: str

@@ -106,7 +106,7 @@ class Difference:
     sequences: int
 
     def beyond(self, errors: float, margin: float = 0.0) -> bool:
-        """Whether it is above `margin`, and above so many standard errors; on one sequence nothing is."""
+        """Whether it is above `margin`, and above this many standard errors; on one sequence nothing is."""
         return self.sequences > 1 and self.mean > margin and self.mean > errors * self.error
 
     def __neg__(self) -> "Difference":
@@ -156,7 +156,7 @@ def folds(y: Sequence[Any], count: int, seed: int = 0) -> list[list[int]]:
 
 
 def sample(y: Sequence[Any], most: int, seed: int = 0) -> list[int]:
-    """Numbers of all fully labelled sequences and of at most so many others, drawn at random."""
+    """Numbers of all fully labelled sequences and of at most this many others, drawn at random."""
     others = [i for i, one in enumerate(y) if kind_of(one) is not Signal.FULL]
     if len(others) > most:
         others = np.random.default_rng(seed).choice(others, most, replace=False).tolist()

@@ -8,8 +8,7 @@ import numpy as np
 
 from ...errors import DataError, NotSupported
 from ...features.choose import choose_encoder as encoder_for
-from ...features.choose import kind_of as input_kind
-from ...features.encoded import sequence_lengths
+from ...features.choose import input_kind
 from ...kernels.compiling import Flags, Floats, Longs
 from ...progress import progress
 from ...reorderings import neighbourhoods, shuffles, transpositions
@@ -119,10 +118,7 @@ class ContrastiveEstimation(LinearParameters, Learner):
         features = ["word"] if self.features is None and input_kind(X) == "columns" else self.features
         choose_encoder(self, X)  # for its errors
         encoder = encoder_for(X, features, self.min_count, self.n_jobs)
-        lengths = sequence_lengths(X)
-        if 0 in lengths:
-            raise DataError(f"sequence {lengths.index(0)} is empty; leave empty sequences out")
-        classes, known = self.read_known(lengths, y, self.classes)
+        classes, known = self.read_known(X, y, self.classes)
         assert isinstance(known, KnownLabels)  # what labelling knows
         allowed = known.choices(len(classes))
         if not (allowed.sum(axis=1) > 1).any():
@@ -133,7 +129,7 @@ class ContrastiveEstimation(LinearParameters, Learner):
         others, moved, groups = neighbourhoods(X, allowed, self._orders())
         encoded = encoder.fit_transform(others)
         scorer = _layout(encoded, moved, len(classes), self.order, self.boundaries)
-        observed = Contrast(encoder.transform(X), allowed, np.arange(len(lengths) + 1))
+        observed = Contrast(encoder.transform(X), allowed, np.arange(len(known) + 1))
         loss = ContrastiveLoss(scorer, Chain(self.n_jobs), observed, Contrast(encoded, moved, groups))
         return Prepared(self.task_, observed.encoded, known, classes, encoder, scorer), loss
 

@@ -1,7 +1,7 @@
 """Conditional random fields: log-linear models of any task."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -12,9 +12,9 @@ from ...features.encoded import Encoded
 from ...kernels.compiling import Floats
 from ...progress import progress
 from ...solvers import exponentiated, lbfgs
-from ...solvers.certificate import Solution, Step, penalty, warn_unconverged
-from ...solvers.expected import Expected, ToFit
-from ...solvers.losses import ExpectedLoss, LogLoss
+from ...solvers.certificate import Solution, Step, warn_unconverged
+from ...solvers.expected import DescentFit, ToFit
+from ...solvers.losses import LogLoss
 from ..learner import Learner
 from ..model import Prepared, choose_encoder, lay_out, prepare
 from ..parameters import LayoutParameters, LinearParameters, declared, require_number
@@ -57,9 +57,31 @@ class LogLinear(LayoutParameters, Learner):
         warn_unconverged(type(self).__name__, solution, "raise max_iterations or l2, or try the other solver")
         return self
 
-    def fitting(self, data: ToFit) -> "Descent":
+    def fitting(self, data: ToFit) -> DescentFit:
         """Returns the M step of learners around this one."""
-        return Descent(self, data)
+        if data.initial is not None:
+            raise NotSupported(f"{type(self).__name__} begins with labels; only HMM can begin with a model")
+        if getattr(self.task_, "order", 1) != 1:
+            raise NotSupported(f"{type(self).__name__} of order 2 cannot learn from expected parts; use order 1")
+        self.check_numbers()
+        learner: LogLinear = clone(self).set_params(classes=list(data.classes))
+        everything, count, task = [*data.X, *data.pool], len(data.X), learner.task_
+        sizes = task.sizes(everything)
+        targets = task.known([*data.y, *data.known], sizes, data.classes)
+        whole = lay_out(learner, choose_encoder(learner, everything), everything, targets, list(data.classes))
+        prepared = whole._replace(scorer=whole.scorer.for_rows())
+        structure, known, labels = task.structure(data.n_jobs).for_rows(), None, None
+        if count:
+            labels = task.known(data.y, sizes[:count], data.classes)
+            known = LogLoss(prepared.scorer, structure, prepared.encoded.sequences(0, count), labels)
+        pool = prepared.encoded.sequences(count, len(everything))
+        found = DescentFit(
+            learner, partial(learner.adopt, whole), prepared.scorer, structure, pool, known, data.weights
+        )
+        if known is not None and data.labelled_first:
+            solver = learner.choose_solver(prepared._replace(known=labels))
+            found.finish(learner.minimize(solver, known, np.zeros(known.scorer.size), lambda step: None), solver)
+        return found
 
     def adopt(self, prepared: Prepared, solution: Solution, solver: str) -> None:
         """Take over a model with the weights that a solver found."""
@@ -160,108 +182,3 @@ def _equal_states(one: Any, other: Any) -> bool:
         and arrays.keys() == other[1].keys()
         and all(np.array_equal(arrays[k], other[1][k]) for k in arrays)
     )
-
-
-# L-BFGS steps of an update to given parts.
-_STEPS = 10
-
-
-class Descent:
-    """L-BFGS on the log-loss of labelled sequences and the expected one of a pool: the M step of a log-linear model."""
-
-    generative = False
-
-    def __init__(self, base: LogLinear, data: ToFit) -> None:
-        if data.initial is not None:
-            raise NotSupported(f"{type(base).__name__} begins with the labelled sequences; begin with a model in HMM")
-        if getattr(base.task_, "order", 1) != 1:
-            raise NotSupported(f"{type(base).__name__} of order 2 cannot learn from expected parts; use order 1")
-        base.check_numbers()
-        X, classes = data.X, list(data.classes)
-        self.learner: LogLinear = clone(base).set_params(classes=classes)
-        everything = [*X, *data.pool]
-        sizes = self.learner.task_.sizes(everything)
-        targets = self.learner.task_.known([*data.y, *data.known], sizes, classes)
-        whole = lay_out(self.learner, choose_encoder(self.learner, everything), everything, targets, classes)
-        self._whole, self._prepared = whole, whole._replace(scorer=whole.scorer.for_rows())
-        # An unlabelled sequence has no likelihood p(y|x) of its own, only its divergence.
-        structure: Any = base.task_.structure(data.n_jobs)
-        self._structure = structure.for_rows()
-        self.weights = replace(data.weights, unlabelled=data.weights.rules)
-        encoded, scorer = self._prepared.encoded, self._prepared.scorer
-        self._pool = encoded.sequences(len(X), len(everything))
-        self._known: LogLoss[Any] | None = None
-        self._w = np.zeros(scorer.size)
-        self._finish(Solution(self._w, (), False), "lbfgs")
-        if len(X):
-            labels = self.learner.task_.known(data.y, sizes[: len(X)], classes)
-            self._known = LogLoss(scorer, self._structure, encoded.sequences(0, len(X)), labels)
-            if data.labelled_first:
-                solver = self.learner.choose_solver(self._prepared._replace(known=labels))
-                self._finish(self.learner.minimize(solver, self._known, self._w, lambda step: None), solver)
-
-    def _finish(self, solution: Solution, solver: str) -> None:
-        self._w = solution.weights
-        self.learner.adopt(self._whole, solution, solver)
-
-    def scores(self, first: int = 0, last: int | None = None) -> Any:
-        """Returns the scores of the pool."""
-        some = self._pool if last is None else self._pool.sequences(first, last)
-        found: Any = self._prepared.scorer.scores(some, self._w, self._structure.n_jobs)
-        return found
-
-    def update(self, parts: Any) -> None:
-        """A few steps from where the weights are."""
-        groups = self.weights.groups(len(self._pool))
-        pool = ExpectedLoss.of(self._prepared.scorer, self._structure, self._pool, groups, parts)
-
-        def loss(w: Floats) -> tuple[float, Floats]:
-            return self._with_known(w, *pool(w))
-
-        self._descend(loss, _STEPS, lambda step: None, convex=True)
-
-    def alternate(self, expect: Callable[[], Expected], rounds: int, after: Callable[[Expected], bool]) -> None:
-        """Make steps down the objective, with an E step at every point on the way."""
-        made = 0
-        latest: Expected | None = None
-
-        def loss(w: Floats) -> tuple[float, Floats]:
-            nonlocal latest
-            self._w = w.copy()
-            latest = expect()
-            expected = self._prepared.scorer.expectation()
-            expected.add(self._pool, latest.model - latest.parts)
-            if not made:
-                on_step()
-            return self._with_known(w, latest.cost, expected.total())
-
-        def on_step(_: Any = None) -> None:
-            nonlocal made
-            made += 1
-            if made <= rounds and latest is not None:  # where the last step leads is for the next E step to see
-                after(latest)
-
-        self._descend(loss, rounds, on_step, convex=False)
-
-    def _with_known(self, w: Floats, value: float, gradient: Floats) -> tuple[float, Floats]:
-        """Loss and gradient of the pool together with those of the labelled sequences."""
-        if self._known is not None:
-            more, slope = self._known(w)
-            value, gradient = value + more, gradient + slope
-        return value, gradient
-
-    def _descend(self, loss: Any, steps: int, after: Callable[[Any], None], *, convex: bool) -> None:
-        one = self.learner
-        self._finish(
-            lbfgs.minimize(
-                loss, self._w, l1=one.l1, l2=one.l2, tolerance=0.1 * one.tolerance, max_iterations=steps,
-                convex=convex, on_step=after,
-            ),
-            "lbfgs",
-        )  # fmt: skip
-
-    def loss(self) -> float:
-        """Log-loss of the labelled sequences, and the penalty of the weights."""
-        one = self.learner
-        known = 0.0 if self._known is None else self._known(self._w)[0]
-        return known + penalty(self._w, one.l1, one.l2)

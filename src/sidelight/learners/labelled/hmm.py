@@ -1,25 +1,20 @@
 """Hidden Markov models by counting."""
 
-from collections.abc import Callable, Sequence
-from copy import deepcopy
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Self, get_args
 
 import numpy as np
-from sklearn.base import clone
 
 from ...errors import DataError
-from ...features.choose import kind_of
+from ...features.choose import input_kind
 from ...features.columns import Column
 from ...features.encoded import Encoded, require_attributes
 from ...features.symbols import SymbolEncoder
-from ...features.templates import sequence_offsets
 from ...kernels.compiling import Ints
-from ...labels import encode_labels
 from ...scorers.hmm import EstimateName, HMMCounts, HMMScorer
-from ...solvers.expected import Expected, ToFit, joined
-from ...solvers.rounds import InTurn
-from ...structures.chain import Chain, ChainParts, indicator
+from ...solvers.expected import CountingFit, ToFit
+from ...structures.chain import ChainParts, indicator
 from ..learner import Learner
 from ..parameters import declared, require_number
 from ..tasks.labelling import neighbour_reasons
@@ -159,9 +154,9 @@ class HMM(Learner):
     def _add(self, X: Any, y: Any, classes: Any, encoder: SymbolEncoder, before: HMMCounts | None) -> Self:
         """Count X and y on top of what was counted before."""
         self._check()
-        if kind_of(X) != "columns":
+        if input_kind(X) != "columns":
             raise DataError("HMM emits words: give it tokens (strings or tuples); feature dicts and arrays suit CRF")
-        found, known = self.read_known([len(x) for x in X], y, classes)
+        found, known = self.read_known(X, y, classes)
         encoder.extend(X)
         encoded = encoder.transform(X)
         parts = indicator(encoded.offsets, known.outputs.values, len(found), 1)
@@ -196,9 +191,9 @@ class HMM(Learner):
         self._adopt(HMMModel(classes, encoder, counts, scorer))
         return self
 
-    def fitting(self, data: ToFit) -> "Counting":
+    def fitting(self, data: ToFit) -> CountingFit:
         """Returns the M step of learners around this one."""
-        return Counting(self, data)
+        return CountingFit(self, data)
 
     def log_prior(self) -> float:
         """Log-density, up to a constant, of the Dirichlet prior that the smoothing stands for.
@@ -215,57 +210,3 @@ class HMM(Learner):
         """Take back what `state` gave."""
         counts = HMMCounts(arrays["start"], arrays["transition"], arrays["emission"])
         self._estimate(encoder, self.classes_, counts)
-
-
-class Counting:
-    """Counts of labelled sequences and expected counts of a pool: the M step of a generative learner."""
-
-    generative = True
-
-    def __init__(self, base: Any, data: ToFit) -> None:
-        initial = data.initial
-        if initial is not None and not isinstance(initial, type(base)):
-            raise DataError(f"the initial model must be of the base's kind, {type(base).__name__}, got {initial!r}")
-        self._base, self._X, self._pool, self._classes, self._seed = base, data.X, data.pool, data.classes, data.seed
-        self.weights = data.weights
-        self._structure = Chain(data.n_jobs)
-        self._labels = encode_labels(data.y, [len(x) for x in data.X], data.classes).labels
-        self.learner: Any = None if initial is None else deepcopy(initial)
-        if initial is None and len(data.X) and data.labelled_first:
-            self.learner = clone(base).set_params(classes=list(data.classes)).fit(data.X, data.y)
-        self._encoded: list[Encoded] = []  # of the labelled sequences, the pool, and both
-
-    def scores(self, first: int = 0, last: int | None = None) -> ChainParts:
-        """Scores of the pool; at random where nothing is labelled and nothing was learned yet."""
-        last = len(self._pool) if last is None else last
-        if self.learner is not None:
-            some = self._encoded[1].sequences(first, last) if self._encoded else self._pool[first:last]
-            found: ChainParts = self.learner.scores(some)
-            return found
-        offsets, labels = sequence_offsets(self._pool), len(self._classes)
-        noise = np.random.default_rng(self._seed).uniform(size=(int(offsets[-1]), labels))
-        return ChainParts.of(offsets, noise, np.zeros((labels, labels))).sequences(first, last)
-
-    def update(self, parts: ChainParts) -> None:
-        """Smoothed shares of the counts."""
-        parts = joined([self._known(), parts])
-        if self._encoded:
-            self.learner.update_expected(self._encoded[2], parts)
-            return
-        everything = [*self._X, *self._pool]
-        self.learner = clone(self._base).fit_expected(everything, parts, self._classes)
-        self._encoded = [self.learner.encode(some) for some in (self._X, self._pool, everything)]
-
-    def alternate(self, expect: Callable[[], Expected], rounds: int, after: Callable[[Expected], bool]) -> None:
-        """Make E and M steps in turn."""
-        InTurn[Expected](lambda found: self.update(found.parts)).alternate(expect, rounds, after)
-
-    def _known(self) -> ChainParts:
-        return indicator(sequence_offsets(self._X), self._labels, len(self._classes), 1)
-
-    def loss(self) -> float:
-        """-Σ log p(x, y) - log prior; 0 before anything was learned."""
-        if self.learner is None:
-            return 0.0
-        known = self.learner.scores(self._encoded[0] if self._encoded else self._X)
-        return -float(self.learner.log_prior()) - float(self._structure.score(known, self._labels).sum())

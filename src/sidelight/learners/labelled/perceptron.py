@@ -62,7 +62,7 @@ class OnlineLearner(LinearParameters, Learner):
                 f"a {type(self).__name__} read from a file cannot be trained on: it holds the average only; use fit"
             )
         model: LinearModel = self.model_
-        _, known = self.read_known(self.task_.sizes(X), y, self.classes_)
+        _, known = self.read_known(X, y, self.classes_)
         batch = Prepared(self.task_, model.encode(X), known, model.classes, model.encoder, model.scorer)
         return self._run(batch, self._passes_.copy(), 1)
 

@@ -2,27 +2,26 @@
 
 from collections.abc import Callable, Sequence
 from copy import copy
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from ...dictionary import TagDictionary
-from ...errors import DataError, Infeasible, warn
+from ...errors import DataError, warn
 from ...features.encoded import Encoded
 from ...features.templates import sequence_offsets
 from ...kernels.compiling import Floats
 from ...labels import encode_labels
-from ...rules.automata import labels_named
 from ...rules.language import Rule
 from ...solvers import cutting_plane
-from ...solvers.latent_margins import Alternation, Problem, Round
-from ...solvers.margin_constraints import Accepted, Argmax, Batch, Demand, Labelled, Rejected
+from ...solvers.latent_margins import Alternation, LatentProblem, Round
+from ...solvers.margin_constraints import Accepted, Argmax, Demand, Labelled, MarginInputs, Rejected, numbered
 from ...solvers.working_sets import WorkingSets
 from ...structures.protocol import Best
-from ...supervision import BAD, GOOD, Companion, Signal, kind_of
-from ..checks import check_input, sizes_for_rules
+from ...supervision import BAD, GOOD, Companion, Signal, by_kind
 from ..choosing.guard import guarded
-from ..decoding import Decoder, Free, UnderRules, Within
+from ..decoding import Decoder, UnderRules, Within
 from ..learner import Learner, RuleReading
 from ..model import Prepared, prepare
 from ..parameters import GuardParameters, LatentParameters, LinearParameters, declared, require_number
@@ -72,13 +71,12 @@ class JointLearner(LatentParameters, Learner):
     @guarded
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from inputs X, of which y tells the labels, GOOD or BAD."""
-        known = check_input(self, X, y)
+        _, known = self.read_input(X, y)
         if not (self.dictionary is None or isinstance(self.dictionary, TagDictionary)):
             raise DataError(f"dictionary must be a TagDictionary or None, got {type(self.dictionary).__name__}")
-        if isinstance(self.rules, Rule):
-            raise DataError("rules is a list of rules; write [...] around one")
+        self.listed_rules()
         self._check_companions(known, labels_known=bool(self.classes or self.dictionary))
-        prepared = prepare(self, X, y, self._all_labels(known))
+        prepared = prepare(self, X, y, self.all_labels(known, required=False))
         self._compare_labels(X, known, prepared.classes)
         runs = self._learn(X, known, prepared)
         weights = lowest(runs).weights
@@ -89,7 +87,7 @@ class JointLearner(LatentParameters, Learner):
 
     def _learn(self, X: Any, known: Sequence[Any], prepared: Prepared) -> list[Alternation]:
         """Returns runs with weights, that of the constant feature last; known: what is known of each input."""
-        labelled = self._labelled(X, prepared, [i for i, one in enumerate(known) if kind_of(one) is Signal.FULL])
+        labelled = self._labelled(X, prepared, by_kind(known)[Signal.FULL])
         good, bad = ([i for i, one in enumerate(known) if one is kind] for kind in (GOOD, BAD))
         sizes, cost = self._sizes(X), float(self.C2)
         demands: list[Demand] = [] if labelled is None else [labelled]
@@ -97,10 +95,10 @@ class JointLearner(LatentParameters, Learner):
             demands.append(Rejected(self._some(X, prepared, bad), cost, sizes[bad], self.constant))
         batch = self._some(X, prepared, good) if good else None
 
-        def problem(seed: int) -> Problem:
+        def problem(seed: int) -> LatentProblem:
             ties = seed if self.random_ties else None
-            choose = [] if batch is None else [_accept_best(batch, cost, sizes[good], self.constant, ties)]
-            return Problem(tuple(demands), tuple(choose), self.loss == "squared_hinge")
+            choose = [] if batch is None else [partial(Accepted.best, batch, cost, sizes[good], self.constant, ties)]
+            return LatentProblem(tuple(demands), tuple(choose), self.loss == "squared_hinge")
 
         return all_runs(self, problem, lambda seed: self._start(labelled, prepared.scorer.size + 1, seed))
 
@@ -111,8 +109,7 @@ class JointLearner(LatentParameters, Learner):
         require_number(self, "constant", 0)
         if not (self.size is None or self.size == "length" or callable(self.size)):
             raise DataError(f"size must be 'length', None or a function of x, got {self.size!r}")
-        kinds = {kind_of(one) for one in known}
-        if Signal.FULL in kinds or not len(known):
+        if by_kind(known)[Signal.FULL] or not len(known):
             self._warn_half(known)
             return
         if GOOD not in known:
@@ -156,12 +153,12 @@ class JointLearner(LatentParameters, Learner):
                 f"size gives no number for input {index}: {error}; it is a function of one input"
             ) from error
 
-    def _some(self, X: Any, prepared: Prepared, which: list[int]) -> Batch:
+    def _some(self, X: Any, prepared: Prepared, which: list[int]) -> MarginInputs:
         """Some of the inputs."""
         some = X[which] if hasattr(X, "shape") else [X[i] for i in which]
         encoded: Encoded = prepared.encoded.take(np.array(which))
         argmax = numbered(self._argmax(some, prepared.classes), which)
-        return Batch(prepared.scorer, self.structure_, encoded, argmax)
+        return MarginInputs(prepared.scorer, self.structure_, encoded, argmax)
 
     def _labelled(self, X: Any, prepared: Prepared, which: list[int]) -> Labelled | None:
         """What labelled inputs ask for."""
@@ -184,39 +181,23 @@ class JointLearner(LatentParameters, Learner):
             check=self.check_inference,
         ).weights
 
-    def _all_labels(self, y: Any) -> list[str]:
-        """Those named in `classes`, or those of y, the rules and the dictionary."""
-        if self.classes is not None:
-            return list(self.classes)
-        listed = set() if self.dictionary is None else {*self.dictionary.open}.union(*self.dictionary.labels.values())
-        known = {*self.task_.labels(y), *listed}
-        for rule in self._rules_given():
-            unknown = sorted(labels_named([rule]) - known)
-            if unknown:
-                raise DataError(
-                    f"the rule {rule.title!r} names the label {unknown[0]!r}, which neither y nor the dictionary has; "
-                    "if it is right, name all labels in classes"
-                )
-        return sorted(known)
-
     def _compare_labels(self, X: Any, y: Any, classes: Sequence[str]) -> None:
         """Warn where labelled sequences contradict the rules or the dictionary: such outputs become impossible."""
-        labelled = [i for i, known in enumerate(y) if kind_of(known) is Signal.FULL]
+        labelled = by_kind(y)[Signal.FULL]
         if not labelled or not (self.dictionary or self._rules_given()):
             return
         some, gold = [X[i] for i in labelled], [y[i] for i in labelled]
         bad: set[int] = set()
-        if labelled and self.dictionary is not None:
+        if self.dictionary is not None:
             for i, known, tags in zip(labelled, gold, self.dictionary.apply(some), strict=True):
                 if any(
                     allowed is not None and label not in allowed for label, allowed in zip(known, tags, strict=True)
                 ):
                     bad.add(i)
-        if labelled and self._rules_given():
-            told = self.task_.for_rules(some)
-            known = self.task_.known(gold, sizes_for_rules(self.task_, told), classes)
-            outputs = self.structure_.token_labels(known.outputs.values)
-            violated = self.task_.compiled(self._rules_given(), told, classes).violations(outputs).sum(axis=1)
+        if self._rules_given():
+            seen = self.task_.for_rules(some)
+            outputs = self.structure_.token_labels(self.task_.known_to_rules(gold, seen, classes).outputs.values)
+            violated = self.task_.compiled(self._rules_given(), seen, classes).violations(outputs).sum(axis=1)
             bad |= {labelled[n] for n in np.flatnonzero(violated)}
         if bad:
             warn(
@@ -251,12 +232,12 @@ class JointLearner(LatentParameters, Learner):
         return [rule.hard() for rule in self.rules or ()]
 
     def _decoder(self) -> Decoder:
-        rules, free = self._rules_given(), Free(self.structure_)
+        rules, free = self._rules_given(), Decoder(self.structure_)
         if not rules and self.dictionary is None:
             return free
         limits = np.full(len(rules), np.inf)
         inner = UnderRules(self.structure_, self.task_, rules, limits, self.classes_) if rules else free
-        return inner if self.dictionary is None else Within(inner, self.dictionary, self.classes_)
+        return inner if self.dictionary is None else Within(self.structure_, inner, self.dictionary, self.classes_)
 
     def rule_readings(self) -> list[RuleReading]:
         """Every rule limits the outputs."""
@@ -313,29 +294,3 @@ class JLIS(GuardParameters, LinearParameters, JointLearner):
         """What learns from the labelled inputs alone."""
         shared = StructuralSVM().get_params().keys() & self.get_params(deep=False).keys() - {"tolerance"}
         return StructuralSVM(C=self.C1, **{name: getattr(self, name) for name in shared})
-
-
-def _accept_best(
-    batch: Batch, cost: float, size: Floats, constant: float, seed: int | None
-) -> Callable[[Floats, int], Accepted]:
-    """What GOOD inputs ask for, given weights: that their best outputs are good; a seed breaks ties at random."""
-
-    def accept(w: Floats, number: int) -> Accepted:
-        best = batch.best(w, None if seed is None else seed + number)
-        return Accepted(batch, cost, size, constant, best.outputs)
-
-    return accept
-
-
-def numbered(argmax: Argmax, numbers: Sequence[int]) -> Argmax:
-    """The same search, whose errors name inputs by their place in X; numbers: those places."""
-
-    def best(scores: Any, first: int, last: int, seed: int | None = None) -> Best:
-        try:
-            return argmax(scores, first, last, seed)
-        except Infeasible as error:
-            if error.sequence is None:
-                raise
-            raise error.numbered(numbers[first + error.sequence]) from None
-
-    return best

@@ -11,8 +11,8 @@ from ...errors import warn
 from ...kernels.compiling import Floats
 from ...solvers import latent_margins
 from ...solvers.certificate import warn_unconverged
-from ...solvers.latent_margins import Alternation, Problem, Round
-from ...solvers.margin_constraints import Batch, Labelled, by_structure
+from ...solvers.latent_margins import Alternation, LatentProblem, Round
+from ...solvers.margin_constraints import Labelled, MarginInputs, by_structure
 from ..learner import Learner
 from ..model import Prepared, prepare
 from ..parameters import LatentParameters, LinearParameters, declared, require_number
@@ -30,7 +30,9 @@ def check_rounds(learner: Any) -> None:
     require_number(learner, "restarts", 1, whole=True)
 
 
-def all_runs(learner: Any, problem: Callable[[int], Problem], start: Callable[[int], Floats]) -> list[Alternation]:
+def all_runs(
+    learner: Any, problem: Callable[[int], LatentProblem], start: Callable[[int], Floats]
+) -> list[Alternation]:
     """Solve a problem with unknown outputs for every restart; problem, start: of a seed."""
     runs: list[Alternation] = []
     for number in range(learner.restarts):
@@ -106,9 +108,9 @@ class LatentStructuralSVM(LatentParameters, LinearParameters, Learner):
         keep_lowest(self, runs)
         return self
 
-    def _problem(self, prepared: Prepared, seed: int) -> Problem:
+    def _problem(self, prepared: Prepared, seed: int) -> LatentProblem:
         structure, known = self.structure_, prepared.known
-        batch = Batch(prepared.scorer, structure, prepared.encoded, by_structure(structure))
+        batch = MarginInputs(prepared.scorer, structure, prepared.encoded, by_structure(structure))
 
         def complete(w: Floats, number: int) -> Labelled:
             """With the best outputs that agree with what is known; ties are broken at random."""
@@ -116,4 +118,4 @@ class LatentStructuralSVM(LatentParameters, LinearParameters, Learner):
             best = batch.argmax(scores, 0, len(batch), seed + number)
             return Labelled(batch, known, self.C, best.outputs)
 
-        return Problem((), (complete,), self.loss == "squared_hinge")
+        return LatentProblem((), (complete,), self.loss == "squared_hinge")

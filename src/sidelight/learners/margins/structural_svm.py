@@ -10,7 +10,7 @@ from ...errors import DataError, NotSupported
 from ...progress import progress
 from ...solvers import cutting_plane, exponentiated, subgradient
 from ...solvers.certificate import Solution, Step, warn_unconverged
-from ...solvers.margin_constraints import Batch, Labelled, by_structure
+from ...solvers.margin_constraints import Labelled, MarginInputs, by_structure
 from ...solvers.working_sets import WorkingSets
 from ..learner import Learner
 from ..model import Prepared, prepare
@@ -110,7 +110,7 @@ class StructuralSVM(MarginParameters, LinearParameters, Learner):
             squared = self.loss == "squared_hinge"
             return subgradient.minimize(*data, C=self.C, squared=squared, n_jobs=self.n_jobs, **common)
         structure = self.structure_
-        batch = Batch(prepared.scorer, structure, prepared.encoded, by_structure(structure))
+        batch = MarginInputs(prepared.scorer, structure, prepared.encoded, by_structure(structure))
         demand = Labelled(batch, prepared.known, self.C)
         return cutting_plane.minimize([demand], sets, epsilon=self.epsilon, check=self.check_inference, **common)
 

@@ -33,6 +33,7 @@ class Classifying(LabelTask):
 
     bias: bool = True
     noun: ClassVar[str] = "document"
+    place: ClassVar[str] = "decision"
     chained: ClassVar[bool] = True
 
     def check(self) -> None:

@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...errors import DataError
-from ...features.choose import choose_encoder
-from ...features.choose import kind_of as input_kind
+from ...features.choose import choose_encoder, input_kind
 from ...features.encoded import Encoded, Encoder, require_attributes, sequence_lengths
 from ...kernels.compiling import Floats, Ints, Longs
 from ...labels import check_lengths, encode_labels

@@ -17,7 +17,7 @@ from .parts import PartsTask, token_columns
 
 # A link: where its source and target segments begin and end.
 Segments = tuple[int, int, int, int]
-# Shares of the distance from the diagonal that are told apart.
+# Shares of the distance from the diagonal that count as different.
 _AWAY = (0.05, 0.1, 0.2, 0.4)
 
 

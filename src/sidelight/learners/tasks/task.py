@@ -47,7 +47,7 @@ class Choices:
         return found
 
 
-def position_of(position: int, count: int, whole: str = "sequence", place: str = "token") -> int:
+def position_of(position: int, count: int, whole: str, place: str) -> int:
     """Returns a position from the beginning; raises `DataError` for one outside."""
     if not -count <= position < count:
         raise DataError(f"position {position} is outside the {whole} of {count} {place}s")
@@ -155,6 +155,10 @@ class Task(Protocol):
         """Returns the inputs as rules read them: sequences with a token for every decision."""
         ...
 
+    def known_to_rules(self, read: Sequence[Any], X: Any, classes: Sequence[str]) -> Known[Any]:
+        """Returns what `read` gave as arrays, for inputs as rules read them."""
+        ...
+
     def rows(self, rules: Sequence[Rule], X: Any, classes: Sequence[str], **options: Any) -> RowSet:
         """Returns rules as statements about expectations on inputs as rules read them; see `Rows.compile`."""
         ...
@@ -218,6 +222,8 @@ class LabelTask:
     """What the tasks share whose decisions are labels; a mixin."""
 
     kind: ClassVar[str] = "labels"
+    # What explanations call the place of a label.
+    place: ClassVar[str] = "token"
     of_labels: ClassVar[bool] = True
     has_rows: ClassVar[bool] = True
 
@@ -233,6 +239,12 @@ class LabelTask:
     def compiled(self, rules: Sequence[Rule], X: Any, classes: Sequence[str]) -> CompiledRules:
         """Returns rules about labels as automata."""
         return CompiledRules.compile(rules, X, classes)
+
+    def known_to_rules(self, read: Sequence[Any], X: Any, classes: Sequence[str]) -> Known[Any]:
+        """Returns y as arrays, for sequences with a token for every decision."""
+        task: Any = self
+        known: Known[Any] = task.known(read, [len(x) for x in X], classes)
+        return known
 
     def size_of(self, x: Any) -> float:
         """Returns how many tokens there are."""
@@ -278,8 +290,8 @@ class LabelTask:
     def choices(self, x: Any, scores: Any, outputs: Ints, position: int, classes: Sequence[str]) -> Choices:
         """Returns the labels."""
         task: Any = self
-        t = position_of(position, int(scores.offsets[-1]))
-        return Choices(t, "token", classes, int(task.structure(1).token_labels(outputs)[t]))
+        t = position_of(position, int(scores.offsets[-1]), task.noun, self.place)
+        return Choices(t, self.place, classes, int(task.structure(1).token_labels(outputs)[t]))
 
     def certainty(self, parts: Any, outputs: Ints, classes: Sequence[str]) -> Floats:
         """Returns the probability of each token's label."""
@@ -292,10 +304,10 @@ class LabelTask:
     ) -> Reasons:
         """Returns what every rule charges for each label of token t."""
         task: Any = self
-        told = list(self.for_rules([x]))
+        seen = list(self.for_rules([x]))
         changed = np.tile(task.structure(1).token_labels(outputs), (len(classes), 1))
         changed[:, t] = np.arange(len(classes))
-        broken = self.compiled(rules, told * len(classes), classes).violations(changed.ravel())  # (labels, rules)
+        broken = self.compiled(rules, seen * len(classes), classes).violations(changed.ravel())  # (labels, rules)
         return [(rule.title, cost_of(broken[:, k], penalties[k])) for k, rule in enumerate(rules)]
 
     def chances(self, parts: Any) -> list[Floats]:

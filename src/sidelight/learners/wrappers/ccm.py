@@ -17,10 +17,9 @@ from ...errors import DataError, NotSupported
 from ...inference.compiled import Counting, penalties, require_counting
 from ...inference.constrained import Method, check_method
 from ...kernels.compiling import Floats
-from ...rules.automata import about_the_corpus, about_whole_outputs, labels_named
+from ...rules.automata import about_the_corpus, about_whole_outputs
 from ...rules.language import Reading, Rule
-from ...supervision import Signal, kind_of
-from ..checks import check_input, fit_on, listed_rules, sizes_for_rules
+from ...supervision import Signal, by_kind
 from ..choosing.guard import guarded
 from ..decoding import UnderRules
 from ..learner import Learner, RuleReading
@@ -63,11 +62,11 @@ def default_reading(learner: Any) -> Reading:
 
 def check_rules(learner: Any) -> None:
     """Refuse at once what would fail after training: no list of rules, rules that cannot be used, wrong options."""
-    rules, name = listed_rules(learner), type(learner).__name__
+    rules, name, noun = learner.listed_rules(), type(learner).__name__, learner.task_.noun
     for rule in rules:
         if about_the_corpus(rule):
             raise NotSupported(
-                f"the rule {rule.title!r} is about the corpus, and {name} decodes one sequence at a time; leave it "
+                f"the rule {rule.title!r} is about the corpus, and {name} decodes one {noun} at a time; leave it "
                 "out here and test it with check, or use PosteriorRegularization"
             )
         if getattr(learner.task_, "order", 1) == 2 and about_whole_outputs(rule):
@@ -81,34 +80,21 @@ def check_rules(learner: Any) -> None:
     check_method(learner.method, learner.beam, time_limit=learner.time_limit)
 
 
-def labels_of(learner: Any, X: Any, y: Any) -> list[str]:
-    """Returns all labels; errors of the rules' conditions, and about labels that only rules name, which look misspelt.
-
-    Without labelled sequences the labels are those that the rules name.
-    """
-    rules = list(learner.rules or ())
-    told, known = getattr(learner.base, "classes", None) or (), learner.task_.labels(y)
-    classes = sorted({*known, *told, *labels_named(rules)}) if learner.task_.has_labels else []
-    for rule in rules if known else ():
-        unknown = sorted(labels_named([rule]) - {*known, *told})
-        if unknown:
-            raise DataError(
-                f"the rule {rule.title!r} names the label {unknown[0]!r}, which no {learner.task_.noun} has (they have "
-                f"{', '.join(known)}); if it is right, name all labels in the base learner's `classes`"
-            )
-    if rules and (classes or not learner.task_.has_labels):
-        learner.task_.compiled(rules, learner.task_.for_rules(X), classes)
+def labels_under_rules(learner: Any, X: Any, read: Any) -> list[str]:
+    """Returns all labels; raises the errors of the rules' conditions, before anything is learned."""
+    classes: list[str] = learner.all_labels(read)
+    if learner.rules:
+        learner.task_.compiled(list(learner.rules), learner.task_.for_rules(X), classes)
     return classes
 
 
 def counted_penalties(learner: Any, X: Any, y: Any, classes: list[str]) -> Floats:
     """Returns penalties by the rules' readings, learned from fully labelled inputs where they are to be learned."""
     rules = list(learner.rules or ())
-    labelled = [i for i, known in enumerate(y) if kind_of(known) is Signal.FULL]
-    learned = None
+    labelled, learned = by_kind(y)[Signal.FULL], None
     if labelled and rules:
         task, some = learner.task_, learner.task_.for_rules([X[i] for i in labelled])
-        known = task.known([y[i] for i in labelled], sizes_for_rules(task, some), classes)
+        known = task.known_to_rules([y[i] for i in labelled], some, classes)
         learned = task.compiled(rules, some, classes).learn_from(known, learner.counting)
     return penalties(rules, default_reading(learner), learned)
 
@@ -157,9 +143,8 @@ class CCM(RuleParameters, WrapperParameters, Learner):
         """Train the base learner, and count how often labelled sequences violate the rules."""
         check_rules(self)
         _require_no_rules(self.base)
-        known = check_input(self, X, y)
-        classes = labels_of(self, X, known)
-        self.base_ = fit_on(self.base, X, y, classes)
+        _, known = self.read_input(X, y)
+        self.base_ = self.fit_base(X, y, labels_under_rules(self, X, known))
         self.classes_ = self.base_.classes_
         self.penalties_ = counted_penalties(self, X, known, self.classes_)
         return self

@@ -13,12 +13,12 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ...errors import DataError, numbers_of
+from ...errors import DataError, inputs_called, numbers_of
 from ...inference.compiled import learn_penalties, penalties, times, trusted_penalties
 from ...kernels.compiling import Floats, Ints
 from ...records import Record, recorded
 from ...solvers import rounds
-from ..checks import fit_on, split_known
+from ...supervision import Signal, by_kind
 from ..choosing.guard import guarded
 from ..decoding import UnderRules
 from ..learner import Learner, RuleReading
@@ -29,7 +29,7 @@ from .ccm import (
     counted_penalties,
     decoder_under_rules,
     default_reading,
-    labels_of,
+    labels_under_rules,
     readings_of,
 )
 from .em import labelled_weight
@@ -65,8 +65,8 @@ class CoDLStep(Record):
         return f"objective {self.objective:.1f}, {self.changed} labels changed, {self.violations:.0f} violations"
 
 
-class _Labelled(NamedTuple):
-    """Outputs that a round found: (k, slots), -1 where there are fewer, and y by them; and what is said of them."""
+class _RoundOutputs(NamedTuple):
+    """Outputs that a round found: (k, slots), -1 where there are fewer, and y by them; and how they count."""
 
     labels: Ints
     y: list[list[Any]]
@@ -113,20 +113,20 @@ class CoDL(RuleParameters, MixtureParameters, Learner):
         require_share(self, "balance", "lies between 0 and 1")
         require_number(self, "iterations", 0, whole=True)
         require_number(self, "k", 1, whole=True)
-        known, rest, read = split_known(self, X, y)
-        classes = labels_of(self, X, read)
-        if not classes and self.task_.has_labels:
-            raise DataError("no label is known: give labelled sequences, or rules that name the labels")
+        _, read = self.read_input(X, y)
+        which = by_kind(read)
+        known, rest = which[Signal.FULL], which[Signal.NOTHING]
+        classes = labels_under_rules(self, X, read)
         if not known and not self.iterations:
-            raise DataError("without labelled sequences there is nothing to learn in 0 iterations")
+            raise DataError(f"without labelled {self.task_.noun}s there is nothing to learn in 0 iterations")
         base, weight, first = None, 0.0, None
         if known:
-            base = fit_on(self.base, [X[i] for i in known], [y[i] for i in known], classes)
+            base = self.fit_base([X[i] for i in known], [y[i] for i in known], classes)
             weight = labelled_weight(self, read, 0.5)
             first = counted_penalties(self, [X[i] for i in known], [read[i] for i in known], classes)
         pool = [X[i] for i in rest] if weight < 1 else []
         way = _Way(self, base, first, weight, pool, classes)
-        with numbers_of(rest):
+        with inputs_called(self.task_.noun), numbers_of(rest):
             trace = rounds.alternate(
                 [None] * (self.iterations if pool else 0), lambda _: way.label(), rounds.InTurn(way.learn),
                 lambda number, _, one: CoDLStep(number, one.objective, float(one.broken.sum()), one.changed),
@@ -182,7 +182,7 @@ class _Way:
         scores = self.driven.scores(self.pool)
         return scores if self.constant is None else self.constant.mix(scores, self.weight)
 
-    def label(self) -> _Labelled:
+    def label(self) -> _RoundOutputs:
         """The E step: the best outputs under the rules."""
         one = self.learner
         decoder = UnderRules(
@@ -198,7 +198,7 @@ class _Way:
         if self.driven is not None and hasattr(self.driven, "log_prior"):
             objective += self.driven.log_prior()
         changed = tokens if self.before is None else int((labels != self.before).sum())
-        return _Labelled(labels, y, _violations(self.rules, labels), objective, changed)
+        return _RoundOutputs(labels, y, _violations(self.rules, labels), objective, changed)
 
     def _prior(self, tokens: int) -> float:
         """Σ_k T log(1 - P_k) + log P_k + log(1 - P_k) over the learned penalties (Eq. 3.8, and the smoothing)."""
@@ -208,7 +208,7 @@ class _Way:
         rho = self.current[[r.kind == "soft" and r.penalty is None for r in readings]] if readings else self.current
         return float(-np.sum((tokens + 1) * np.log1p(np.exp(-rho)) + np.logaddexp(0.0, rho)))
 
-    def learn(self, found: _Labelled) -> None:
+    def learn(self, found: _RoundOutputs) -> None:
         """The M step: a model of the outputs, and penalties that follow them if they are counted by tokens."""
         self.before = found.labels
         X, y = [], []
@@ -216,7 +216,7 @@ class _Way:
             there = row[self.rules.offsets[:-1]] >= 0
             X += [x for x, one in zip(self.pool, there, strict=True) if one]
             y += [output for output, one in zip(outputs, there, strict=True) if one]
-        self.driven = fit_on(self.learner.base, X, y, self.classes)
+        self.driven = self.learner.fit_base(X, y, self.classes)
         if self.learner.counting == "places":
             return
         counted = learn_penalties(found.broken, found.tokens)

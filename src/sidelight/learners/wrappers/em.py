@@ -17,12 +17,10 @@ from sklearn.base import clone
 
 from ...errors import DataError, NotSupported, warn
 from ...features.templates import sequence_offsets
-from ...kernels.compiling import Flags
-from ...labels import encode_labels, majority_label
+from ...labels import majority_label
 from ...records import Record, recorded
 from ...solvers import rounds
-from ...supervision import Signal, kind_of
-from ..checks import check_input, fit_on, known_labels
+from ...supervision import Signal, by_kind, kind_of
 from ..choosing.guard import guarded
 from ..learner import Learner
 from ..parameters import MixtureParameters, declared, require_number, require_share
@@ -52,16 +50,15 @@ class _Found(NamedTuple):
     parts: Any
 
 
-@dataclass(frozen=True)
-class _Pool:
-    """Sequences without full labels; allowed: (tokens, labels), None if nothing is known of any."""
+class _Pool(NamedTuple):
+    """Sequences without full labels, and what is known of their labels, None if that is nothing."""
 
     X: list[Any]
-    allowed: Flags | None
+    known: Any
 
     def restrict(self, scores: Any) -> Any:
-        """Scores with -inf on what is not allowed."""
-        return scores if self.allowed is None else scores.restrict(self.allowed)
+        """Scores with -inf on what is known not to be."""
+        return scores if self.known is None else self.known.restrict(scores)
 
 
 @dataclass(frozen=True)
@@ -88,10 +85,11 @@ def labelled_weight(learner: Any, y: Sequence[Any], usual: float) -> float:
         return 0.0
     if most is None or kinds != {Signal.FULL, Signal.NOTHING}:
         return usual
+    noun = learner.task_.noun
     warn(
-        f"most labelled tokens have the label {most!r}, and {type(learner).__name__} would learn little else from "
-        "unlabelled sequences, so it makes no use of them; set balance below 1 to use them, or try "
-        "PosteriorRegularization"
+        f"most labelled {'documents' if noun == 'document' else 'tokens'} have the label {most!r}, and "
+        f"{type(learner).__name__} would learn little else from unlabelled {noun}s, so it makes no use of them; set "
+        "balance below 1 to use them, or try PosteriorRegularization"
     )
     return 1.0
 
@@ -148,8 +146,8 @@ class EM(MixtureParameters, Learner):
             raise NotSupported(f"EM needs a generative base learner such as HMM, not {type(self.base).__name__}")
         known, pool, classes = self._divide(X, y)
         if not known and not self.iterations:
-            raise DataError("without labelled sequences there is nothing to learn in 0 iterations")
-        base = fit_on(self.base, [X[i] for i in known], [y[i] for i in known], classes) if known else None
+            raise DataError(f"without labelled {self.task_.noun}s there is nothing to learn in 0 iterations")
+        base = self.fit_base([X[i] for i in known], [y[i] for i in known], classes) if known else None
         weight = labelled_weight(self, y, 0.8) if known else 0.0
         beginnings = self._beginnings(base, pool, classes) if weight < 1 else ()
         runs = [self._run(first, base, weight, pool, classes) for first in beginnings]
@@ -161,21 +159,12 @@ class EM(MixtureParameters, Learner):
 
     def _divide(self, X: Any, y: Any) -> tuple[list[int], "_Pool", list[str]]:
         """Numbers of the labelled sequences, the other sequences, and the labels."""
-        check_input(self, X, y)
-        classes = (
-            list(self.classes)
-            if self.classes is not None
-            else known_labels(self, self.task_.read(y, self.task_.sizes(X)))
-        )
-        if not classes:
-            raise DataError("no label is known: give labelled sequences, or `classes`")
-        targets = encode_labels(y, [len(x) for x in X], classes)
-        pooled = np.array([kind is not Signal.FULL for kind in targets.kinds])
-        known, rest = np.flatnonzero(~pooled).tolist(), np.flatnonzero(pooled).tolist()
-        allowed = None
-        if Signal.PARTIAL in targets.kinds and targets.allowed is not None:
-            allowed = targets.allowed[np.repeat(pooled, [len(x) for x in X])]
-        return known, _Pool([X[i] for i in rest], allowed), classes
+        _, read = self.read_input(X, y)
+        classes, which = self.all_labels(read), by_kind(read)
+        rest = sorted([*which[Signal.PARTIAL], *which[Signal.NOTHING]])
+        some = [X[i] for i in rest]
+        known = self.task_.known_to_rules([read[i] for i in rest], some, classes) if which[Signal.PARTIAL] else None
+        return which[Signal.FULL], _Pool(some, known), classes
 
     def _beginnings(self, base: Any, pool: "_Pool", classes: list[str]) -> Iterator[Any]:
         """Scores of the first E step: those of the labelled data, or random ones for every restart."""

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from ..parameters import declared, require_number
-from .generalized import CriterionLearner, Weights
+from .generalized import CriterionLearner, CriterionWeights
 
 
 @declared
@@ -25,7 +25,7 @@ class EntropyRegularization(CriterionLearner):
     strength: Annotated[float, "How much the entropy of each unlabelled sequence counts."] = 0.01
     rule_strength: Annotated[float, "How much the rules count; `strength` of `GeneralizedExpectation`."] = 1.0
 
-    def _weights(self) -> Weights:
+    def _weights(self) -> CriterionWeights:
         require_number(self, "strength", 0)
         require_number(self, "rule_strength", 0)
-        return Weights(self.rule_strength, self.strength)
+        return CriterionWeights(self.rule_strength, self.strength)

@@ -7,12 +7,11 @@ from typing import Annotated, Any, Literal
 from sklearn.utils.validation import check_is_fitted
 
 from ...errors import DataError, NotSupported
-from ...inference.readings import Labelled, Penalty, Readings
+from ...inference.readings import LabelledData, Penalty, Readings
 from ...rules.language import Rule
 from ...rules.rows import require_expected
 from ...structures.protocol import Structure
-from ..checks import listed_rules, sizes_for_rules
-from ..decoding import Decoder, Free, UnderRules
+from ..decoding import Decoder, UnderRules
 from ..learner import RuleReading
 from ..parameters import WrapperParameters, declared, require_number
 
@@ -20,8 +19,14 @@ from ..parameters import WrapperParameters, declared, require_number
 Decode = Literal["rules", "projected", "model"]
 
 
+class _Read:
+    """What a fit leaves behind, which is no parameter."""
+
+    readings_: Readings
+
+
 @declared
-class ExpectationParameters(WrapperParameters):
+class ExpectationParameters(_Read, WrapperParameters):
     """What learners that read rules as statements about expectations have."""
 
     rules: Annotated[Sequence[Rule], "Statements about expectations."] = field(default=(), kw_only=False)
@@ -62,15 +67,13 @@ class ExpectationParameters(WrapperParameters):
     @property
     def structure_(self) -> Structure[Any]:
         """What the base learner predicts; documents are sequences of one token."""
-        structure: Structure[Any] = self.task_.structure(self.n_jobs).for_rows()  # type: ignore[attr-defined]
-        return structure
+        return self.task_.structure(self.n_jobs).for_rows()
 
     @property
     def rules_used_(self) -> tuple[Rule, ...]:
         """The rules with their penalties, and the label shares that were added."""
         check_is_fitted(self, "classes_")
-        used: tuple[Rule, ...] = self.readings_.used  # type: ignore[attr-defined]
-        return used
+        return self.readings_.used
 
     def rule_readings(self) -> list[RuleReading]:
         """How each of the rules is used."""
@@ -85,7 +88,7 @@ class ExpectationParameters(WrapperParameters):
 
 def check_expectations(learner: Any, decodings: tuple[str, ...]) -> None:
     """Raise for `ExpectationParameters` that make no sense, and for tasks without labels."""
-    listed_rules(learner)
+    learner.listed_rules()
     if not learner.task_.has_rows:
         raise NotSupported(
             f"{type(learner).__name__} works out expectations under rules, which {type(learner.task_).__name__} does "
@@ -106,8 +109,8 @@ def read_rules(
     rules, task = list(learner.rules or ()), learner.task_
     for rule in rules:
         require_expected(rule)
-    known = task.known(y, sizes_for_rules(task, X), classes) if len(y) and rules else None
-    labelled = Labelled(task, X, y, known, classes)
+    known = task.known_to_rules(y, X, classes) if len(y) and rules else None
+    labelled = LabelledData(task, X, y, known, classes)
     return Readings.of(
         rules, labelled, penalty=learner.penalty, shares=shares, decoding=learner.decode == "rules", room=room
     )
@@ -117,7 +120,7 @@ def expectation_decoder(learner: Any) -> Decoder:
     """Returns how outputs are read off: under the rules that are about single outputs, or freely."""
     read: Readings = learner.readings_
     if learner.decode != "rules" or not read.decoded:
-        return Free(learner.structure_)
+        return Decoder(learner.structure_)
     return UnderRules(
-        learner.structure_, learner.task_, list(read.decoded), read.penalties, learner.classes_, folds=False
+        learner.structure_, learner.task_, list(read.decoded), read.penalties, learner.classes_, folding=False
     )

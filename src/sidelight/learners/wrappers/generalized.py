@@ -9,7 +9,7 @@ criteria make the objective non-convex, so L-BFGS starts from the optimum of the
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -20,20 +20,18 @@ from ...features.encoded import Encoded
 from ...inference.distances import DistanceName, check_distance, require_distance
 from ...inference.readings import Readings
 from ...inference.rows import Rows, RowSet
-from ...kernels.compiling import Floats
 from ...progress import progress
 from ...scorers.merged import Merged
 from ...solvers import lbfgs
 from ...solvers.certificate import Solution, Step, warn_unconverged
 from ...solvers.losses import LogLoss
-from ...solvers.unlabelled import UnlabelledLoss
-from ...supervision import Signal, kind_of
-from ..checks import all_labels, check_input
+from ...solvers.unlabelled import JointLoss, UnlabelledLoss
+from ...supervision import Signal, by_kind
 from ..choosing.guard import guarded
 from ..decoding import Decoder
 from ..labelled.crf import LogLinear
 from ..learner import Learner
-from ..model import Prepared, RowView, choose_encoder, lay_out
+from ..model import Fitted, Prepared, choose_encoder, lay_out
 from ..parameters import declared, require_number
 from .expectations import (
     ExpectationParameters,
@@ -48,28 +46,11 @@ from .expectations import (
 _LEAST = 20.0
 
 
-class Weights(NamedTuple):
+class CriterionWeights(NamedTuple):
     """How much the criteria count."""
 
     distance: float
     entropy: float
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Both losses, each None where no sequences are for it; their weights are those of merged attributes."""
-
-    merged: Merged
-    known: LogLoss[Any] | None
-    rest: UnlabelledLoss[Any] | None
-    solver: str  # of the labelled sequences alone
-
-    def __call__(self, w: Floats) -> tuple[float, Floats]:
-        """Their sum and its gradient at w."""
-        known, rest = (None if loss is None else loss(w) for loss in (self.known, self.rest))
-        if known is None or rest is None:
-            return known or rest or (0.0, np.zeros_like(w))
-        return known[0] + rest[0], known[1] + rest[1]
 
 
 @declared
@@ -93,14 +74,14 @@ class CriterionLearner(ExpectationParameters, Learner):
 
     saved = ("readings_", "converged_", "trace_")
 
-    def _weights(self) -> Weights:
+    def _weights(self) -> CriterionWeights:
         """How much each criterion counts."""
         raise NotImplementedError
 
     @property
     def model_(self) -> Any:
         """The model of the base learner."""
-        return RowView(self.base_.model_)
+        return Fitted(self.base_, rows=True)
 
     def _decoder(self) -> Decoder:
         return expectation_decoder(self)
@@ -114,11 +95,10 @@ class CriterionLearner(ExpectationParameters, Learner):
         if self.penalty is None:
             raise DataError("here no rule holds without slack: the penalty is a number or 'learned', got None")
         self._check_base()
-        read, told = check_input(self, X, y), self.task_.for_rules(X)
-        classes = all_labels(self, read)
-        known = [i for i, one in enumerate(read) if kind_of(one) is Signal.FULL]
+        _, read = self.read_input(X, y)
+        classes, seen, known = self.all_labels(read), self.task_.for_rules(X), by_kind(read)[Signal.FULL]
         readings = read_rules(
-            self, [told[i] for i in known], [read[i] for i in known], classes, shares=self.label_shares
+            self, [seen[i] for i in known], [read[i] for i in known], classes, shares=self.label_shares
         )
         model, prepared, problem = self._lay_out(X, read, classes, weights, readings)
         solution = self._solve(model, problem)
@@ -145,18 +125,18 @@ class CriterionLearner(ExpectationParameters, Learner):
         self.base.check_numbers()
 
     def _lay_out(
-        self, X: Any, y: Any, classes: list[str], weights: Weights, readings: Readings
-    ) -> tuple[LogLinear, Prepared, Problem]:
+        self, X: Any, y: Any, classes: list[str], weights: CriterionWeights, readings: Readings
+    ) -> tuple[LogLinear, Prepared, JointLoss]:
         """The model without weights, and its losses: full labels first, then partial ones, then none."""
-        order = sorted(range(len(X)), key=lambda i: _RANK[kind_of(y[i])])
-        some, told = [X[i] for i in order], [y[i] for i in order]
-        kinds = [kind_of(one) for one in told]
-        full, known = kinds.count(Signal.FULL), len(kinds) - kinds.count(Signal.NOTHING)
+        which = by_kind(y)
+        order = [*which[Signal.FULL], *which[Signal.PARTIAL], *which[Signal.NOTHING]]
+        some, read = [X[i] for i in order], [y[i] for i in order]
+        full, known = len(which[Signal.FULL]), len(order) - len(which[Signal.NOTHING])
         if not known and not (self.rules and weights.distance):
-            raise DataError("neither labels nor rules say anything; give some labelled sequences, or rules")
+            raise DataError(f"neither labels nor rules say anything; give some labelled {self.task_.noun}s, or rules")
         model: LogLinear = clone(self.base).set_params(classes=list(classes), n_jobs=self.n_jobs)
         lengths = self.task_.sizes(some)
-        targets = self.task_.known(told, lengths, classes)
+        targets = self.task_.known(read, lengths, classes)
         whole = lay_out(model, choose_encoder(model, some), some, targets, list(classes))
         prepared = whole._replace(scorer=whole.scorer.for_rows())
         # With an l1 penalty, whose value merging does not keep, every attribute stays alone.
@@ -164,7 +144,7 @@ class CriterionLearner(ExpectationParameters, Learner):
         prepared = prepared._replace(encoded=merged.encoded, scorer=merged.scorer)
         first, rest, solver = None, None, "lbfgs"
         if known:
-            labels = self.task_.known(told[:known], lengths[:known], classes)
+            labels = self.task_.known(read[:known], lengths[:known], classes)
             solver = model.choose_solver(prepared._replace(known=labels))
             first = LogLoss(prepared.scorer, self.structure_, prepared.encoded.sequences(0, known), labels)
         if full == len(some):
@@ -172,7 +152,7 @@ class CriterionLearner(ExpectationParameters, Learner):
         else:
             pool = prepared.encoded.sequences(full, len(some))
             rows = self._rows(readings, some[full:], pool, classes)
-            left = self.task_.known(told[full:], lengths[full:], classes)
+            left = self.task_.known(read[full:], lengths[full:], classes)
             weight = self.unlabeled_weight
             if weight is None:
                 weight = known / (len(some) - full) if known else 1.0
@@ -180,7 +160,7 @@ class CriterionLearner(ExpectationParameters, Learner):
                 prepared.scorer, self.structure_, pool, rows, self.distance,
                 weight * weights.distance, weight * weights.entropy, left if known > full else None,
             )  # fmt: skip
-        return model, whole, Problem(merged, first, rest, solver)
+        return model, whole, JointLoss(merged, first, rest, solver)
 
     def _rows(self, readings: Readings, X: Sequence[Any], encoded: Encoded, classes: list[str]) -> RowSet:
         """The rules on the unlabelled sequences; without rules these need not be tokens."""
@@ -190,7 +170,7 @@ class CriterionLearner(ExpectationParameters, Learner):
         check_distance(self.distance, rows)
         return rows
 
-    def _solve(self, model: LogLinear, problem: Problem) -> Solution:
+    def _solve(self, model: LogLinear, problem: JointLoss) -> Solution:
         """The optimum of the labelled sequences alone, then of everything."""
         start = np.zeros(problem.merged.scorer.size)
         with progress(type(self).__name__, None, self.verbose) as tell:
@@ -230,9 +210,6 @@ class GeneralizedExpectation(CriterionLearner):
 
     strength: Annotated[float, "How much the distances count."] = 1.0
 
-    def _weights(self) -> Weights:
+    def _weights(self) -> CriterionWeights:
         require_number(self, "strength", 0)
-        return Weights(self.strength, 0.0)
-
-
-_RANK = {Signal.FULL: 0, Signal.PARTIAL: 1, Signal.NOTHING: 2}
+        return CriterionWeights(self.strength, 0.0)

@@ -9,7 +9,7 @@ Unified EM and deterministic annealing are the same alternation, at other temper
 L are the sequences with full labels, P those with partial ones, U those without; ω is `unlabeled_weight`. α, the
 strength, weighs only the divergence of q from the model (Eq. 60 of Ganchev et al. 2010), which is given all that is
 observed: log p_w(partial labels), summed over the outputs that agree with them, counts in full, c = 1 (or ω where that
-is more, see `Weights`). At T = 1 without rules q is the model, the divergence is 0 and α does not matter. With a
+is more, see `PoolWeights`). At T = 1 without rules q is the model, the divergence is 0 and α does not matter. With a
 generative base p_w is the joint p(x, y); with a discriminative one p(y|x), and the term of U is 0.
 
 q is the projection of the model at temperature T (`inference.projection`), w is fitted to expected parts, ω α times
@@ -28,26 +28,22 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ...errors import DataError, NotSupported, numbers_of, warn
-from ...features.encoded import Encoded
-from ...inference.few_labels import Occurrences, project_words
+from ...errors import DataError, NotSupported, inputs_called, numbers_of, warn
+from ...inference.few_labels import Occurrences
 from ...inference.norms import NormName, Slack
 from ...inference.projection import Projection, project, shifted
 from ...inference.readings import Readings
 from ...inference.rows import RowSet
-from ...kernels.compiling import Floats
 from ...rules.few_labels import FewLabels
 from ...rules.rows import require_expected
 from ...solvers import rounds
-from ...solvers.expected import Fitting, ToFit, Weights
-from ...solvers.projections import Batches, Given, Pool, ProjectionStep, Projector, targets
-from ...solvers.quasi_newton import Curvature
-from ...supervision import Signal, kind_of
-from ..checks import all_labels, check_input, fit_on, named_labels, sizes_for_rules
+from ...solvers.expected import Fitting, PoolWeights, ToFit
+from ...solvers.projections import Batches, Pool, ProjectionStep, Projector, onto_few_labels, onto_rows
+from ...supervision import Signal, by_kind
 from ..choosing.guard import guarded
-from ..decoding import Decoder, Free, Projected
+from ..decoding import Decoder, Projected, require_tokens
 from ..learner import Learner
-from ..model import RowView, mixed
+from ..model import mixed
 from ..parameters import declared, require_number, require_share
 from .expectations import Decode, ExpectationParameters, check_expectations, expectation_decoder, read_rules
 
@@ -111,7 +107,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
     @property
     def model_(self) -> Any:
         """The model that predictions are read off."""
-        return RowView(mixed(self.start_, self.base_, self.balance_))
+        return mixed(self.start_, self.base_, self.balance_, rows=True)
 
     def slack(self) -> Slack:
         """Returns how far expectations may be from what rules ask, and what that costs."""
@@ -128,37 +124,39 @@ class ProjectingLearner(ProjectionParameters, Learner):
         None: the base fitted to the labelled sequences, or chance where there are none.
         """
         self._check()
-        read = check_input(self, X, y)
-        known = [i for i, one in enumerate(read) if kind_of(one) is Signal.FULL]
-        partial = [i for i, one in enumerate(read) if kind_of(one) is Signal.PARTIAL]
-        rest = [*partial, *(i for i, one in enumerate(read) if kind_of(one) is Signal.NOTHING)]
+        _, read = self.read_input(X, y)
+        which = by_kind(read)
+        known, partial = which[Signal.FULL], which[Signal.PARTIAL]
+        rest = [*partial, *which[Signal.NOTHING]]
         if initial is not None and not rest:
-            raise DataError("an initial model is for unlabelled sequences to begin with; here all are labelled")
+            raise DataError(f"an initial model is for unlabelled {self.task_.noun}s; here all are labelled")
         if initial is not None and not self._labelled_first():
             raise DataError("begin='nothing' and an initial model contradict each other; leave one of them out")
-        classes = all_labels(self, read) if initial is None else _labels_of(initial, named_labels(self, read))
+        classes = self.all_labels(read, required=initial is None)
+        if initial is not None:
+            classes = _labels_of(initial, classes)
         if not known and not self.iterations and initial is None:
-            raise DataError("without labelled sequences there is nothing to learn in 0 iterations")
+            raise DataError(f"without labelled {self.task_.noun}s there is nothing to learn in 0 iterations")
         pool, labelled, labels = [X[i] for i in rest], [X[i] for i in known], [read[i] for i in known]
-        told = self.task_.for_rules(X)
-        readings = self._read([told[i] for i in known], labels, classes)
-        rows, projector = self._projector(readings, [told[i] for i in rest] or told, classes)
+        left, seen = [read[i] for i in rest], self.task_.for_rules(X)
+        seen_rest = [seen[i] for i in rest]
+        readings = self._read([seen[i] for i in known], labels, classes)
+        rows, projector = self._projector(readings, seen_rest or seen, classes)
         self._require_prices(rows)
         weight, balance = self._weights(len(known) + len(partial), len(rest), partial=bool(partial))
         fitting = self.base.fitting(
             ToFit(
-                labelled, labels, pool, [read[i] for i in rest], classes,
-                Weights.of(len(partial), weight, self._strength()), self.random_state, self.n_jobs,
+                labelled, labels, pool, left, classes,
+                PoolWeights.of(len(partial), weight, self._strength()), self.random_state, self.n_jobs,
                 self._labelled_first() or not pool, initial,
             )
         )  # fmt: skip
         temperatures = self._temperatures()
         found, trace = None, tuple[ProjectionStep, ...]()
         if pool:
-            sizes = sizes_for_rules(self.task_, [told[i] for i in rest])
-            observed = self.task_.known([read[i] for i in rest], sizes, classes) if partial else None
+            observed = self.task_.known_to_rules(left, seen_rest, classes) if partial else None
             sequences = Pool(self.structure_, projector, observed, np.zeros(len(rows)))
-            with numbers_of(rest):
+            with inputs_called(self.task_.noun), numbers_of(rest):
                 trace = self._rounds(fitting, rows, sequences, temperatures if self.iterations else [])
                 sequences.expect(fitting, temperatures[-1])
                 trace = (*trace, sequences.step(len(trace) + 1, temperatures[-1], fitting))
@@ -169,7 +167,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
         if found is not None:
             _warn_unfinished(found)
         mixing = balance and known and pool
-        self.start_ = fit_on(self.base, labelled, [y[i] for i in known], classes) if mixing else None
+        self.start_ = self.fit_base(labelled, [y[i] for i in known], classes) if mixing else None
         self.base_, self.classes_, self.trace_ = fitting.learner, classes, trace
         self.balance_, self.readings_ = balance, readings
         self.prices_ = np.empty(0) if found is None else found.prices[: rows.joint]
@@ -250,27 +248,9 @@ class ProjectingLearner(ProjectionParameters, Learner):
             words = self._words(pool)
             if not words.words:
                 raise DataError(f"rule {few[0].title!r} is about words of the corpus, and the data has none of them")
-            return self.task_.rows([], pool, classes), self._word_projector(words)
-        rows, slack, curvature = self.task_.rows(read.used, pool, classes, room=read.room), self.slack(), Curvature()
-
-        def step(scores: Any, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
-            return project(
-                scores, rows, slack, temperature=temperature, start=prices, curvature=curvature,
-                log_partition=log_partition, tolerance=self.tolerance, n_jobs=self.n_jobs,
-            )  # fmt: skip
-
-        return rows, step
-
-    def _word_projector(self, words: Occurrences) -> Projector:
-        """The E step under few labels for each word; there are no rows then, and prices begin as none."""
-
-        def step(scores: Any, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
-            return project_words(
-                scores, words, temperature=temperature, start=prices if len(prices) else None,
-                log_partition=log_partition, tolerance=self.tolerance, n_jobs=self.n_jobs,
-            )  # fmt: skip
-
-        return step
+            return self.task_.rows([], pool, classes), onto_few_labels(words, self.tolerance, self.n_jobs)
+        rows = self.task_.rows(read.used, pool, classes, room=read.room)
+        return rows, onto_rows(rows, self.slack(), self.tolerance, self.n_jobs)
 
     # Prediction ------------------------------------------------------------------------------------------------------
 
@@ -287,7 +267,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
         """
         if self._few_labels():
             words, log_z = self._words(self.task_.for_rules(X)), self.structure_.marginals(scores).log_partition
-            found = self._word_projector(words)(scores, self.temperature_, np.empty(0), log_z)
+            found = onto_few_labels(words, self.tolerance, self.n_jobs)(scores, self.temperature_, np.empty(0), log_z)
             _warn_unfinished(found)
             return words.shift(scores, found.prices).divide(self.temperature_)
         rows, found = self._project(X, scores)
@@ -298,8 +278,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
         and the rows that the prices and expectations belong to.
         """
         check_is_fitted(self, "classes_")
-        if isinstance(X, Encoded):
-            raise NotSupported("rules read tokens, not encoded input; give the sequences")
+        require_tokens(X)
         if self._few_labels():
             raise NotSupported(f"{self._few_labels()[0].title!r} has a price for every token, not rows; see scores(X)")
         if not 0 < self.temperature_ < np.inf:
@@ -376,32 +355,11 @@ class PosteriorRegularization(ProjectingLearner):
             )
         count = min(self.batches, rows.sequences)
         some = Batches.cut(self.structure_, rows, count, self.slack(), self.tolerance, self.n_jobs)
-
-        def given() -> Given:
-            scores = fitting.scores()
-            return Given.of(self.structure_, scores, pool.restrict(scores), fitting)
-
-        def expect(place: tuple[int, int]) -> tuple[int, int]:
-            some.project(place[1], fitting.scores(*some.ranges[place[1]]), pool.known)
-            return place
-
-        def fit(place: tuple[int, int]) -> None:
-            if place[0] > 1 or place[1] == count - 1:  # every batch has its distribution
-                fitting.update(targets(fitting, some.parts(), given))
-            if place[1] == count - 1:
-                trace.append(some.step(place[0], fitting, given()))
-
-        trace: list[ProjectionStep] = []
-        schedule = [(iteration, number) for iteration in range(1, self.iterations + 1) for number in range(count)]
-        rounds.alternate(
-            schedule, expect, rounds.InTurn(fit), lambda number, place, _: f"round {place[0]}, batch {place[1] + 1}",
-            title=type(self).__name__, verbose=self.verbose,
-        )  # fmt: skip
-        return tuple(trace)
+        return some.alternate(fitting, pool, self.iterations, type(self).__name__, verbose=self.verbose)
 
 
 @dataclass(frozen=True)
-class _Cooled(Free):
+class _Cooled(Decoder):
     """The best outputs of a model at another temperature."""
 
     temperature: float

@@ -8,7 +8,7 @@ import numpy as np
 from ...errors import DataError
 from ...records import Record, recorded
 from ...solvers import rounds
-from ..checks import fit_on, known_labels, split_known
+from ...supervision import Signal, by_kind
 from ..choosing.guard import guarded
 from ..learner import Learner
 from ..parameters import WrapperParameters, declared, require_number
@@ -19,13 +19,13 @@ class SelfTrainingStep(Record):
     """One round, and how many unlabelled sequences it learned from, of how many."""
 
     better: ClassVar[str] = ""
-    drawn: ClassVar[dict[str, str]] = {"kept": "sequences kept"}
+    drawn: ClassVar[dict[str, str]] = {"kept": "inputs kept"}
     iteration: int
     kept: int
     of: int
 
     def __str__(self) -> str:
-        return f"{self.kept} of {self.of} sequences kept"
+        return f"{self.kept} of {self.of} inputs kept"
 
 
 class _Sure(NamedTuple):
@@ -69,13 +69,14 @@ class SelfTraining(WrapperParameters, Learner):
         if self.threshold > 1:
             raise DataError(f"threshold is a probability, got {self.threshold!r}")
         require_number(self, "iterations", 0, whole=True)
-        known, rest, read = split_known(self, X, y)
-        pool = [X[i] for i in rest]
+        _, read = self.read_input(X, y)
+        which = by_kind(read)
+        known, pool = which[Signal.FULL], [X[i] for i in which[Signal.NOTHING]]
         if not known:
-            raise DataError("self-training begins from labelled sequences, and there are none")
-        classes = list(self.classes) if self.classes is not None else known_labels(self, read)
+            raise DataError(f"self-training begins from labelled {self.task_.noun}s, and there are none")
+        classes = self.all_labels(read)
         labelled, labels = [X[i] for i in known], [y[i] for i in known]
-        model = fit_on(self.base, labelled, labels, classes)
+        model = self.fit_base(labelled, labels, classes)
 
         def label(_: None) -> _Sure:
             scores = model.scores(pool)
@@ -87,7 +88,7 @@ class SelfTraining(WrapperParameters, Learner):
 
         def learn(sure: _Sure) -> None:
             nonlocal model
-            model = fit_on(self.base, labelled + sure.X, labels + sure.y, classes)
+            model = self.fit_base(labelled + sure.X, labels + sure.y, classes)
 
         trace = rounds.alternate(
             [None] * (self.iterations if pool else 0), label, rounds.InTurn(learn),

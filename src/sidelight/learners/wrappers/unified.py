@@ -9,12 +9,12 @@ import numpy as np
 from ...errors import DataError, NotSupported
 from ...inference.linear_program import relax, require_linear
 from ...inference.norms import Slack
-from ...inference.projection import Projection, project
-from ...inference.readings import Labelled, Readings
+from ...inference.projection import Projection
+from ...inference.readings import LabelledData, Readings
 from ...inference.rows import Rows, RowSet
 from ...kernels.compiling import Floats
 from ...solvers.annealing import geometric, require_temperature
-from ...solvers.projections import Projector
+from ...solvers.projections import Projector, evenly, onto_best
 from ..learner import RuleReading
 from ..parameters import declared
 from .posterior import ProjectingLearner
@@ -120,41 +120,20 @@ class UnifiedEM(ProjectingLearner):
                     f"at gamma = -inf rules are hard, and {rule.title!r} is read as {rule.reading.kind}; write it with "
                     ".hard(), or use CoDL for soft rules"
                 )
-        known = Labelled(self.task_, X, y, None, classes)
+        known = LabelledData(self.task_, X, y, None, classes)
         return Readings.of(rules, known, penalty=None, shares=False, decoding=self.decode == "rules", hard=True)
 
     def _projector(self, read: Readings, pool: Sequence[Any], classes: Sequence[str]) -> tuple[RowSet, Projector]:
+        slack, hard = self.slack(), [rule.hard() for rule in self.rules or ()]
         if self.gamma < 0:
-            return self._hard(pool, classes)
+            rules = self.task_.compiled(hard, pool, classes).weigh(np.full(len(hard), np.inf))
+            return self.task_.rows([], pool, classes), onto_best(rules, self.structure_)
         rows, usual = super()._projector(read, pool, classes)
+        even = evenly(rows, slack, self.tolerance, self.n_jobs)
 
         def step(scores: Any, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
             if temperature == 0:
-                return relax(scores, cast(Rows, rows), self.slack(), log_partition=log_partition, n_jobs=self.n_jobs)
-            if temperature == np.inf:
-                return self._even(scores, rows, prices)
-            return usual(scores, temperature, prices, log_partition)
+                return relax(scores, cast(Rows, rows), slack, log_partition=log_partition, n_jobs=self.n_jobs)
+            return (even if temperature == np.inf else usual)(scores, temperature, prices, log_partition)
 
         return rows, step
-
-    def _hard(self, pool: Sequence[Any], classes: Sequence[str]) -> tuple[RowSet, Projector]:
-        """The best output under hard rules; there are no rows then."""
-        hard = [rule.hard() for rule in self.rules or ()]
-        rules = self.task_.compiled(hard, pool, classes).weigh(np.full(len(hard), np.inf))
-
-        def step(scores: Any, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
-            best = rules.best(self.structure_, scores)
-            parts = self.structure_.indicator(scores, best.outputs.values[0])
-            value = float((log_partition - best.scores[:, 0]).sum())
-            nothing = np.empty(0)
-            return Projection(parts, nothing, nothing, nothing, value, value, value, 0.0, True, 0.0)
-
-        return self.task_.rows([], pool, classes), step
-
-    def _even(self, scores: Any, rows: RowSet, prices: Floats) -> Projection:
-        """The most even distribution under the rules; its primal is -H(q)."""
-        flat = scores.changed(lambda table: np.where(np.isfinite(table), 0.0, -np.inf))
-        return project(
-            flat, rows, self.slack(), start=prices, log_partition=np.zeros(len(scores)), tolerance=self.tolerance,
-            n_jobs=self.n_jobs,
-        )  # fmt: skip
