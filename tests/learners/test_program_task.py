@@ -7,6 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from sidelight import (
     BAD,
@@ -157,6 +158,8 @@ def test_out_of_time(data, monkeypatch):
     assert (found.bound >= found.scores[:, 0]).all()
     with pytest.warns(UserWarning, match="4 of 4 outputs are not proved to be the best"):
         assert model.predict(other_X[:4]) == right
+    with pytest.warns(ConvergenceWarning, match="time limits ended the searches for the worst outputs of"):
+        StructuralSVM(C=1.0, task=Joint(time_limit=5.0), n_jobs=1, max_iterations=2).fit(X[:8], y[:8])
     monkeypatch.setattr(points.highs, "solve", nothing)
     with pytest.raises(Infeasible, match="sequence 0 has no output that was found in 5 seconds; give it more time"):
         model.predict(other_X[:4])

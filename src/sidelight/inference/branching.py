@@ -163,6 +163,8 @@ class _Search:
         self.nodes += 1
         matrix, prices, factor, stale = self.rows.matrix, share.prices, 1.0, 0
         for _ in range(steps):
+            if share.bound < np.inf and monotonic() > self.end:
+                break
             moved = share.theta - matrix.T @ prices if prices.any() else share.theta
             outputs = self.structure.best(moved, self.shape, 1)
             if not outputs:
@@ -206,7 +208,10 @@ class _Search:
         out, inside = share.theta.copy(), share.theta.copy()
         out[part] = -np.inf
         inside[self.structure.rivals(self.shape, part)] = -np.inf
-        shares = _Share(out, share.fixed, share.prices), _Share(inside, share.fixed | {part}, share.prices)
+        shares = (
+            _Share(out, share.fixed, share.prices, share.bound),
+            _Share(inside, share.fixed | {part}, share.prices, share.bound),
+        )
         if share.best is not None:  # it is in one of the two
             mine = shares[int(part in self.structure.parts_of(self.shape, share.best))]
             mine.best, mine.value = share.best, share.value
@@ -221,6 +226,6 @@ class _Search:
                 continue
             out = left.copy()
             out[part] = -np.inf
-            self.offer(_Share(out, fixed, share.prices), _STEPS)
+            self.offer(_Share(out, fixed, share.prices, share.bound), _STEPS)
             left[self.structure.rivals(self.shape, part)] = -np.inf
             fixed = fixed | {part}
