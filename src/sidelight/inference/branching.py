@@ -2,10 +2,11 @@
 
     maximise  θ·y - Σ_r ρ_r max(0, A_r·y - b_r)       over the outputs y of a structure; ρ_r = inf for hard rows
 
-For prices 0 <= λ <= ρ, max over y of (θ - Aᵀλ)·y + λ·b is at least the optimum (Lagrangian relaxation), and outputs met
-on the way are candidates. Where the two do not meet, the outputs are parted by whether they have a certain part, and
-the share with the highest bound is looked at next (branch and bound). So any structure that has an argmax, and can
-force a part (`rivals`), is solved exactly, and every answer has a bound.
+That is Eq. 3.2 of Chang 2011, for rules whose violation is the excess of a count. For prices 0 <= λ <= ρ, max over y of
+(θ - Aᵀλ)·y + λ·b is at least the optimum (Lagrangian relaxation), and outputs met on the way are candidates. Where the
+two do not meet, the outputs are parted by whether they have a certain part, and the share with the highest bound is
+looked at next (branch and bound). So any structure that has an argmax, and can force a part (`rivals`), is solved
+exactly, and every answer has a bound. Time is looked at before every argmax.
 """
 
 from collections.abc import Iterator

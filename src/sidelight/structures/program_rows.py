@@ -14,36 +14,13 @@ import numpy as np
 
 from ..errors import DataError
 from ..kernels.compiling import Flags, Floats, Ints, Longs
-from .polytope import LinearRows
+from .polytope import LinearRows, rows_hold
 from .reduced_programs import idle_variables, listed_points, without_variables
 
-# A row holds if it is missed by no more than this share of its coefficients: their sums are rounded.
-ROUNDING = 1e-9
 # Reduced programs that are kept for the next search.
 _KEPT = 16
 # Terms of a row without a title that a message shows at most.
 _TERMS = 5
-
-
-def rows_hold(rows: LinearRows, x: Floats) -> Flags:
-    """Returns which rows a point satisfies, but for what rounding may add: (rows,) bool."""
-    room, sums = ROUNDING * row_sizes(rows), rows.times(x)
-    held: Flags = (sums >= rows.low - room) & (sums <= rows.high + room)
-    return held
-
-
-def rows_hold_all(rows: LinearRows, points: Flags) -> Flags:
-    """Returns which of some points satisfy all rows, as `rows_hold` has it: (points,) bool; points: (points, width)."""
-    matrix = np.zeros((len(rows), points.shape[1]))
-    matrix[np.repeat(np.arange(len(rows)), np.diff(rows.start)), rows.index] = rows.value
-    room, sums = ROUNDING * row_sizes(rows), points.astype(float) @ matrix.T
-    return np.asarray(((sums >= rows.low - room) & (sums <= rows.high + room)).all(axis=1))
-
-
-def row_sizes(rows: LinearRows) -> Floats:
-    """Returns Σ |a| of each row: (rows,)."""
-    row = np.repeat(np.arange(len(rows)), np.diff(rows.start))
-    return np.bincount(row, weights=np.abs(rows.value), minlength=len(rows)).astype(float)
 
 
 @dataclass(frozen=True)
@@ -231,7 +208,7 @@ class Component:
         forbidden = np.isneginf(gain)
         if forbidden.any():
             values = values[~values[:, forbidden].any(axis=1)]
-        scores = values @ np.where(forbidden, 0.0, gain)
+        scores: Floats = values.astype(float) @ np.where(forbidden, 0.0, gain)
         order = [int(scores.argmax())] if k == 1 and len(scores) else np.argsort(-scores, kind="stable")[:k]
         return Points.proved(values[order], scores[order])
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..kernels.compiling import Flags, Floats, Longs
-from .polytope import LinearRows
+from .polytope import ROUNDING, LinearRows, rows_hold_all
 
 if TYPE_CHECKING:
     from .program_rows import Component, ProgramRows
@@ -43,7 +43,7 @@ def without_variables(program: "ProgramRows", left: Longs) -> "ProgramRows | Non
     least, most = (
         np.bincount(row, weights=np.where(sign * value > 0, value, 0.0), minlength=len(rows)) for sign in (-1, 1)
     )
-    room = 1e-9 * (most - least)
+    room = ROUNDING * (most - least)
     if ((rows.low > most + room) | (rows.high < least - room)).any():
         return None
     binding = (rows.low > least + room) | (rows.high < most - room)
@@ -54,8 +54,6 @@ def without_variables(program: "ProgramRows", left: Longs) -> "ProgramRows | Non
 
 def listed_points(component: "Component") -> Flags | None:
     """Returns all points that satisfy the rows of a component, (points, variables); None where there may be many."""
-    from .program_rows import rows_hold_all
-
     count, rows = len(component.variables), component.rows
     sets = _choices(rows, count)
     if prod(len(members) + more for members, more in sets) > LISTED:
