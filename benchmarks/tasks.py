@@ -125,7 +125,7 @@ def read(setting: Setting) -> dict[str, Inputs]:
         "projective": _split(*_projective(*trees), seed, shuffled),
         "alignments": _split(pairs, [_monotone(one) for one in links], seed, _mismatched, (8, 8, 8)),
         "matchings": _split(pairs, links, seed, _mismatched, (8, 8, 8)),
-        "programs": _split(*sentences, seed, lambda X: [_backwards(x) for x in X], (15, 20, 30)),
+        "programs": _split(*sentences, seed, lambda X: [relations.backwards(x) for x in X], (15, 20, 30)),
     }
 
 
@@ -188,12 +188,6 @@ def _few_entities(X: list[Any], y: list[Any]) -> tuple[list[Any], list[Any]]:
     """Sentences with three entities at most."""
     kept = [i for i, x in enumerate(X) if len(x.spans) <= 3]
     return [X[i] for i in kept], [y[i] for i in kept]
-
-
-def _backwards(x: Any) -> Any:
-    """A sentence with its words in reverse."""
-    n = len(x.words)
-    return relations.Sentence.of(x.words[::-1], [(n - end, n - begin) for begin, end in x.spans[::-1]])
 
 
 def _split(

@@ -5,6 +5,7 @@
 None                                 nothing is known
 GOOD, BAD                            the input has a good structure, or has none
 Partial([(0, 0), (3, 2)])            these links are in the output; the others are unknown
+Partial({"a": True, "b": False})     the variable "a" of a program is 1, and "b" is 0; the others are unknown
 """
 
 from collections.abc import Iterable, Sequence
@@ -36,7 +37,8 @@ class Partial:
     Parameters
     ----------
     known : collection
-        The links that are known, written as in y.
+        The links that are known, written as in y; of programs the names that are 1, or a dict that says of names
+        whether they are.
     """
 
     known: Any

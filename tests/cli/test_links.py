@@ -48,6 +48,41 @@ def test_predict_and_evaluate(run: Run, links: Path, tmp_path: Path, task: str) 
     assert "1 pair whose links are not all known" in run("evaluate", links / task, tmp_path / "more.jsonl").out
 
 
+def test_probabilities_and_several_outputs(run: Run, links: Path, tmp_path: Path) -> None:
+    X, _ = read_pairs(links / "aligning.jsonl")
+    model = load(links / "aligning")
+    said = run("predict", links / "aligning", links / "aligning.jsonl", "--marginals", "--kbest", 2).out.splitlines()
+    first = json.loads(said[0])
+    best = model.predict_kbest(X[:1], 2)[0]
+    assert [[tuple(link) for link in one["links"]] for one in first["kbest"]] == [one.labels for one in best]
+    assert first["links"] == first["kbest"][0]["links"]
+    chances = {tuple(one["link"]): one["probability"] for one in first["marginals"]}
+    assert chances[0, 0] == pytest.approx(model.predict_marginals(X[:1])[0][0], abs=1e-6)
+    assert min(chances.values()) > 0
+    lines = run("predict", links / "matching", links / "matching.jsonl", "--kbest", 2).out.splitlines()
+    assert [one["probability"] for one in json.loads(lines[0])["kbest"]] == [None, None]
+    refused = run("predict", links / "matching", links / "matching.jsonl", "--marginals").err
+    assert "the log-partition of matchings is intractable" in refused
+    assert "--without-rules" not in refused
+    refused = run("predict", links / "aligning", links / "aligning.jsonl", "--output-format", "conllu").message
+    assert "links are written as JSON lines (.jsonl), not conllu" in refused
+
+
+def test_score_compares_two_files(run: Run, links: Path, tmp_path: Path) -> None:
+    X, y = read_pairs(links / "aligning.jsonl")
+    write_pairs(tmp_path / "other.jsonl", X, [y[0][1:], *y[1:]])
+    both = [links / "aligning.jsonl", tmp_path / "other.jsonl", "--task", "aligning"]
+    said = run("score", *both, "--json").json
+    assert (said["links"]["recall"], said["links"]["precision"], said["exact"]) == (15 / 16, 1.0, 0.8)
+    assert "80.00 % of 5 with exactly the right links" in run("score", *both).out
+    write_pairs(tmp_path / "none.jsonl", X, [None, *y[1:]])
+    assert "pair 0 has no predicted links" in run("score", both[0], tmp_path / "none.jsonl", *both[2:]).err
+    assert run("score", tmp_path / "none.jsonl", both[0], *both[2:], "--json").json["skipped"] == 1
+    write_pairs(tmp_path / "others.jsonl", [(X[0][0], X[1][1]), *X[1:]], [[], *y[1:]])
+    refused = run("score", both[0], tmp_path / "others.jsonl", *both[2:]).err
+    assert "pair 0, target: gold has ['the', 'house', 'is', 'small'], predicted has" in refused
+
+
 @pytest.mark.parametrize("task", ["aligning", "matching"])
 def test_explain(run: Run, links: Path, tmp_path: Path, task: str) -> None:
     said = run("explain", links / task, links / f"{task}.jsonl", "-p", 1, "--labeled", "--figure", tmp_path / "a.svg")

@@ -4,6 +4,7 @@ import json
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from sidelight import load, read_trees, write_trees
@@ -58,6 +59,47 @@ def test_predict_fills_in_heads_and_keeps_the_rest(run: Run, trees: Path, tmp_pa
     assert run("predict", trees / "m", "-", stdin=blank).out == written
 
 
+def test_probabilities_and_several_trees(run: Run, trees: Path) -> None:
+    X, _ = read_trees(trees / "train.conllu")
+    model = load(trees / "m")
+    table, best = model.predict_marginals(X)[0], model.predict(X)
+    out = run("predict", trees / "m", trees / "train.conllu", "--marginals").out
+    assert f"\t{best[0][0]}\t_\t_\tSpaceAfter=No|Prob={table[0, best[0][0]]:.4f}\n" in out
+    assert run("predict", trees / "m", "-", "--marginals", stdin=out).out == out  # in the place of those before
+    lines = run("predict", trees / "m", trees / "train.conllu", "--kbest", 3, "--marginals").out.splitlines()
+    said = [json.loads(line) for line in lines]
+    assert [one["heads"] for one in said] == best
+    assert said[0]["tokens"][0] == ["the", "DET"]
+    total = model.log_partition(X[:1])[0]
+    for found, one in zip(said[0]["kbest"], model.predict_kbest(X, 3)[0], strict=True):
+        assert (found["heads"], found["score"]) == (one.labels, one.score)
+        assert found["probability"] == pytest.approx(float(np.exp(one.score - total)))
+    first = {one["head"]: one["probability"] for one in said[0]["marginals"][0]}
+    assert sum(first.values()) == pytest.approx(1.0, abs=1e-5)
+    assert first[2] == pytest.approx(table[0, 2], abs=1e-6)
+
+
+def test_score_compares_two_files(run: Run, trees: Path, tmp_path: Path) -> None:
+    gold = trees / "train.conllu"
+    text = gold.read_text().replace("\t2\tdet", "\t3\tdet", 1).replace("\tamod", "\tdet", 1).replace("ADJ", "X")
+    (tmp_path / "other.conllu").write_text(text)
+    both = [gold, tmp_path / "other.conllu", "--task", "parsing"]
+    assert run("score", *both, "--json").json["uas"] == 16 / 17
+    said = run("score", *both, "--set", "task.labelled=true", "--json").json
+    assert (said["uas"], said["las"], said["exact"]) == (16 / 17, 15 / 17, 0.5)
+    assert "LAS 88.24 %, 17 words in 4 sentences" in run("score", *both, "--set", "task.labelled=true").out
+    (tmp_path / "blank.conllu").write_text(text.split("\n\n")[0].replace("\t3\t", "\t_\t") + "\n\n")
+    assert "gold has 4 sentences, and predicted has 1" in run("score", gold, tmp_path / "blank.conllu", *both[2:]).err
+    (tmp_path / "one.conllu").write_text(gold.read_text().split("\n\n")[0] + "\n\n")
+    unsaid = [tmp_path / "one.conllu", tmp_path / "blank.conllu", *both[2:]]
+    assert run("score", *unsaid, "--json").json["uas"] == 2 / 5  # heads that are not predicted are wrong
+    assert "sentence 0, token 0: gold has ('the', 'DET')" not in run("score", *both, "--columns", "form").err
+    refused = run("score", *both, "--columns", "form,upos").err
+    assert "sentence 2, token 3: gold has ('old', 'ADJ'), predicted has ('old', 'X')" in refused
+    assert "this is for labels" in run("score", *both, "--confusion").message
+    assert "epochs=3 is no parameter of a task" in run("score", *both, "--set", "epochs=3").message
+
+
 def test_evaluate(run: Run, trees: Path, tmp_path: Path) -> None:
     text = (trees / "train.conllu").read_text().replace("\t3\tobj", "\t2\tobj")
     (tmp_path / "other.conllu").write_text(text.replace("\t0\troot", "\t_\troot", 1))
@@ -87,6 +129,17 @@ def test_labels_and_parameters_of_the_task(run: Run, trees: Path, tmp_path: Path
     assert told["parameters"] == {"labelled": True, "projective": True, "single_root": True}
     out = run("predict", tmp_path / "m", trees / "train.conllu").out
     assert out == (trees / "train.conllu").read_text()
+    first = json.loads(
+        run("predict", tmp_path / "m", trees / "train.conllu", "--kbest", 2, "--marginals").out.split("\n")[0]
+    )
+    assert (first["heads"], first["labels"]) == ([2, 3, 0, 5, 3], ["det", "nsubj", "root", "det", "obj"])
+    assert first["kbest"][0]["labels"] == first["labels"]
+    likely = max(first["marginals"][0], key=lambda one: one["probability"])
+    assert (likely["head"], likely["label"]) == (2, "det")
+    assert (
+        f"|Prob={likely['probability']:.4f}"
+        in run("predict", tmp_path / "m", trees / "train.conllu", "--marginals").out
+    )
     crossing = (trees / "train.conllu").read_text().replace("\t2\tdet", "\t4\tdet", 1)
     (tmp_path / "c.conllu").write_text(crossing)
     assert run("evaluate", tmp_path / "m", tmp_path / "c.conllu", "--json").json["uas"] == 16 / 17
@@ -190,8 +243,10 @@ def test_other_formats_are_refused(run: Run, folder: Path, trees: Path, tmp_path
     assert "Parsing reads CoNLL-U (.conllu), not tsv" in run("predict", trees / "m", "-f", "tsv", stdin="").message
     assert "expected 10 columns, found 1" in run("predict", trees / "m", stdin='{"source": "a"}').err
     assert "there are no sentences in it" in run("predict", trees / "m", stdin="\n").err
-    for option in (["--kbest", 2], ["--marginals"], ["--output-format", "tsv"]):
-        assert "written as they are read" in run("predict", trees / "m", trees / "train.conllu", *option).message
+    refused = run("predict", trees / "m", trees / "train.conllu", "--output-format", "tsv").message
+    assert "trees are written as CoNLL-U (.conllu) or JSON lines (.jsonl), not tsv" in refused
+    refused = run("predict", trees / "m", trees / "train.conllu", "--kbest", 2, "-o", tmp_path / "out.conllu").message
+    assert "several trees need jsonl output, not conllu" in refused
 
 
 def test_learners_and_settings_that_do_not_fit(run: Run, trees: Path, tmp_path: Path) -> None:

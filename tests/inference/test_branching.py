@@ -78,6 +78,24 @@ def test_a_time_limit_leaves_a_bound():
     assert found.exact == (found.bound - found.scores[0] < 1e-6)
 
 
+def test_a_time_limit_ends_the_first_share(monkeypatch):
+    """Time is looked at before every call for a best output, not only between shares."""
+    rng, n, calls = np.random.default_rng(0), 5, []
+    theta, matrix = rng.normal(size=n * n), csr_array(rng.normal(size=(6, n * n)))
+    rows = UpperRows(matrix, np.full(6, -0.5), np.full(6, 0.7))
+
+    class Counted(Orders):
+        def best(self, scores, shape, k):
+            calls.append(k)
+            return super().best(scores, shape, k)
+
+    monkeypatch.setattr("sidelight.inference.branching.monotonic", lambda: float(len(calls)))
+    found = best_under_rows(Counted(1), theta, (n,), rows, 1, time_limit=3.5)
+    assert len(calls) == 4
+    assert found.bound >= listed(Orders(1), theta, (n,), rows)[0] >= found.scores[0]
+    assert not found.exact
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_a_search_cut_short_returns_the_best_that_it_met(seed, monkeypatch):
     """With few shares allowed, the answer is the best output that any call for the best one gave."""

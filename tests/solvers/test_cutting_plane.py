@@ -5,10 +5,12 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize
+from sklearn.exceptions import ConvergenceWarning
 
 from sidelight.errors import DataError, SidelightError
 from sidelight.scorers.protocol import SparseVectors
 from sidelight.solvers import cutting_plane
+from sidelight.solvers.certificate import warn_unconverged
 from sidelight.solvers.margin_constraints import Accepted, Labelled, MarginInputs, Rejected, by_structure
 from sidelight.solvers.working_sets import WorkingSets
 from sidelight.structures.chain import Chain
@@ -242,7 +244,7 @@ def test_the_last_step_is_about_the_weights_that_are_returned(iterations):
     demand = Labelled(batch_of(loss), loss.known, 1.0)
     cost = np.full(3 * len(LENGTHS), 1.0)
     found, sets = solve([demand], loss.scorer.size, cost, True, max_iterations=iterations, tolerance=1e-9)
-    _, violation = demand.worst(found.weights, 0, len(demand))
+    violation = demand.worst(found.weights, 0, len(demand)).violation
     np.testing.assert_allclose(found.last.objective, sets.primal(violation, found.weights))
     assert not found.converged
 
@@ -262,6 +264,26 @@ def test_known_violations_count_even_if_the_search_misses_them():
     demand = Labelled(batch_of(loss, lazy), loss.known, 1.0)
     found, _ = solve([demand], loss.scorer.size, np.full(len(LENGTHS), 1.0), True, check=False, tolerance=1e-3)
     assert found.last.objective >= found.last.dual
+
+
+def test_searches_that_end_early_leave_a_certificate_that_holds():
+    """Where a search returns some output with a bound, the objective is no lower than it is, and it says so."""
+    loss, _ = make(9, lengths=LENGTHS, labels=2)
+    cost, room = np.full(len(LENGTHS), 1.0), np.array([0.0, 0.3, 0.0, 0.0, 0.2, 0.0])
+
+    def early(scores, first, last, seed=None):
+        best = Chain(1).argmax(scores)
+        return Best(best.outputs, best.scores, False, best.scores + room[first:last])
+
+    demand = Labelled(batch_of(loss, early), loss.known, 1.0)
+    found, sets = solve([demand], loss.scorer.size, cost, True, max_iterations=200)
+    true = Labelled(batch_of(loss), loss.known, 1.0).worst(found.weights, 0, len(LENGTHS)).violation
+    np.testing.assert_allclose(found.last.objective, sets.primal(true + room, found.weights))
+    assert found.last.gap > found.last.objective - sets.primal(true, found.weights) > 0
+    assert (found.converged, found.unproved) == (False, 2)
+    assert len(found.steps) < 200  # nothing but the bounds kept the gap open
+    with pytest.warns(ConvergenceWarning, match="worst outputs of 2 inputs.* raise time_limit"):
+        warn_unconverged("it", found, "")
 
 
 def test_lengths_of_rows_do_not_cancel():

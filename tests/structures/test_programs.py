@@ -14,6 +14,7 @@ from sidelight.features.parts import shape_array
 from sidelight.inference import highs, points
 from sidelight.inference.points import k_best, with_penalties
 from sidelight.learners.decoding import Decoder, warn_unproved
+from sidelight.structures import reduced_programs
 from sidelight.structures.flat import FlatParts, KnownOutputs
 from sidelight.structures.known import Outputs
 from sidelight.structures.polytope import LinearRows
@@ -21,6 +22,18 @@ from sidelight.structures.program_rows import ProgramRows
 from sidelight.supervision import Signal
 
 from ..structure_kit import check_argmax, check_kbest, enumerate_outputs
+
+
+@pytest.fixture(autouse=True)
+def no_lists(monkeypatch):
+    """Small components go to the solver as large ones do; `lists` takes that back."""
+    monkeypatch.setattr(reduced_programs, "LISTED", 1)
+
+
+@pytest.fixture
+def lists(no_lists, monkeypatch):
+    monkeypatch.setattr(reduced_programs, "LISTED", 300)
+
 
 EXACTLY_ONE, AT_MOST_ONE = (1.0, 1.0), (-np.inf, 1.0)
 
@@ -75,6 +88,40 @@ def test_programs_are_those_of_the_enumeration(seed, whole):
     programs = [random_rows(rng, rng.integers(1, 8), rng.integers(0, 5), whole=whole) for _ in range(3)]
     values = [rng.integers(-2, 3, size=p.variables) if whole else rng.normal(size=p.variables) for p in programs]
     check(Programs(1), batch(np.concatenate(values), programs))
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("k", [1, 3])
+def test_small_programs_need_no_solver(seed, k, lists, monkeypatch):
+    """Lists of points give what the enumeration has, under scores that change and forbid variables."""
+    monkeypatch.setattr(points.highs, "solve", None)
+    rng = np.random.default_rng(seed)
+    rows, structure = random_rows(rng, 7, 5, whole=seed % 2 == 0), Programs(1)
+    for scale in (1.0, 0.0, 3.0, 1.0):
+        values = np.where(rng.random(7) < 0.15, -np.inf, rng.integers(-2, 3, size=7) * scale)
+        scores = batch(values, [rows])
+        _, best = enumerate_outputs(structure, scores, 0)
+        found = structure.solve(values, rows.shape, k)
+        np.testing.assert_allclose(found.scores, np.sort(best)[::-1][:k], atol=1e-9)
+        np.testing.assert_allclose([values[one].sum() for one in found.values], found.scores, atol=1e-9)
+        assert not any(rows.broken(one) for one in found.values)
+        assert found.exact
+
+
+def test_variables_that_no_row_needs_are_left_out():
+    """A pair of things needs types; where it is not worth it, the things are choices of their own."""
+    types = [one_of(EXACTLY_ONE, 0, 1), one_of(EXACTLY_ONE, 2, 3)]
+    rows = rows_of(5, *types, ({4: 1.0, 0: -1.0}, -np.inf, 0.0), ({4: 1.0, 2: -1.0}, -np.inf, 0.0))
+    worth, left = np.array([-1.0, 0.0, 0.0, 0.5, 2.0]), np.array([-1.0, 0.0, 0.0, 0.5, -0.1])
+    assert rows.reduced(left)[0].tolist() == [0, 1, 2, 3]
+    assert not rows.reduced(left)[1].components[1]
+    assert rows.reduced(worth)[0].tolist() == [0, 1, 2, 3, 4]
+    assert rows.reduced(left)[1] is rows.reduced(left - 0.05)[1]  # the same are left out
+    assert Programs(1).solve(worth, rows.shape).values.tolist() == [[True, False, True, False, True]]
+    assert Programs(1).solve(left, rows.shape).values.tolist() == [[False, True, False, True, False]]
+    needed = rows_of(2, ({0: 1.0, 1: -1.0}, 0.0, np.inf))
+    assert rows_of(2, one_of(EXACTLY_ONE, 0, 1)).reduced(np.full(2, -1.0))[0].tolist() == [0, 1]
+    assert needed.reduced(np.full(2, -1.0))[0].tolist() == [0]
 
 
 @pytest.mark.parametrize("seed", range(15))
@@ -302,19 +349,19 @@ def test_a_bound_by_the_solver(monkeypatch):
 
 
 def test_the_next_search_begins_with_the_last_output(monkeypatch):
-    rows = rows_of(3, ({0: 1.0, 1: 2.0}, -np.inf, 2.0))
+    rows = rows_of(3, ({0: 1.0, 1: 2.0, 2: 1.5}, -np.inf, 2.0))
     structure = Programs(1, time_limit=1.0)
-    structure.argmax(batch([1.0, 1.5, 1.0], [rows]))
+    structure.argmax(batch([1.0, 1.5, 0.4], [rows]))
     slow = slow_solver(monkeypatch, None, 5.0)
-    best = structure.argmax(batch([1.0, -1.5, 1.0], [rows]))
-    assert [start.tolist() for start in slow.starts] == [[0.0, 1.0]]
-    assert best.outputs.values.tolist() == [0, 1, 1]  # nothing better was found
+    best = structure.argmax(batch([1.0, 0.5, 0.4], [rows]))
+    assert [start.tolist() for start in slow.starts] == [[0.0, 1.0, 0.0]]
+    assert best.outputs.values.tolist() == [0, 1, 0]  # nothing better was found
     assert not best.exact
     for copied in (deepcopy(structure), pickle.loads(pickle.dumps(structure))):
         with pytest.raises(Infeasible):
-            copied.argmax(batch([1.0, 1.5, 1.0], [rows]))
+            copied.argmax(batch([1.0, 1.5, 0.4], [rows]))
     with pytest.raises(Infeasible):  # the last output is forbidden
-        structure.argmax(batch([1.0, -np.inf, 1.0], [rows]))
+        structure.argmax(batch([1.0, -np.inf, 0.4], [rows]))
     assert structure == Programs(1, time_limit=1.0)
 
 

@@ -240,6 +240,22 @@ def test_scores_far_apart(trees, size):
         assert (ranked[:, 0] >= ranked[:, 1]).all()
 
 
+@pytest.mark.parametrize("several", [False, True])
+def test_known_roots(several):
+    """One word has no head but the root, which is known then, and other heads may be known too."""
+    rng, shapes = np.random.default_rng(0), [(5, 1), (4, 2), (5, 1), (4, 1)]
+    scores = random_scores(rng, shapes)
+    for i, word in enumerate((0, 3, 2, 1)):
+        theta, (n, L) = scores.of(i)
+        own = theta.reshape(n, n, L)
+        own[word, 1:] = -np.inf  # the root is in place 0
+        if i > 1:
+            own[[c for c in range(n) if c != word][1:], 2:] = -np.inf
+    if several:  # a second word that has no head but the root: there is no tree
+        scores.of(2)[0].reshape(5, 5)[4, 1:] = -np.inf
+    assert check(Trees(1), scores) != several
+
+
 @kinds
 def test_what_is_not_exact_is_refused(trees):
     """Two trees that tie far below the best arcs of all words, and numbers that cannot be added up."""

@@ -1,25 +1,39 @@
-"""What a model says about sequences, and how it is written in each format."""
+"""What a model says about inputs, and how labels are written in each format; for trees and links see `structured`."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sidelight.errors import NotSupported
 
 
+class Choice(NamedTuple):
+    """One of the best outputs of an input; probability: None where there are none."""
+
+    output: Any
+    score: float
+    probability: float | None
+
+
 @dataclass(frozen=True)
 class Answers:
-    """Labels, and if asked for the probability of every label at every token and the best label sequences."""
+    """Outputs, such as labels, and if asked for the probabilities of all their parts and the best outputs."""
 
     X: list[Any]
     classes: list[str]
-    labels: list[list[str]]
+    outputs: list[Any]
     marginals: list[Any] | None
-    kbest: list[list[dict[str, Any]]] | None
+    kbest: list[list[Choice]] | None
+
+    def ranked(self, index: int, record: Callable[[Any], dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the best outputs of an input as JSON has them; record: that of one output."""
+        assert self.kbest is not None
+        return [{**record(one.output), "score": one.score, "probability": one.probability} for one in self.kbest[index]]
 
 
 def ask(learner: Any, X: list[Any], *, marginals: bool, kbest: int | None) -> Answers:
-    """Label the sequences."""
+    """Predict the outputs of inputs."""
     encoded: Any = X
     with suppress(NotSupported):  # a learner with rules reads the tokens, and two models have an encoding each
         encoded = learner.encode(X)
@@ -36,27 +50,22 @@ def _chances(learner: Any, encoded: Any) -> list[Any]:
     try:
         chances: list[Any] = learner.predict_marginals(encoded)
     except NotSupported as error:
+        if not (learner.rules_used_ and learner.task_.has_rows):  # it has no probabilities without rules either
+            raise
         raise NotSupported(f"{error} (--without-rules)") from None
     return chances
 
 
-def _ranked(learner: Any, encoded: Any, count: int) -> list[list[dict[str, Any]]]:
+def _ranked(learner: Any, encoded: Any, count: int) -> list[list[Choice]]:
     import numpy as np
 
     try:
         totals = learner.log_partition(encoded)
-    except NotSupported:  # rules about whole sequences: there are scores, but no probabilities
+    except NotSupported:  # rules about whole outputs, or a structure with best outputs alone: scores have no sum
         totals = [None] * len(encoded)
     return [
-        [
-            {
-                "labels": one.labels,
-                "score": one.score,
-                "probability": None if total is None else float(np.exp(one.score - total)),
-            }
-            for one in sequences
-        ]
-        for sequences, total in zip(learner.predict_kbest(encoded, count), totals, strict=True)
+        [Choice(one.labels, one.score, None if total is None else float(np.exp(one.score - total))) for one in outputs]
+        for outputs, total in zip(learner.predict_kbest(encoded, count), totals, strict=True)
     ]
 
 
@@ -67,9 +76,9 @@ def write_jsonl(answers: Answers, path: str) -> None:
     extra: list[dict[str, Any]] = [{} for _ in answers.X]
     for record, table in zip(extra, answers.marginals or [], strict=False):
         record["marginals"] = [dict(zip(answers.classes, row, strict=True)) for row in table.round(6).tolist()]
-    for record, ranked in zip(extra, answers.kbest or [], strict=False):
-        record["kbest"] = ranked
-    write_jsonlines(path, answers.X, answers.labels, extra=extra)
+    for index, record in enumerate(extra if answers.kbest else []):
+        record["kbest"] = answers.ranked(index, lambda labels: {"labels": labels})
+    write_jsonlines(path, answers.X, answers.outputs, extra=extra)
 
 
 def write_conllu(answers: Answers, path: str, columns: tuple[str, ...], label: str) -> None:
@@ -78,7 +87,7 @@ def write_conllu(answers: Answers, path: str, columns: tuple[str, ...], label: s
 
     if answers.marginals is not None:
         raise NotSupported("conllu has no place for probabilities; use --output-format jsonl or tsv")
-    write(path, answers.X, answers.labels, columns=columns, label=label)
+    write(path, answers.X, answers.outputs, columns=columns, label=label)
 
 
 def write_columns(answers: Answers, path: str, format: str) -> None:
@@ -86,16 +95,16 @@ def write_columns(answers: Answers, path: str, format: str) -> None:
     from sidelight.data import FORMATS
 
     if answers.marginals is None:
-        FORMATS[format].write(path, answers.X, answers.labels)
+        FORMATS[format].write(path, answers.X, answers.outputs)
         return
     number = {label: k for k, label in enumerate(answers.classes)}
     rows = [
         [(*_cells(token), label) for token, label in zip(tokens, labels, strict=True)]
-        for tokens, labels in zip(answers.X, answers.labels, strict=True)
+        for tokens, labels in zip(answers.X, answers.outputs, strict=True)
     ]
     chances = [
         [f"{table[t, number[label]]:.4f}" for t, label in enumerate(labels)]
-        for table, labels in zip(answers.marginals, answers.labels, strict=True)
+        for table, labels in zip(answers.marginals, answers.outputs, strict=True)
     ]
     FORMATS[format].write(path, rows, chances)
 

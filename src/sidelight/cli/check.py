@@ -14,7 +14,7 @@ from sidelight.cli.options import (
     LabelColumnOption,
     WithoutRulesOption,
 )
-from sidelight.cli.parameters import TaskName, make_task
+from sidelight.cli.parameters import TaskName, named_task
 from sidelight.cli.reading import Reader, reader_for
 
 NAME = "check"
@@ -88,17 +88,10 @@ def command(
 
 def _task(name: str | None, settings: list[str], learner: Any) -> Any:
     """What the data has: the task that is named, that of the model, or labels."""
-    from sidelight.learners.tasks.labelling import Labelling
-
     if name is not None and learner is not None:
         raise typer.BadParameter("the model says what it predicts", param_hint="--task")
-    chosen, others = make_task(name, settings)
-    if others:
-        message = f"{others[0]} is no parameter of a task; these begin with task."
-        raise typer.BadParameter(message, param_hint="--set")
-    if learner is not None:
-        return learner.task_.for_comparing()
-    return Labelling() if chosen is None else chosen.for_comparing()
+    chosen = named_task(name, settings)
+    return chosen if learner is None else learner.task_.for_comparing()
 
 
 def _labels(task: Any, X: list[Any], y: list[Any]) -> list[str]:

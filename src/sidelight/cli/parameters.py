@@ -69,6 +69,17 @@ def make_task(name: str | None, settings: Sequence[str]) -> tuple[Any, list[str]
     return task, others
 
 
+def named_task(name: str | None, settings: Sequence[str]) -> Any:
+    """The task whose outputs a file has, all of them allowed; labels of sequences where none is named."""
+    from sidelight.learners.tasks.labelling import Labelling
+
+    chosen, others = make_task(name, settings)
+    if others:
+        message = f"{others[0]} is no parameter of a task; these begin with {_OF_TASK}"
+        raise typer.BadParameter(message, param_hint="--set")
+    return Labelling() if chosen is None else chosen.for_comparing()
+
+
 def require_task(learner: str, task: str) -> None:
     """Refuse a learner that labels sequences only."""
     if "task" not in _known_parameters(learner):

@@ -23,7 +23,8 @@ EXAMPLES = (
     "sidelight predict fields.model new.txt -f text -o new.tsv",
     'echo "M. Kay. On parsing. 1991." | sidelight predict fields.model -f text',
     "sidelight predict chunks.model test.txt --labeled --kbest 5 -o best.jsonl",
-    "sidelight predict parser.model new.conllu -o parsed.conllu",
+    "sidelight predict parser.model new.conllu -o parsed.conllu --marginals",
+    "sidelight predict parser.model new.conllu -o best.jsonl --kbest 5",
 )
 
 
@@ -41,13 +42,13 @@ def command(
         bool,
         typer.Option(
             "--marginals",
-            help="Add probabilities: of the label as a last column, or of all labels in jsonl (not calibrated for "
-            "the perceptron).",
+            help="Add probabilities: of the label as a last column (of the head in MISC), or of all labels, heads or "
+            "links in jsonl (not calibrated for the perceptron).",
         ),
     ] = False,
     kbest: Annotated[
         int | None,
-        typer.Option(metavar="K", min=1, help="Add the K best label sequences of each input; needs jsonl output."),
+        typer.Option(metavar="K", min=1, help="Add the K best outputs of each input; needs jsonl output."),
     ] = None,
     without_rules: WithoutRulesOption = False,
     labeled: Annotated[
@@ -71,19 +72,23 @@ def command(
 
     Labels in jsonl and conllu input are ignored; columns and tsv need --labeled.
 
-    A model of trees or links writes the file that it reads, with heads or links filled in and everything else kept.
+    A model of trees or links writes the file that it reads, with heads or links filled in and everything else kept;
+    trees may also be written as jsonl, which holds words and trees only.
     """
     from sidelight.cli import answers
     from sidelight.cli.loading import load_model
     from sidelight.cli.output import check_writable
-    from sidelight.cli.structured import fill_in
+    from sidelight.cli.structured import write_answers, written_format
 
     check_writable(output, data, model)
     learner = load_model(model, jobs, rules=not without_rules)
     reader = Reader(format, label_column, columns, comment)
     if learner.task_.kind != "labels":
-        _require_plain(output_format, marginals, kbest)
-        fill_in(learner, reader_for(learner.task_, reader), data, output)
+        target = written_format(learner.task_, output, output_format, kbest)
+        found = reader_for(learner.task_, reader).read(data, labels=False)
+        write_answers(
+            answers.ask(learner, found.X, marginals=marginals, kbest=kbest), learner.task_, found.kept, output, target
+        )
         return
     sequences = reader.read(data, labels=labeled or label_column is not None)
     target = _output_format(output, output_format, sequences.format, kbest)
@@ -96,14 +101,6 @@ def command(
         answers.write_conllu(answer, output, names, reader.conllu_label)
     else:
         answers.write_columns(answer, output, target)
-
-
-def _require_plain(chosen: FormatName | None, marginals: bool, kbest: int | None) -> None:
-    """Refuse what only label sequences have."""
-    for option, value in (("--output-format", chosen), ("--marginals", marginals or None), ("--kbest", kbest)):
-        if value is not None:
-            message = "trees and links are written as they are read; for more, load the model in Python"
-            raise typer.BadParameter(message, param_hint=option)
 
 
 def _suspect_labels(learner: Any, sequences: Sequences) -> None:

@@ -1,6 +1,6 @@
 """`sidelight score`."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,19 +14,28 @@ from sidelight.cli.options import (
     SchemeName,
     SchemeOption,
 )
-from sidelight.cli.reading import Reader, Sequences
+from sidelight.cli.parameters import TaskName, named_task
+from sidelight.cli.reading import Reader, Sequences, reader_for
 from sidelight.errors import DataError
 
 NAME = "score"
 EXAMPLES = (
     "sidelight score gold.tsv predicted.tsv",
     "sidelight score gold.txt predicted.txt --scheme bio --json",
+    "sidelight score gold.conllu parsed.conllu --task parsing --set task.labelled=true",
 )
 
 
 def command(
-    gold: Annotated[str, typer.Argument(metavar="GOLD", help="Sequences with the right labels.")],
+    gold: Annotated[str, typer.Argument(metavar="GOLD", help="Sequences with the right labels, trees or links.")],
     predicted: Annotated[str, typer.Argument(metavar="PREDICTED", help="The same sequences as some tool labels them.")],
+    task: Annotated[TaskName | None, typer.Option(help="What the files have where it is no labels.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A parameter of the task, such as task.labelled=true; may be repeated."
+        ),
+    ] = None,
     scheme: SchemeOption = SchemeName.auto,
     confusion: ConfusionOption = False,
     format: FormatOption = None,
@@ -35,26 +44,41 @@ def command(
     comment: CommentOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Compare two labelled files, without a model."""
+    """Compare two files of labels, trees or links, without a model.
+
+    Trees are compared word by word; of words only the form must be the same (--columns names other columns). A head
+    that is not predicted is wrong.
+    """
     from sidelight.cli.output import print_json
     from sidelight.report.console import results
-    from sidelight.report.evaluation import compare
-    from sidelight.report.tables import evaluation_page
+    from sidelight.report.outputs import outputs_of
 
-    reader = Reader(format, label_column, columns, comment)
+    what = named_task(task, settings or [])
+    shown = outputs_of(what)
+    if what.kind != "labels" and (confusion or scheme != SchemeName.auto):
+        raise typer.BadParameter("this is for labels", param_hint="--confusion" if confusion else "--scheme")
+    words = columns or ("form" if what.kind == "trees" else None)
+    reader = reader_for(what, Reader(format, label_column, words, comment))
     truth, guess = reader.read(gold, labels=True), reader.read(predicted, labels=True)
-    _require_same_tokens(truth, guess)
-    evaluation = compare(truth.y, guess.y, scheme=scheme)
+    _require_same(truth, guess, what)
+    evaluation = shown.compare(what, truth.y, guess.y, scheme=scheme)
     if json:
         print_json(evaluation)
     else:
         console = results()
-        console.print(evaluation_page(evaluation, console.width, confusion=confusion))
+        console.print(shown.page(evaluation, console.width, confusion=confusion))
 
 
-def _require_same_tokens(truth: Sequences, guess: Sequences) -> None:
-    """Scores of different sequences would mean nothing. (The metrics refuse different lengths.)"""
+def _require_same(truth: Sequences, guess: Sequences, task: Any) -> None:
+    """Scores of different inputs would mean nothing. (Sequences of labels of different lengths: the metrics say it.)"""
+    labels = task.kind == "labels"
+    if not labels and len(truth.X) != len(guess.X):
+        raise DataError(f"gold has {len(truth.X)} {task.noun}s, and predicted has {len(guess.X)}; give the same ones")
     for i, (x, other) in enumerate(zip(truth.X, guess.X, strict=False)):
-        if len(x) == len(other) and x != other:
-            t = next(t for t, (a, b) in enumerate(zip(x, other, strict=True)) if a != b)
-            raise DataError(f"sequence {i}, token {t}: gold has {x[t]!r}, predicted has {other[t]!r}")
+        if x == other or (labels and len(x) != len(other)):
+            continue
+        t = next((t for t, (a, b) in enumerate(zip(x, other, strict=False)) if a != b), None)
+        if t is None:
+            raise DataError(f"{task.noun} {i}: gold has {len(x)} words, and predicted has {len(other)}")
+        place = ("source", "target")[t] if task.kind == "links" else f"token {t}"
+        raise DataError(f"{task.noun} {i}, {place}: gold has {x[t]!r}, predicted has {other[t]!r}")

@@ -48,12 +48,13 @@ class PairFile:
         """Return an error (to be raised) about one pair."""
         return self.lines.error(self.places[index], message)
 
-    def write(self, target: Target, y: Sequence[Any]) -> None:
-        """Write the file with these links; the other keys stay."""
+    def write(self, target: Target, y: Sequence[Any], *, extra: Sequence[dict[str, Any]] | None = None) -> None:
+        """Write the file with these links; the other keys stay, but for those that `extra` has for each pair."""
+        more = extra or [{}] * len(self.records)
         with open_for_writing(target) as file:
-            for index, (record, links) in enumerate(zip(self.records, y, strict=True)):
+            for index, (record, links, own) in enumerate(zip(self.records, y, more, strict=True)):
                 kept = {key: value for key, value in record.items() if key not in (LINKS, PARTIAL)}
-                file.write(json_text({**kept, **_links_record(links, index)}, f"pair {index}") + "\n")
+                file.write(json_text({**kept, **_links_record(links, index), **own}, f"pair {index}") + "\n")
 
 
 def read_pairs(source: Source) -> tuple[list[tuple[Any, Any]], list[Any]]:

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from sidelight.data.conllu import COLUMNS, EMPTY, Word, sentences, token_reader, write_conllu
+from sidelight.data.jsonlines import json_text
 from sidelight.data.source import Inputs, InputsLike, Lines, Source, Target, open_for_writing, read_lines
 from sidelight.errors import DataError
 
 Heads: TypeAlias = "list[Any] | None"
 """The head of every word, or a pair of head and label; None for what is not known."""
 
-_HEAD, _LABEL = COLUMNS.index("head"), COLUMNS.index("deprel")
+_HEAD, _LABEL, _MISC = (COLUMNS.index(name) for name in ("head", "deprel", "misc"))
 _TOKEN = ("form", "upos")
 
 
@@ -45,13 +46,25 @@ class Treebank:
         """Return an error (to be raised) about one sentence."""
         return self.lines.error(self.places[index][0], message)
 
-    def write(self, target: Target, y: Sequence[Any], *, labelled: bool = False) -> None:
-        """Write the file with these heads and labels; without labels the column of labels is emptied."""
+    def write(
+        self,
+        target: Target,
+        y: Sequence[Any],
+        *,
+        labelled: bool = False,
+        chances: Sequence[Sequence[float]] | None = None,
+    ) -> None:
+        """Write the file with these heads and labels; without labels the column of labels is emptied.
+
+        chances: the probability of every arc, written into the column of other remarks as ``Prob=0.9312``.
+        """
         lines = list(self.lines.lines)
-        for numbers, output in zip(self.places, y, strict=True):
-            for number, cells in zip(numbers, _cells(output, len(numbers), labelled), strict=True):
+        for index, (numbers, output) in enumerate(zip(self.places, y, strict=True)):
+            for t, (number, cells) in enumerate(zip(numbers, _cells(output, len(numbers), labelled), strict=True)):
                 row = lines[number - 1].split("\t")
                 row[_HEAD], row[_LABEL] = cells
+                if chances is not None:
+                    row[_MISC] = _with_chance(row[_MISC], chances[index][t])
                 lines[number - 1] = "\t".join(row)
         ended = not lines or not lines[-1].strip()
         with open_for_writing(target) as file:
@@ -118,6 +131,29 @@ def write_trees(
         rows.append([(*_columns(token), head) for token, (head, _) in zip(tokens, cells, strict=True)])
         labels.append([label for _, label in cells])
     write_conllu(target, rows, labels, columns=[*names, "head"], label="deprel")
+
+
+def write_tree_records(
+    target: Target, X: InputsLike, y: Sequence[Any], *, labelled: bool, extra: Sequence[dict[str, Any]]
+) -> None:
+    """Write trees as JSON lines: words, heads, labels where there are some, and for each sentence more keys."""
+    with open_for_writing(target) as file:
+        for index, (tokens, output, more) in enumerate(zip(X, y, extra, strict=True)):
+            record = {"tokens": list(tokens), **tree_record(output, labelled=labelled), **more}
+            file.write(json_text(record, f"sentence {index}") + "\n")
+
+
+def tree_record(output: Sequence[Any], *, labelled: bool) -> dict[str, Any]:
+    """Return a tree as JSON has it."""
+    if not labelled:
+        return {"heads": list(output)}
+    return {"heads": [head for head, _ in output], "labels": [label for _, label in output]}
+
+
+def _with_chance(misc: str, chance: float) -> str:
+    """The column of other remarks with a probability in the place of an earlier one."""
+    kept = [one for one in misc.split("|") if one != EMPTY and not one.startswith("Prob=")]
+    return "|".join([*kept, f"Prob={chance:.4f}"])
 
 
 def _columns(token: Any) -> tuple[str, ...]:

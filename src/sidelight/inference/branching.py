@@ -2,10 +2,11 @@
 
     maximise  θ·y - Σ_r ρ_r max(0, A_r·y - b_r)       over the outputs y of a structure; ρ_r = inf for hard rows
 
-For prices 0 <= λ <= ρ, max over y of (θ - Aᵀλ)·y + λ·b is at least the optimum (Lagrangian relaxation), and outputs met
-on the way are candidates. Where the two do not meet, the outputs are parted by whether they have a certain part, and
-the share with the highest bound is looked at next (branch and bound). So any structure that has an argmax, and can
-force a part (`rivals`), is solved exactly, and every answer has a bound.
+That is Eq. 3.2 of Chang 2011, for rules whose violation is the excess of a count. For prices 0 <= λ <= ρ, max over y of
+(θ - Aᵀλ)·y + λ·b is at least the optimum (Lagrangian relaxation), and outputs met on the way are candidates. Where the
+two do not meet, the outputs are parted by whether they have a certain part, and the share with the highest bound is
+looked at next (branch and bound). So any structure that has an argmax, and can force a part (`rivals`), is solved
+exactly, and every answer has a bound. Time is looked at before every argmax.
 """
 
 from collections.abc import Iterator
@@ -163,6 +164,8 @@ class _Search:
         self.nodes += 1
         matrix, prices, factor, stale = self.rows.matrix, share.prices, 1.0, 0
         for _ in range(steps):
+            if share.bound < np.inf and monotonic() > self.end:
+                break
             moved = share.theta - matrix.T @ prices if prices.any() else share.theta
             outputs = self.structure.best(moved, self.shape, 1)
             if not outputs:
@@ -206,7 +209,10 @@ class _Search:
         out, inside = share.theta.copy(), share.theta.copy()
         out[part] = -np.inf
         inside[self.structure.rivals(self.shape, part)] = -np.inf
-        shares = _Share(out, share.fixed, share.prices), _Share(inside, share.fixed | {part}, share.prices)
+        shares = (
+            _Share(out, share.fixed, share.prices, share.bound),
+            _Share(inside, share.fixed | {part}, share.prices, share.bound),
+        )
         if share.best is not None:  # it is in one of the two
             mine = shares[int(part in self.structure.parts_of(self.shape, share.best))]
             mine.best, mine.value = share.best, share.value
@@ -221,6 +227,6 @@ class _Search:
                 continue
             out = left.copy()
             out[part] = -np.inf
-            self.offer(_Share(out, fixed, share.prices), _STEPS)
+            self.offer(_Share(out, fixed, share.prices, share.bound), _STEPS)
             left[self.structure.rivals(self.shape, part)] = -np.inf
             fixed = fixed | {part}

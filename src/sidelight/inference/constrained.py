@@ -71,7 +71,8 @@ class Constrained:
     def best(self) -> Best:
         """Returns the best output of each input."""
         first = Outputs(self.outputs.values[0], self.outputs.offsets)
-        return Best(first, self.scores[:, 0], bool(self.exact.all()))
+        exact = bool(self.exact.all())
+        return Best(first, self.scores[:, 0], exact, None if exact else self.bound)
 
 
 def best_outputs(

@@ -231,7 +231,10 @@ class _At:
 
 @dataclass(frozen=True)
 class _Climb:
-    """Own prices of all inputs on their way up: maximise -T log Z - b·λ - Σ curve λ² / 2 within a box."""
+    """Own prices of all inputs on their way up: maximise -T log Z - b·λ - Σ curve λ² / 2 within a box.
+
+    This is the dual of the projection for each input alone (Eq. 8 and 23 of Ganchev et al. 2010).
+    """
 
     rows: PartRows
     scores: Any

@@ -13,8 +13,8 @@ import numpy as np
 
 from ..errors import Infeasible, SidelightError
 from ..kernels.compiling import Flags, Floats
-from ..structures.polytope import LinearRows, Polytope
-from ..structures.program_rows import Points, rows_hold
+from ..structures.polytope import LinearRows, Polytope, rows_hold
+from ..structures.program_rows import Points
 from . import highs
 from .highs import Program
 

@@ -11,7 +11,7 @@ its norm or half its square, or is not allowed. The dual has one price λ for ev
 (Eq. 7, 8, 23 of Ganchev et al.; 23 and 28 of Dhillon et al.). Where cost* leaves every row on its own (no slack, l1 or
 squared penalties, an l∞ bound) each sequence finds its own prices in one compiled loop and BFGS (L-BFGS-B if there are
 many) those of the corpus rows; if T is low, higher temperatures come first. Other norms take proximal gradient steps on
-all prices at once. At T = 0 it is a linear program (`relaxation`).
+all prices at once. At T = 0 it is a linear program (`linear_program`).
 """
 
 from contextlib import suppress

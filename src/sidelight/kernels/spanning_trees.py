@@ -389,6 +389,38 @@ def eliminate_half(
     return log_sum, orders
 
 
+@inner
+def settle_head(c: int, h: int, w: Floats, roots: Floats, single: bool, logs: bool) -> None:
+    """Leaves one head to word c, the root at place n, and if that is to be single it is taken from all others."""
+    n = len(w)
+    nothing, one = (-np.inf, 0.0) if logs else (0.0, 1.0)
+    w[c, :] = nothing
+    if single and h == n:
+        roots[:, :] = nothing
+    roots[:, c] = nothing
+    if h == n:
+        roots[0, c] = one
+    else:
+        w[c, h] = one
+
+
+@inner
+def known_root(w: Floats, roots: Floats, logs: bool) -> int:
+    """The first word without any head but the root, as where heads are known in part; -1 if every word has others.
+
+    If there is to be a single root, this is it. With `settle_head` it is one of several that may be, so that no small
+    weights are needed, which only logarithms can tell from others.
+    """
+    n, nothing = len(w), -np.inf if logs else 0.0
+    for c in range(n):
+        h = 0
+        while h < n and not w[c, h] > nothing:
+            h += 1
+        if h == n and (roots[0, c] > nothing or roots[1, c] > nothing):
+            return c
+    return -1
+
+
 # Draws ---------------------------------------------------------------------------------------------------------------
 
 
@@ -427,21 +459,6 @@ def head_chances(
         else:
             chances_of(c, n - 1, order, bounds, w, roots, ways, e, out)
     return log_sum
-
-
-@inner
-def settle_head(c: int, h: int, w: Floats, roots: Floats, single: bool, logs: bool) -> None:
-    """Leaves one head to word c, the root at place n, and if that is to be single it is taken from all others."""
-    n = len(w)
-    nothing, one = (-np.inf, 0.0) if logs else (0.0, 1.0)
-    w[c, :] = nothing
-    if single and h == n:
-        roots[:, :] = nothing
-    roots[:, c] = nothing
-    if h == n:
-        roots[0, c] = one
-    else:
-        w[c, h] = one
 
 
 @inner

@@ -10,7 +10,7 @@ import numpy as np
 from .chain import draw, sequence_stream
 from .compiling import Floats, Ints, Longs, inner, kernel, ordered_inner
 from .projective_trees import GROWTH, arc_chances, best_tree, draw_tree, log_arc_chances, log_chart, log_total
-from .spanning_trees import best_spanning_tree, draw_spanning_tree, spanning_chances
+from .spanning_trees import best_spanning_tree, draw_spanning_tree, known_root, settle_head, spanning_chances
 
 # Scores beyond this could add up to more than numbers can be; they are made smaller by a power of two.
 LARGEST = 1e290
@@ -342,8 +342,11 @@ def spanning_marginals(
         tops, drops = words[0, :n], words[1, :n]
         arc_weights(theta, L, out, weights, tops)
         word_weights(weights, drops, matrix, roots)
+        root = known_root(matrix, roots, False) if single else -1
+        if root >= 0:
+            settle_head(root, n, matrix, roots, True, False)
         total = spanning_chances(
-            matrix, roots, single, False, levels, level_roots, ways, e, numbers, bounds, heads
+            matrix, roots, single and root < 0, False, levels, level_roots, ways, e, numbers, bounds, heads
         )  # fmt: skip
         if not total > -np.inf:
             log_arc_weights(theta, L, tops, drops, weights)
@@ -436,6 +439,10 @@ def sample_spanning_trees(
         log_arcs(theta, L, vectors[0], vectors[1], arcs)
         log_word_weights(arcs, single, logs, log_roots)
         word_weights(np.exp(arcs), vectors[0], matrix, roots)
+        root = known_root(logs, log_roots, True) if single else -1
+        if root >= 0:
+            settle_head(root, n, matrix, roots, True, False)
+            settle_head(root, n, logs, log_roots, True, True)
         one, one_log, one_roots, one_log_roots = weights, np.empty((n, n)), np.empty((2, n)), np.empty((2, n))
         level, level_roots, ways, e = np.empty((n, n)), np.empty((2, n)), np.empty((n, n + 2)), np.empty((2, n))
         order, bounds, slots = np.empty(n, np.int32), np.empty((n, 2), np.int32), np.empty(n, np.int32)
@@ -444,8 +451,8 @@ def sample_spanning_trees(
         for d in range(draws):
             one[:], one_log[:], one_roots[:], one_log_roots[:] = matrix, logs, roots, log_roots
             draw_spanning_tree(
-                one, one_log, one_roots, one_log_roots, single, level, level_roots, ways, e, order, bounds, chances,
-                stream, slots,
+                one, one_log, one_roots, one_log_roots, single and root < 0, level, level_roots, ways, e, order, bounds,
+                chances, stream, slots,
             )  # fmt: skip
             for c in range(n):
                 first, s = (c * n + slots[c]) * L, slots[c]

@@ -11,6 +11,7 @@ from ..errors import DataError, NotSupported
 from ..parts_metrics import LinkScores, TreeScores, as_segments, link_scores, tree_scores
 from ..supervision import Companion, Partial
 from .alignments import draw_alignment, links_line
+from .evaluation import compare as compare_labels
 from .evaluation import evaluate as evaluate_labels
 from .tables import counted, evaluation_page, grid, headline, page, percent, remarks, scores_table
 from .text import marked_text, token_text
@@ -24,6 +25,10 @@ class Outputs(Protocol):
 
     def evaluate(self, learner: Any, X: Sequence[Any], y: Sequence[Any], **options: Any) -> Any:
         """Returns how good predictions are."""
+        ...
+
+    def compare(self, task: Any, y: Sequence[Any], predicted: Sequence[Any], **options: Any) -> Any:
+        """Returns how good outputs are that were predicted somewhere else."""
         ...
 
     def headline(self, evaluation: Any) -> list[tuple[str, RenderableType]]:
@@ -60,6 +65,10 @@ class LabelOutputs:
         """Returns scores of tokens, spans and labels."""
         return evaluate_labels(learner, X, y, **options)
 
+    def compare(self, task: Any, y: Sequence[Any], predicted: Sequence[Any], **options: Any) -> Any:
+        """Returns scores of tokens, spans and labels."""
+        return compare_labels(y, predicted, **options)
+
     def headline(self, evaluation: Any) -> list[tuple[str, RenderableType]]:
         """Returns accuracy and span F1."""
         return [("dev", headline(evaluation)), *remarks(evaluation)]
@@ -92,12 +101,24 @@ class TreeOutputs:
 
     def evaluate(self, learner: Any, X: Sequence[Any], y: Sequence[Any], **options: Any) -> TreeScores:
         """Returns attachment scores; sentences without any known head are left out."""
-        chosen = [i for i, known in enumerate(y) if known is not None and not isinstance(known, Companion)]
-        if not chosen:
-            raise DataError("there is nothing to compare with: no head is known")
+        chosen = self._known(y)
         predicted = learner.predict([X[i] for i in chosen])
         found = tree_scores([y[i] for i in chosen], predicted, labelled=learner.task_.has_labels)
         return replace(found, skipped=len(y) - len(chosen))
+
+    def compare(self, task: Any, y: Sequence[Any], predicted: Sequence[Any], **options: Any) -> TreeScores:
+        """Returns attachment scores; heads that were not predicted are wrong."""
+        chosen = self._known(y)
+        guesses = [[None] * len(y[i]) if predicted[i] is None else predicted[i] for i in chosen]
+        found = tree_scores([y[i] for i in chosen], guesses, labelled=task.has_labels)
+        return replace(found, skipped=len(y) - len(chosen))
+
+    def _known(self, y: Sequence[Any]) -> list[int]:
+        """The sentences with a known head."""
+        chosen = [i for i, known in enumerate(y) if known is not None and not isinstance(known, Companion)]
+        if not chosen:
+            raise DataError("there is nothing to compare with: no head is known")
+        return chosen
 
     def headline(self, evaluation: TreeScores) -> list[tuple[str, RenderableType]]:
         """Returns UAS and LAS."""
@@ -145,11 +166,25 @@ class LinkOutputs:
 
     def evaluate(self, learner: Any, X: Sequence[Any], y: Sequence[Any], **options: Any) -> LinkScores:
         """Returns scores of links; pairs whose links are not all known are left out."""
+        chosen = self._known(y)
+        found = link_scores([y[i] for i in chosen], learner.predict([X[i] for i in chosen]))
+        return replace(found, skipped=len(y) - len(chosen))
+
+    def compare(self, task: Any, y: Sequence[Any], predicted: Sequence[Any], **options: Any) -> LinkScores:
+        """Returns scores of links; every pair that is compared needs predicted ones."""
+        chosen = self._known(y)
+        for i in chosen:
+            if predicted[i] is None or isinstance(predicted[i], Companion | Partial):
+                raise DataError(f"pair {i} has no predicted links, or not all of them; write [] where there are none")
+        found = link_scores([y[i] for i in chosen], [predicted[i] for i in chosen])
+        return replace(found, skipped=len(y) - len(chosen))
+
+    def _known(self, y: Sequence[Any]) -> list[int]:
+        """The pairs of which all links are known."""
         chosen = [i for i, known in enumerate(y) if known is not None and not isinstance(known, Companion | Partial)]
         if not chosen:
             raise DataError("there is nothing to compare with: of no pair all links are known")
-        found = link_scores([y[i] for i in chosen], learner.predict([X[i] for i in chosen]))
-        return replace(found, skipped=len(y) - len(chosen))
+        return chosen
 
     def headline(self, evaluation: LinkScores) -> list[tuple[str, RenderableType]]:
         """Returns the F1 of the links."""

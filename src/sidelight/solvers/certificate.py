@@ -60,11 +60,15 @@ class Step(Record):
 
 @dataclass(frozen=True)
 class Solution:
-    """Weights, all steps, and whether the tolerance was reached."""
+    """Weights, all steps, and whether the tolerance was reached.
+
+    unproved: of how many inputs the last objective has a bound only, since a time limit ended their searches.
+    """
 
     weights: Floats
     steps: tuple[Step, ...]
     converged: bool
+    unproved: int = 0
 
     @property
     def last(self) -> Step:
@@ -73,7 +77,14 @@ class Solution:
 
 
 def warn_unconverged(name: str, solution: Solution, advice: str) -> None:
-    """Warn the caller of `fit` if a solver stopped before its tolerance."""
+    """Warn the caller of `fit` if a solver stopped before its tolerance, or its certificate rests on bounds."""
+    if solution.unproved:
+        warn(
+            f"{name}: time limits ended the searches for the worst outputs of {solution.unproved} inputs, so that its "
+            f"last objective is only known to be at most {solution.last.objective:.6g}; raise time_limit for a tighter "
+            "certificate",
+            ConvergenceWarning,
+        )
     if not solution.converged:
         warn(
             f"{name} stopped before its tolerance, at {solution.last} after {solution.last.iteration} iterations; "

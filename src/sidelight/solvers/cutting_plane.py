@@ -7,7 +7,7 @@ give the dual one, and their difference is the certificate.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -43,6 +43,9 @@ def minimize(
     has all but stopped rising, an iteration searches all inputs with the same weights, which gives the primal
     objective. `sets` may hold rows already. With `check` an error says when a cached
     output is worse violated than the one that the search found, which then was not the worst.
+
+    Where time limits end searches, the primal objective is that of the bounds on what outputs violate, so the gap is
+    never too small; it ends when only such bounds keep it from closing.
     """
     rng = np.random.default_rng(seed)
     search = _Search(demands, sets, check)
@@ -57,10 +60,11 @@ def minimize(
         sets.descend(_PASSES, rng)
         sets.clean()
         sets.refresh()
-        dual, objective = sets.dual(), float("nan")
+        dual, objective, unproved = sets.dual(), float("nan"), 0
         if dual - before <= tolerance * abs(dual) or iteration == max_iterations:
             rows = sets.count
-            objective = sets.primal(search(0, search.groups, epsilon))
+            found, bound = search(0, search.groups, epsilon)
+            objective, unproved = sets.primal(bound), int((bound > found).sum())
             if dual > objective + 1e-3 * max(abs(objective), 1e-9):
                 raise SidelightError(
                     f"the dual objective {dual:.6g} is above the primal one {objective:.6g}: the inference is not exact"
@@ -71,7 +75,9 @@ def minimize(
         on_step(steps[-1])
         if reached(steps, tolerance):
             break
-    return Solution(sets.weights.copy(), tuple(steps), reached(steps, tolerance))
+        if unproved and reached([replace(steps[-1], objective=sets.primal(found))], tolerance):
+            break  # more rows would not help, more time for the searches would
+    return Solution(sets.weights.copy(), tuple(steps), reached(steps, tolerance), unproved)
 
 
 @dataclass(frozen=True)
@@ -87,24 +93,25 @@ class _Search:
         """Number of inputs."""
         return sum(map(len, self.demands))
 
-    def __call__(self, first: int, last: int, epsilon: float) -> Floats:
-        """For the groups first to last - 1; returns their largest violations."""
-        known, violation = self.sets.worst(first, last), np.empty(last - first)
+    def __call__(self, first: int, last: int, epsilon: float) -> tuple[Floats, Floats]:
+        """For the groups first to last - 1; returns their largest violations, and bounds on these."""
+        known, (violation, bound) = self.sets.worst(first, last), np.empty((2, last - first))
         start = 0
         for demand in self.demands:
             lo, hi = max(first - start, 0), min(last - start, len(demand))
             if lo < hi:
                 mine = slice(start + lo - first, start + hi - first)
-                outputs, violation[mine] = demand.worst(self.sets.weights, lo, hi)
+                worst = demand.worst(self.sets.weights, lo, hi)
+                violation[mine], bound[mine] = worst.violation, worst.bound
                 if self.check:
-                    _require_worst(violation[mine], known[mine], lo)
+                    _require_worst(bound[mine], known[mine], lo)
                 least = np.maximum(epsilon, _ROUNDING * np.maximum(np.abs(violation[mine]), 1.0))
                 new = np.flatnonzero(violation[mine] > np.maximum(known[mine], 0.0) + least)
                 if len(new):
-                    rows, margin = demand.rows(lo, hi, new, outputs)
+                    rows, margin = demand.rows(lo, hi, new, worst.outputs)
                     self.sets.add((start + lo + new).astype(np.int32), margin, rows)
             start += len(demand)
-        return np.maximum(violation, known)
+        return np.maximum(violation, known), np.maximum(bound, known)
 
 
 def _require_worst(found: Floats, known: Floats, first: int) -> None:

@@ -78,8 +78,8 @@ class LatentProblem:
 
 
 def objective(demands: Sequence[Demand], sets: WorkingSets, w: Floats) -> float:
-    """A(w, ·) of demands with their outputs put in."""
-    violation = np.concatenate([demand.worst(w, 0, len(demand))[1] for demand in demands])
+    """A(w, ·) of demands with their outputs put in, or what it is at most where searches ended early."""
+    violation = np.concatenate([demand.worst(w, 0, len(demand)).bound for demand in demands])
     return sets.primal(violation, w)
 
 

@@ -31,6 +31,25 @@ class Argmax(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Worst:
+    """The outputs of some inputs with the largest violations.
+
+    outputs: those that were found; violation: (inputs,) theirs; bound: (inputs,) what no output violates more than, and
+    more than `violation` where a time limit ended the search for it.
+    """
+
+    outputs: Outputs
+    violation: Floats
+    bound: Floats
+
+    @classmethod
+    def of(cls, best: Best, scale: Floats | float, shift: Floats | float) -> "Worst":
+        """Returns them where the violation of an output is scale * score + shift, with a scale above zero."""
+        violation = scale * best.scores + shift
+        return cls(best.outputs, violation, violation if best.bound is None else scale * best.bound + shift)
+
+
 class Demand(Protocol):
     """What is asked of the inputs of one batch; each input is a group of its own."""
 
@@ -41,8 +60,8 @@ class Demand(Protocol):
 
     def __len__(self) -> int: ...
 
-    def worst(self, w: Floats, first: int, last: int) -> tuple[Outputs, Floats]:
-        """Returns the outputs of inputs first to last - 1 with the largest violations, and these violations."""
+    def worst(self, w: Floats, first: int, last: int) -> Worst:
+        """Returns the outputs of inputs first to last - 1 with the largest violations."""
         ...
 
     def rows(self, first: int, last: int, which: Longs, outputs: Outputs) -> tuple[SparseVectors, Floats]:
@@ -125,12 +144,12 @@ class Labelled:
         """Δ of all inputs: the weights do not matter."""
         return self.batch.structure.loss(self.batch.scores(np.zeros(self.batch.scorer.size)), self.known)
 
-    def worst(self, w: Floats, first: int, last: int) -> tuple[Outputs, Floats]:
+    def worst(self, w: Floats, first: int, last: int) -> Worst:
         """Loss-augmented inference."""
         scores, target = self.batch.scores(w, first, last), self.target.inputs(first, last)
         best = self.batch.argmax(scores + self._loss.cost.sequences(first, last), first, last)
         own = self.batch.structure.score(scores, target.values)
-        return best.outputs, best.scores + self._loss.constant[first:last] - own
+        return Worst.of(best, 1.0, self._loss.constant[first:last] - own)
 
     def rows(self, first: int, last: int, which: Longs, outputs: Outputs) -> tuple[SparseVectors, Floats]:
         """F(x, y_i) - F(x, y) and Δ(y)."""
@@ -175,10 +194,10 @@ class _Companions:
 class Rejected(_Companions):
     """Inputs without a good output."""
 
-    def worst(self, w: Floats, first: int, last: int) -> tuple[Outputs, Floats]:
+    def worst(self, w: Floats, first: int, last: int) -> Worst:
         """The best output."""
         best = self.batch.argmax(self.batch.scores(w, first, last), first, last)
-        return best.outputs, 1.0 + best.scores / self.size[first:last] + self.constant * w[-1]
+        return Worst.of(best, 1.0 / self.size[first:last], 1.0 + self.constant * w[-1])
 
     def rows(self, first: int, last: int, which: Longs, outputs: Outputs) -> tuple[SparseVectors, Floats]:
         """-(F(x, y) / κ, b) and 1."""
@@ -199,11 +218,12 @@ class Accepted(_Companions):
         best = batch.best(w, None if seed is None else seed + number)
         return cls(batch, cost, size, constant, best.outputs)
 
-    def worst(self, w: Floats, first: int, last: int) -> tuple[Outputs, Floats]:
+    def worst(self, w: Floats, first: int, last: int) -> Worst:
         """The chosen output, whatever the weights."""
         chosen = self.outputs.inputs(first, last)
         value = self.batch.structure.score(self.batch.scores(w, first, last), chosen.values)
-        return chosen, 1.0 - value / self.size[first:last] - self.constant * w[-1]
+        violation = 1.0 - value / self.size[first:last] - self.constant * w[-1]
+        return Worst(chosen, violation, violation)
 
     def rows(self, first: int, last: int, which: Longs, outputs: Outputs) -> tuple[SparseVectors, Floats]:
         """(F(x, h) / κ, b) and 1."""

@@ -16,8 +16,8 @@ import numpy as np
 from ..errors import DataError
 from ..kernels.compiling import Floats, Ints, Longs
 from .chain import AHEAD, EXACT, require_exact
-from .covers import CoverBatch, Covers, alone
-from .flat import FlatParts, Shape
+from .covers import CoverBatch, Covers
+from .flat import FlatParts, Shape, alone
 from .protocol import Marginals
 
 

@@ -14,7 +14,7 @@ from ..errors import DataError
 from ..kernels.compiling import Flags, Floats, Ints, Longs
 from ..supervision import Signal
 from .chain import require_feasible
-from .flat import FlatParts, FlatStructure, KnownOutputs, Shape
+from .flat import FlatParts, FlatStructure, KnownOutputs, Shape, alone, require_count
 from .known import Outputs
 from .protocol import Best, Loss, Ranked
 
@@ -85,8 +85,7 @@ class Covers(FlatStructure):
 
     def kbest(self, scores: FlatParts, k: int) -> Ranked:
         """The k best outputs of each input."""
-        if not isinstance(k, int | np.integer) or k < 1:
-            raise DataError(f"k-best needs a whole number k >= 1, got {k!r}")
+        require_count(k)
         batch = self._batch(scores)
         outputs, best = np.empty((k, batch.slots[-1]), np.int32), np.empty((len(scores), k))
         self._run_best(batch, outputs, best)
@@ -131,11 +130,6 @@ class Covers(FlatStructure):
                 continue
             cost[at] *= self.items_covered(shape)
         return Loss(replace(scores, values=cost), np.zeros(len(scores)))
-
-
-def alone(scores: Floats, shape: Shape) -> FlatParts:
-    """Returns the scores of one input as those of a batch."""
-    return FlatParts(scores, np.array([0, len(scores)]), np.array([shape], np.int64))
 
 
 @dataclass(frozen=True)

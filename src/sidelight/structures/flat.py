@@ -123,6 +123,11 @@ class FlatParts:
         return np.bincount(owner, weights=self.values, minlength=len(self)).astype(float)
 
 
+def alone(scores: Floats, shape: Shape) -> FlatParts:
+    """Returns the scores of one input, whose shape is whole numbers, as those of a batch."""
+    return FlatParts(np.asarray(scores, np.float64), np.array([0, len(scores)]), np.array([shape], np.int64))
+
+
 def require_count(k: Any) -> None:
     """Raises `DataError` unless k outputs can be asked for."""
     if not isinstance(k, int | np.integer) or k < 1:

@@ -11,6 +11,8 @@ from ..kernels.compiling import Flags, Floats, Ints, Longs
 
 T_co = TypeVar("T_co", covariant=True)
 Numbers = NDArray[np.integer[Any]]
+# A row holds if it is missed by no more than this share of its coefficients: their sums are rounded.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,27 @@ class LinearRows:
     def _row(self) -> Longs:
         """The row of each entry."""
         return np.repeat(np.arange(len(self)), np.diff(self.start))
+
+
+def rows_hold(rows: LinearRows, x: Floats) -> Flags:
+    """Returns which rows a point satisfies, but for what rounding may add: (rows,) bool."""
+    room, sums = ROUNDING * row_sizes(rows), rows.times(x)
+    held: Flags = (sums >= rows.low - room) & (sums <= rows.high + room)
+    return held
+
+
+def rows_hold_all(rows: LinearRows, points: Flags) -> Flags:
+    """Returns which of some points satisfy all rows, as `rows_hold` has it: (points,) bool; points: (points, width)."""
+    matrix = np.zeros((len(rows), points.shape[1]))
+    matrix[np.repeat(np.arange(len(rows)), np.diff(rows.start)), rows.index] = rows.value
+    room, sums = ROUNDING * row_sizes(rows), points.astype(float) @ matrix.T
+    return np.asarray(((sums >= rows.low - room) & (sums <= rows.high + room)).all(axis=1))
+
+
+def row_sizes(rows: LinearRows) -> Floats:
+    """Returns Σ |a| of each row: (rows,)."""
+    row = np.repeat(np.arange(len(rows)), np.diff(rows.start))
+    return np.bincount(row, weights=np.abs(rows.value), minlength=len(rows)).astype(float)
 
 
 @dataclass(frozen=True)

@@ -14,25 +14,13 @@ import numpy as np
 
 from ..errors import DataError
 from ..kernels.compiling import Flags, Floats, Ints, Longs
-from .polytope import LinearRows
+from .polytope import LinearRows, rows_hold
+from .reduced_programs import idle_variables, listed_points, without_variables
 
-# A row holds if it is missed by no more than this share of its coefficients: their sums are rounded.
-ROUNDING = 1e-9
+# Reduced programs that are kept for the next search.
+_KEPT = 16
 # Terms of a row without a title that a message shows at most.
 _TERMS = 5
-
-
-def rows_hold(rows: LinearRows, x: Floats) -> Flags:
-    """Returns which rows a point satisfies, but for what rounding may add: (rows,) bool."""
-    room, sums = ROUNDING * row_sizes(rows), rows.times(x)
-    held: Flags = (sums >= rows.low - room) & (sums <= rows.high + room)
-    return held
-
-
-def row_sizes(rows: LinearRows) -> Floats:
-    """Returns Σ |a| of each row: (rows,)."""
-    row = np.repeat(np.arange(len(rows)), np.diff(rows.start))
-    return np.bincount(row, weights=np.abs(rows.value), minlength=len(rows)).astype(float)
 
 
 @dataclass(frozen=True)
@@ -126,6 +114,27 @@ class ProgramRows:
         return [row for row in self.broken(np.zeros(self.variables, np.int32)) if empty[row]]
 
     @cached_property
+    def _reduced(self) -> "dict[bytes, tuple[Longs, ProgramRows | None]]":
+        """The reduced programs of the last searches, by the variables that were idle."""
+        return {}
+
+    def reduced(self, scores: Floats) -> "tuple[Longs, ProgramRows | None]":
+        """Returns the variables that are not idle under these scores, and the program of these alone.
+
+        The best output of that one, with zeros for the others, is the best of all. None where it has no output.
+        """
+        idle = idle_variables(self.rows, scores)
+        key = np.packbits(idle).tobytes()
+        found = self._reduced.get(key)
+        if found is None:
+            left = np.flatnonzero(~idle)
+            found = left, without_variables(self, left) if len(left) else None
+            if len(self._reduced) >= _KEPT:
+                self._reduced.clear()
+            self._reduced[key] = found
+        return found
+
+    @cached_property
     def components(self) -> "tuple[Choices, tuple[Component, ...]]":
         """The single choices, and the components that are none, small ones first."""
         choices: list[tuple[list[int], int]] = []
@@ -169,7 +178,7 @@ def _places(number: Longs, count: int) -> list[Longs]:
     return [order[a:b] for a, b in pairwise(edges)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Component:
     """Variables that rows connect.
 
@@ -185,6 +194,23 @@ class Component:
         """Returns the component with these variables and rows."""
         own = _balanced(rows.take(numbers))
         return cls(variables, replace(own, index=np.searchsorted(variables, own.index).astype(np.int32)), numbers)
+
+    @cached_property
+    def listed(self) -> Flags | None:
+        """All points that satisfy the rows, (points, variables); None where there may be many."""
+        return listed_points(self)
+
+    def points(self, theta: Floats, k: int) -> Points | None:
+        """Returns the k best points from the list; None where there is none."""
+        if self.listed is None:
+            return None
+        gain, values = theta[self.variables], self.listed
+        forbidden = np.isneginf(gain)
+        if forbidden.any():
+            values = values[~values[:, forbidden].any(axis=1)]
+        scores: Floats = values.astype(float) @ np.where(forbidden, 0.0, gain)
+        order = [int(scores.argmax())] if k == 1 and len(scores) else np.argsort(-scores, kind="stable")[:k]
+        return Points.proved(values[order], scores[order])
 
 
 def _balanced(rows: LinearRows) -> LinearRows:

@@ -23,7 +23,7 @@ from .flat import FlatParts, FlatStructure, KnownOutputs, Shape, require_count
 from .known import Outputs
 from .polytope import LinearRows
 from .program_rows import Component, Points, ProgramRows
-from .protocol import Ranked
+from .protocol import Loss, Ranked
 
 if TYPE_CHECKING:
     from ..inference.highs import Program
@@ -109,10 +109,16 @@ class Programs(FlatStructure):
         start = self._starts.get(rows)
         if start is not None and np.isneginf(scores[start]).any():
             start = None
-        found = _joined(self._apart(scores, rows, k, stop, start), rows.variables, k)
-        if len(found.values):
-            self._starts.put(rows, found.values[0])
-        return found
+        left, small = rows.reduced(scores) if k == 1 else (np.arange(rows.variables), rows)
+        if small is None:
+            left, small = np.arange(rows.variables), rows
+        begin = None if start is None else start[left]
+        found = _joined(self._apart(scores[left], small, k, stop, begin), len(left), k)
+        values = np.zeros((len(found.values), rows.variables), bool)
+        values[:, left] = found.values
+        if len(values):
+            self._starts.put(rows, values[0])
+        return replace(found, values=values)
 
     def _apart(
         self, scores: Floats, rows: ProgramRows, k: int, stop: Event | None, start: Flags | None
@@ -124,6 +130,10 @@ class Programs(FlatStructure):
         yield from choices.points(scores, k)
         end = np.inf if self.time_limit is None else monotonic() + self.time_limit
         for one in components:
+            listed = one.points(scores, k)
+            if listed is not None:
+                yield one.variables, listed
+                continue
             begin, left = None if start is None else start[one.variables], max(end - monotonic(), 0.0)
             yield one.variables, k_best(_program(one, scores), k, time_limit=left, stop=stop, start=begin)
 
@@ -196,16 +206,30 @@ class Programs(FlatStructure):
                 yield output
 
     def only(self, scores: FlatParts, known: KnownOutputs) -> FlatParts:
-        """Returns scores under which an output that is known as a whole is the only one: its variables must be 1."""
+        """Returns scores under which variables that are known to be 1 are.
+
+        An output that is known as a whole is the only one then, and its own rows are not looked at.
+        """
         shapes: Any = scores.shapes.copy()
         for i, kind in enumerate(known.kinds):
-            if kind is Signal.FULL:
-                on = np.flatnonzero(known.outputs.inputs(i, i + 1).values > 0)
-                one, start = np.ones(len(on)), np.arange(len(on) + 1, dtype=np.int32)
+            on = np.flatnonzero(known.outputs.inputs(i, i + 1).values > 0)
+            if kind is Signal.FULL or (kind is Signal.PARTIAL and len(on)):
                 rows: ProgramRows = shapes[i, 1]
-                known_rows = LinearRows(one, one, start, on.astype(np.int32), one)
-                shapes[i, 1] = ProgramRows(rows.variables, known_rows, names=rows.names)
+                more = one_rows(on) if kind is Signal.FULL else rows.rows + one_rows(on)
+                shapes[i, 1] = ProgramRows(rows.variables, more, names=rows.names)
         return replace(scores, shapes=shapes)
+
+    def loss(self, scores: FlatParts, known: KnownOutputs) -> Loss[FlatParts]:
+        """Returns how many of the variables that are known have another value."""
+        values = known.outputs.values
+        gold = replace(scores, values=(values > 0).astype(float))
+        return Loss(replace(scores, values=np.where(values < 0, 0.0, 1.0 - 2.0 * gold.values)), gold.sums())
+
+
+def one_rows(variables: Longs) -> LinearRows:
+    """Returns rows that say of some variables that each of them is 1."""
+    one, start = np.ones(len(variables)), np.arange(len(variables) + 1, dtype=np.int32)
+    return LinearRows(one, one, start, variables.astype(np.int32), one)
 
 
 def _program(one: Component, scores: Floats) -> "Program":

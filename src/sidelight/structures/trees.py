@@ -22,7 +22,7 @@ from ..errors import DataError
 from ..kernels.compiling import Flags, Floats, Ints, Longs
 from ..supervision import Signal
 from .chain import AHEAD, EXACT, require_exact, require_feasible
-from .flat import FlatParts, FlatStructure, KnownOutputs, Shape
+from .flat import FlatParts, FlatStructure, KnownOutputs, Shape, alone, require_count
 from .known import Outputs, places_of
 from .protocol import Best, Loss, Marginals, Ranked
 
@@ -102,7 +102,7 @@ class Trees(FlatStructure):
 
     def best(self, scores: Floats, shape: Shape, k: int) -> list[Ints]:
         """Returns the k best trees of finite score, best first, or as many as there are."""
-        one = _alone(scores, shape)
+        one = alone(scores, shape)
         outputs, found = self._best(one, 1) if k == 1 else self._ranked(one, k, 1)
         if not found.max() < np.inf:
             require_feasible(found.ravel())
@@ -110,7 +110,7 @@ class Trees(FlatStructure):
 
     def expected(self, scores: Floats, shape: Shape) -> tuple[float, Floats]:
         """Returns the log-partition and the probabilities of all arcs."""
-        marginals = replace(self, n_jobs=1).marginals(_alone(scores, shape))
+        marginals = replace(self, n_jobs=1).marginals(alone(scores, shape))
         return float(marginals.log_partition[0]), marginals.parts.values
 
     # For batches -----------------------------------------------------------------------------------------------------
@@ -147,8 +147,7 @@ class Trees(FlatStructure):
 
     def kbest(self, scores: FlatParts, k: int) -> Ranked:
         """The k best trees of each input, by partition."""
-        if not isinstance(k, int | np.integer) or k < 1:
-            raise DataError(f"k-best needs a whole number k >= 1, got {k!r}")
+        require_count(k)
         outputs, found = self._ranked(scores, int(k), self.n_jobs)
         require_feasible(found[:, 0])
         return Ranked(outputs, found)
@@ -272,11 +271,6 @@ def _crosses(heads: tuple[int, ...]) -> bool:
     """Whether two arcs cross when they are drawn above the root and the words."""
     arcs = [(min(h, c), max(h, c)) for c, h in enumerate(heads, start=1)]
     return any(a < c < b < d for a, b in arcs for c, d in arcs)
-
-
-def _alone(scores: Floats, shape: Shape) -> FlatParts:
-    """The scores of one input as a batch."""
-    return FlatParts(np.asarray(scores, np.float64), np.array([0, len(scores)]), np.array([shape], np.int64))
 
 
 def _sizes(scores: FlatParts) -> tuple[Longs, Longs]:

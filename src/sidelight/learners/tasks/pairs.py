@@ -189,9 +189,12 @@ class PairTask(PartsTask):
         for place, code in enumerate(output.tolist()):
             number = self.part(x_shape, place, code)
             if number < count and int(columns[0][number]) == place:
-                i, i2, j, j2 = (int(column[number]) for column in columns)
-                links.append((i, j) if (i2 - i, j2 - j) == (1, 1) else ((i, i2), (j, j2)))
+                links.append(self.written_link(*(int(column[number]) for column in columns)))
         return links
+
+    def written_link(self, i: int, i2: int, j: int, j2: int) -> tuple[Any, Any]:
+        """Returns a link the way y is written, from where its segments begin and end."""
+        return (i, j) if (i2 - i, j2 - j) == (1, 1) else ((i, i2), (j, j2))
 
     def allowed(self, shape: Shape, y: Any, classes: Sequence[str]) -> Flags:
         """Returns the parts that share no item with a known link, and these links."""

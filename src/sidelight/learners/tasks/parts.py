@@ -153,6 +153,10 @@ class PartsTask(ABC):
         """Returns an output that is known as a whole, as the structure writes it; shape: as the structure knows it."""
         return self.to_output(shape, y)
 
+    def partial_output(self, shape: Shape, y: Any, classes: Sequence[str]) -> Sequence[int]:
+        """Returns what y tells of an output as the structure writes it; -1 where it is not known, or not so simple."""
+        return [-1] * self.structure(1).slots(shape)
+
     def allowed(self, shape: Shape, y: Any, classes: Sequence[str]) -> Flags:
         """Returns which parts an output may have of which y tells some."""
         raise NotSupported(f"{type(self).__name__} takes outputs that are known as a whole, or not at all")
@@ -164,7 +168,10 @@ class PartsTask(ABC):
         slots = [structure.slots(shape) for shape in shapes]
         allowed: list[Flags | None] = []
         for one, kind, shape, n in zip(read, kinds, shapes, slots, strict=True):
-            flat += self.output_of(shape, one.y, classes) if kind is Signal.FULL else [-1] * n
+            if kind is Signal.PARTIAL:
+                flat += self.partial_output(shape, one.y, classes)
+            else:
+                flat += self.output_of(shape, one.y, classes) if kind is Signal.FULL else [-1] * n
             allowed.append(self.allowed(shape, one.y, classes) if kind is Signal.PARTIAL else None)
         offsets = np.concatenate(([0], np.cumsum(slots))).astype(np.int64)
         return KnownOutputs(tuple(kinds), Outputs(np.array(flat, np.int32), offsets), structure, tuple(allowed))

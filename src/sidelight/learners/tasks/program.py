@@ -10,12 +10,13 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ...errors import DataError
-from ...kernels.compiling import Ints
+from ...kernels.compiling import Flags, Ints
 from ...rules.part_view import PartView
 from ...structures.flat import Shape
 from ...structures.polytope import LinearRows
 from ...structures.program_rows import ProgramRows
-from ...structures.programs import Programs
+from ...structures.programs import Programs, one_rows
+from ...supervision import Given, Partial, Signal
 from .parts import PartsTask
 
 Sense = Literal["<=", ">=", "=="]
@@ -181,8 +182,9 @@ class Program(PartsTask):
     """Base of tasks that are integer programs: which of an input's variables are 1.
 
     A new one is a dataclass with a method `declare`, registered by `register_task`. What is known of an input is a set
-    or list of the names that are 1; a prediction is such a list, in the order of declaration. `StructuredPerceptron`,
-    `MIRA` and `StructuralSVM` learn it; probabilities are intractable.
+    or list of the names that are 1; a prediction is such a list, in the order of declaration. `Partial({...})` says of
+    some names whether they are 1, and `Partial([...])` that they are; the others are not known. `StructuredPerceptron`,
+    `MIRA` and `StructuralSVM` learn it, `LatentStructuralSVM` from partial outputs too; probabilities are intractable.
 
     Parameters
     ----------
@@ -236,18 +238,58 @@ class Program(PartsTask):
         offsets = np.concatenate(([0], np.cumsum([len(some) for some in labels]))).astype(np.int64)
         return PartView(offsets, codes, known, {}, "", others=True)
 
+    def read_one(self, shape: Shape, y: Any) -> Any:
+        """Returns what is known of the variables, checked; None where nothing is."""
+        if not isinstance(y, Partial):
+            return super().read_one(shape, y)
+        known = np.array(self.partial_output(shape, y, ()), np.int32)
+        if (known < 0).all():
+            return None
+        scores = np.where(known == 0, -np.inf, 0.0)
+        rows: ProgramRows = shape[1]
+        with_known = ProgramRows(rows.variables, rows.rows + one_rows(np.flatnonzero(known > 0)), names=rows.names)
+        if not len(self.structure(1).solve(scores, with_known.shape).values):
+            raise DataError("no output has these values and satisfies the rows; correct it, or leave a row out")
+        return Given(Signal.PARTIAL, y)
+
+    def partial_output(self, shape: Shape, y: Partial, classes: Sequence[str]) -> Sequence[int]:
+        """Returns 0 or 1 for every variable that is known, and -1 for the others."""
+        given = y.known.items() if isinstance(y.known, Mapping) else [(name, True) for name in self._names(y.known)]
+        output = np.full(shape[0], -1, np.int32)
+        numbers = self._numbers(shape[1], [name for name, _ in given])
+        for (name, value), number in zip(given, numbers, strict=True):
+            if value not in (0, 1):
+                raise DataError(f"the variable {name!r} is {value!r}; write True or False, or leave it out")
+            output[number] = int(value)
+        listed: list[int] = output.tolist()
+        return listed
+
+    def allowed(self, shape: Shape, y: Any, classes: Sequence[str]) -> Flags:
+        """Returns the variables that are not known to be 0."""
+        return np.asarray(np.array(self.partial_output(shape, y, classes)) != 0)
+
+    def _names(self, y: Any) -> Iterable[Any]:
+        """Several names; an error for what is none."""
+        if isinstance(y, str | Mapping) or not isinstance(y, Iterable):
+            raise DataError("write a set or list of the names that are 1")
+        return y
+
+    def _numbers(self, rows: ProgramRows, names: Iterable[Any]) -> list[int]:
+        """The numbers of variables, each named once."""
+        numbers, found = {name: k for k, name in enumerate(rows.names)}, dict[int, None]()
+        for name in map(read_name, names):
+            if name not in numbers:
+                raise DataError(f"there is no variable {name!r}; declare it, or leave it out")
+            if numbers[name] in found:
+                raise DataError(f"the variable {name!r} is there twice; name each once")
+            found[numbers[name]] = None
+        return list(found)
+
     def to_output(self, x_shape: Shape, y: Any) -> Sequence[int]:
         """Returns 0 or 1 for every variable."""
         rows: ProgramRows = x_shape[1]
-        if isinstance(y, str | Mapping) or not isinstance(y, Iterable):
-            raise DataError("write a set or list of the names that are 1")
-        numbers, output = {name: k for k, name in enumerate(rows.names)}, np.zeros(rows.variables, np.int32)
-        for name in map(read_name, y):
-            if name not in numbers:
-                raise DataError(f"there is no variable {name!r}; declare it, or leave it out")
-            if output[numbers[name]]:
-                raise DataError(f"the variable {name!r} is there twice; name each once")
-            output[numbers[name]] = 1
+        output = np.zeros(rows.variables, np.int32)
+        output[self._numbers(rows, self._names(y))] = 1
         broken = rows.broken(output)
         if broken:
             raise DataError(f"it breaks the row {rows.title(broken[0])}; correct the output, or leave the row out")
@@ -259,8 +301,13 @@ class Program(PartsTask):
         return [x_shape[1].names[k] for k in np.flatnonzero(np.asarray(output) > 0)]
 
     def score(self, y: Sequence[Any], predicted: Sequence[Any]) -> float:
-        """Returns the share of outputs that are right as a whole, whatever the order of names."""
-        pairs = zip(y, predicted, strict=True)
+        """Returns the share of outputs that are right as a whole, whatever the order of names.
+
+        Outputs that are known in part are left out.
+        """
+        pairs = [(a, b) for a, b in zip(y, predicted, strict=True) if not isinstance(a, Partial)]
+        if not pairs:
+            raise DataError(f"of no {self.noun} the whole output is known, so there is nothing to score")
         return float(np.mean([set(map(read_name, a)) == set(map(read_name, b)) for a, b in pairs]))
 
 
