@@ -18,13 +18,17 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True)
 class Answers:
-    """Outputs, such as labels, and if asked for the probabilities of all their parts and the best outputs."""
+    """Outputs, such as labels, and if asked for the probabilities of all their parts and the best outputs.
+
+    verdicts: of a model that says yes or no, what it says of each input, as JSON has it.
+    """
 
     X: list[Any]
     classes: list[str]
     outputs: list[Any]
     marginals: list[Any] | None
     kbest: list[list[Choice]] | None
+    verdicts: list[dict[str, Any]] | None = None
 
     def ranked(self, index: int, record: Callable[[Any], dict[str, Any]]) -> list[dict[str, Any]]:
         """Return the best outputs of an input as JSON has them; record: that of one output."""
@@ -35,15 +39,29 @@ class Answers:
 def ask(learner: Any, X: list[Any], *, marginals: bool, kbest: int | None) -> Answers:
     """Predict the outputs of inputs."""
     encoded: Any = X
-    with suppress(NotSupported):  # a learner with rules reads the tokens, and two models have an encoding each
-        encoded = learner.encode(X)
+    if not learner.judges:
+        with suppress(NotSupported):  # a learner with rules reads the tokens, and two models have an encoding each
+            encoded = learner.encode(X)
     return Answers(
         X,
         learner.classes_,
-        learner.predict(encoded),
+        learner.predict_structure(encoded),
         _chances(learner, encoded) if marginals else None,
         _ranked(learner, encoded, kbest) if kbest else None,
+        _verdicts(learner, X) if learner.judges else None,
     )
+
+
+def _verdicts(learner: Any, X: list[Any]) -> list[dict[str, Any]]:
+    """The answer to each input, its score, and a calibrated probability where there is one."""
+    from sidelight.data.pairs import COMPANION
+
+    values = learner.decision_function(X)
+    found = [{COMPANION: bool(value > 0), "score": round(float(value), 6)} for value in values]
+    if learner.calibration:
+        for verdict, (_, chance) in zip(found, learner.predict_proba(X), strict=True):
+            verdict["probability"] = round(float(chance), 6)
+    return found
 
 
 def _chances(learner: Any, encoded: Any) -> list[Any]:

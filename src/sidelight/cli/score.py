@@ -15,7 +15,7 @@ from sidelight.cli.options import (
     SchemeOption,
 )
 from sidelight.cli.parameters import TaskName, named_task
-from sidelight.cli.reading import Reader, Sequences, reader_for
+from sidelight.cli.reading import DataReader, Reader, Sequences, reader_for
 from sidelight.errors import DataError
 
 NAME = "score"
@@ -23,13 +23,21 @@ EXAMPLES = (
     "sidelight score gold.tsv predicted.tsv",
     "sidelight score gold.txt predicted.txt --scheme bio --json",
     "sidelight score gold.conllu parsed.conllu --task parsing --set task.labelled=true",
+    "sidelight score gold.jsonl predicted.jsonl --task aligning",
 )
 
 
 def command(
     gold: Annotated[str, typer.Argument(metavar="GOLD", help="Sequences with the right labels, trees or links.")],
     predicted: Annotated[str, typer.Argument(metavar="PREDICTED", help="The same sequences as some tool labels them.")],
-    task: Annotated[TaskName | None, typer.Option(help="What the files have where it is no labels.")] = None,
+    task: Annotated[
+        TaskName | None,
+        typer.Option(
+            help="What the files have where it is no labels: trees or links. Aligning and matching compare whether "
+            "pairs are good where GOLD says so, and else their links.",
+            show_default=False,
+        ),
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -51,15 +59,14 @@ def command(
     """
     from sidelight.cli.output import print_json
     from sidelight.report.console import results
-    from sidelight.report.outputs import outputs_of
 
     what = named_task(task, settings or [])
-    shown = outputs_of(what)
     if what.kind != "labels" and (confusion or scheme != SchemeName.auto):
         raise typer.BadParameter("this is for labels", param_hint="--confusion" if confusion else "--scheme")
     words = columns or ("form" if what.kind == "trees" else None)
-    reader = reader_for(what, Reader(format, label_column, words, comment))
-    truth, guess = reader.read(gold, labels=True), reader.read(predicted, labels=True)
+    options = Reader(format, label_column, words, comment)
+    shown, reader, truth = _gold(what, options, gold)
+    guess = reader.read(predicted, labels=True)
     _require_same(truth, guess, what)
     evaluation = shown.compare(what, truth.y, guess.y, scheme=scheme)
     if json:
@@ -67,6 +74,19 @@ def command(
     else:
         console = results()
         console.print(shown.page(evaluation, console.width, confusion=confusion))
+
+
+def _gold(task: Any, options: Reader, path: str) -> tuple[Any, DataReader, Sequences]:
+    """How predictions are compared, what reads them, and what they are compared with: answers where there are some."""
+    from sidelight.report.outputs import YesOrNo, outputs_of
+
+    if task.kind == "links":
+        reader = reader_for(task, options, answers=True)
+        found = reader.read(path, labels=True)
+        if any(known is not None for known in found.y):
+            return YesOrNo(), reader, found
+    reader = reader_for(task, options)
+    return outputs_of(task), reader, reader.read(path, labels=True)
 
 
 def _require_same(truth: Sequences, guess: Sequences, task: Any) -> None:

@@ -30,6 +30,7 @@ class StructuredReader:
     task: Any
     format: FormatName | None = None
     columns: str | None = None
+    answers: bool = False
 
     @property
     def made(self) -> tuple[str, ...]:
@@ -63,7 +64,7 @@ class StructuredReader:
         if self.task.kind == "links":
             from sidelight.data.pairs import PairFile
 
-            return PairFile.read(path, links=labels)
+            return PairFile.read(path, links=labels and not self.answers, answers=labels and self.answers)
         from sidelight.data.trees import Treebank
 
         columns = tuple((self.columns or "form,upos").split(","))
@@ -115,7 +116,7 @@ def _extra(
     answers: Answers, marginals: list[Any] | None, record: Callable[[Any], dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """What records have beside inputs and outputs."""
-    out: list[dict[str, Any]] = [{} for _ in answers.X]
+    out: list[dict[str, Any]] = [dict(one) for one in answers.verdicts or [{}] * len(answers.X)]
     for index, extra in enumerate(out):
         if marginals is not None:
             extra["marginals"] = marginals[index]

@@ -30,8 +30,8 @@ class PairFile:
     records: list[dict[str, Any]]
 
     @classmethod
-    def read(cls, source: Source, *, links: bool = True) -> PairFile:
-        """Read a file, with links or without."""
+    def read(cls, source: Source, *, links: bool = True, answers: bool = False) -> PairFile:
+        """Read a file with links, with answers (whether each pair is good) in their place, or without either."""
         lines = read_lines(source)
         X, y, places, records = [], [], list[int](), []
         for number, line in enumerate(lines.lines, start=1):
@@ -39,7 +39,7 @@ class PairFile:
                 continue
             record = parse_object(line, lines, number, '{"source": ..., "target": ...}')
             X.append((_side(record, "source", lines, number), _side(record, "target", lines, number)))
-            y.append(_known(record, lines, number) if links else None)
+            y.append(_known(record, lines, number, answers) if links or answers else None)
             places.append(number)
             records.append(record)
         return cls(X, y, lines, places, records)
@@ -122,12 +122,12 @@ def _item(item: Any, index: int, name: str, lines: Lines, number: int) -> Any:
     raise lines.error(number, f"{name} item {index}: expected a string or a list of strings, found {_shown(item)}")
 
 
-def _known(record: dict[str, Any], lines: Lines, number: int) -> Any:
-    """What a record says of the links."""
+def _known(record: dict[str, Any], lines: Lines, number: int, answers: bool = False) -> Any:
+    """What a record says of the links; where answers are asked for, only whether the pair is good."""
     for key in (PARTIAL, COMPANION):
         if not isinstance(record.get(key), bool | None):
             raise lines.error(number, f'expected true or false under "{key}", found {_shown(record[key])}')
-    links = record.get(LINKS)
+    links = None if answers else record.get(LINKS)
     if links is None:
         good = record.get(COMPANION)
         return None if good is None else GOOD if good else BAD

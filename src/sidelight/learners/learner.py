@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -125,6 +126,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     # Fitted attributes that a model file keeps beside the model, and whether the supervised model is inside.
     saved: ClassVar[tuple[str, ...]] = ()
     keeps_base: ClassVar[bool] = False
+    # Whether it predicts a yes or no for each input, by a structure of it.
+    judges: ClassVar[bool] = False
     # Whether its scores are log p(x, y), estimated from counts.
     generative: ClassVar[bool] = False
     _free = False  # predictions make no use of rules
@@ -311,8 +314,12 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         with inputs_called(self.task_.noun):
             return self.decoder_.best(X, scores, k)
 
-    def predict(self, X: Any) -> list[Any]:
+    def predict(self, X: Any) -> Any:
         """The best output of each input, written as in y."""
+        return self.predict_structure(X)
+
+    def predict_structure(self, X: Any) -> list[Any]:
+        """The best output of each input, which is what most learners predict; others predict a label by it."""
         return self._written(X, self.scores(X))
 
     def complete(self, X: Any, y: Any) -> list[Any]:
@@ -321,12 +328,12 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         sizes = self.task_.sizes_of(scores)
         read = self.task_.read(y, sizes)
         self.task_.labels(read)
-        return self._written(X, self.task_.known(read, sizes, self.classes_).restrict(scores))
+        return self._written(X, self.task_.known(read, sizes, self.model_.classes).restrict(scores))
 
     def _written(self, X: Any, scores: Any) -> list[Any]:
         """The best outputs by these scores, the way y is written."""
         found = warn_unproved(self._best(X, scores, 1))
-        return self.task_.decode(found.outputs.values[0], scores, self.classes_)
+        return self.task_.decode(found.outputs.values[0], scores, self.model_.classes)
 
     def predict_marginals(self, X: Any) -> list[Floats]:
         """For each input the probability of every label at every token: (tokens, labels), columns as `classes_`."""
@@ -344,7 +351,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         found = warn_unproved(self._best(X, scores, k))
         labels = found.outputs.values
         rows = np.where(labels < 0, labels[:1], labels)  # where there are fewer, the best one again
-        outputs = [self.task_.decisions(row, scores, self.classes_) for row in rows]
+        outputs = [self.task_.decisions(row, scores, self.model_.classes) for row in rows]
         return [
             [Scored(outputs[r][i], float(s)) for r, s in enumerate(row) if s > -np.inf]
             for i, row in enumerate(found.scores)
@@ -382,7 +389,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """
         scores, decoder, task = self.scores([x]), self.decoder_, self.task_
         outputs = self._best([x], scores, 1).outputs.values[0]
-        choices = task.choices(x, scores, outputs, position, self.classes_)
+        choices = task.choices(x, scores, outputs, position, self.model_.classes)
         t, chosen, names = choices.position, choices.chosen, choices.names
         folded = decoder.fold([x], scores, strict=False)
         chance = choices.chances(self.structure_.marginals(folded).parts) if task.has_rows else None
@@ -425,7 +432,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         if not self.task_.has_rows:
             return folded, None, outputs
         parts = self.structure_.marginals(folded).parts
-        return folded, self.task_.certainty(parts, outputs, self.classes_), outputs
+        return folded, self.task_.certainty(parts, outputs, self.model_.classes), outputs
 
     def least_certain(self, x: Any) -> int:
         """The position where what is predicted is least probable, as `explain` gives it.
@@ -437,18 +444,18 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             return int(np.argmin(chances))
         found = list[float]()
         for t in range(len(outputs)):
-            other = self._best_without(self.task_.choices(x, scores, outputs, t, self.classes_), scores)
+            other = self._best_without(self.task_.choices(x, scores, outputs, t, self.model_.classes), scores)
             found.append(-np.inf if other is None else float(other.scores[0]))
         return int(np.argmax(found))
 
     def top_weights(self, count: int = 20, label: str | None = None) -> list[tuple[str, str, float]]:
         """The weights of largest size, of one label or of all: (feature, label, weight)."""
         check_is_fitted(self, "classes_")
-        if label is not None and label not in self.classes_:
-            raise DataError(f"the model has no label {label!r}; it has {', '.join(self.classes_)}")
-        number = None if label is None else self.classes_.index(label)
-        found = self.model_.strongest(count, number)
-        return [(feature, "" if c < 0 else self.classes_[c], weight) for feature, c, weight in found]
+        labels = self.model_.classes
+        if label is not None and label not in labels:
+            raise DataError(f"the model has no label {label!r}; it has {', '.join(labels)}")
+        found = self.model_.strongest(count, None if label is None else labels.index(label))
+        return [(feature, "" if c < 0 else labels[c], weight) for feature, c, weight in found]
 
     def use_threads(self, n_jobs: int) -> None:
         """Let predictions run on this many threads, -1 for every core."""
@@ -492,3 +499,12 @@ def _next_best(chance: Floats, chosen: int) -> int:
     """The most probable choice but for one."""
     others = [int(c) for c in np.argsort(-chance, kind="stable") if c != chosen]
     return others[0] if others else chosen
+
+
+def is_fitted(learner: Learner) -> bool:
+    """Whether a learner has learned something."""
+    try:
+        check_is_fitted(learner, "classes_")
+    except NotFittedError:
+        return False
+    return True
