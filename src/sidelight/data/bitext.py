@@ -26,7 +26,15 @@ _NAMED = 5
 
 @dataclass(frozen=True)
 class GoldLinks:
-    """The links of one pair that people agree on, and those that may be there; sure links are possible too."""
+    """The links of one sentence pair that people agree on, and those that may be there.
+
+    Parameters
+    ----------
+    sure : frozenset of tuple, default=frozenset()
+        The links (i, j) that must be found.
+    possible : frozenset of tuple, default=frozenset()
+        The links that may be found; sure ones are among them.
+    """
 
     sure: frozenset[Link] = frozenset()
     possible: frozenset[Link] = frozenset()
