@@ -18,6 +18,7 @@ from typing import Any
 
 from sidelight import GoldLinks, WordAligner, alignment_scores, read_bitext, read_links
 
+from .chosen import constant
 from .report import Report, quoted
 from .setting import Setting
 
@@ -43,7 +44,9 @@ MEASURED = {
     "fast_align": {10_000: 15.7, 50_000: 13.1, 100_000: 12.3},
     "eflomal": {10_000: 9.3, 50_000: 7.9, 100_000: 7.7},
 }
-_ROUNDS = 3
+# What the aligner does by default.
+DEFAULTS = constant("wordalign.DEFAULTS")
+_ROUNDS = 2
 _EFLOMAL = "eflomal-align"
 
 Pairs = list[tuple[list[str], list[str]]]
@@ -104,7 +107,7 @@ def _papers(text: Text, size: int, report: Report) -> None:
     for name, more in SYSTEMS.items():
         aligner = WordAligner(**{**PLAIN, **more}).fit(text.cut(size))
         for column, how in (("English to French", "forward"), ("French to English", "backward"), ("both", "posterior")):
-            aligner.set_params(combine=how, threshold=0.4 if how == "posterior" else 0.5)
+            aligner.set_params(combine=how, threshold=DEFAULTS["threshold"] if how == "posterior" else 0.5)
             report.add(name, column, text.rate(aligner.predict(text.scored)), "%")
         for column, value in zip(("entropy of f | e", "entropy of e | f"), aligner.entropy_, strict=True):
             report.add(name, column, value, "bits")
@@ -116,7 +119,7 @@ def _peers(text: Text, report: Report, peers: bool) -> None:
     """The default aligner and eflomal."""
     for size in _sizes(text):
         name = f"{size:,} pairs"
-        links = WordAligner().fit(text.cut(size)).predict(text.scored)
+        links = WordAligner(**DEFAULTS).fit(text.cut(size)).predict(text.scored)
         theirs = text.rate(_eflomal(text.cut(size), len(text.scored))[0]) if peers else None
         report.add(name, "sidelight", text.rate(links), "%", at_most=theirs)
         if theirs is not None:

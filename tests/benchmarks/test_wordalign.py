@@ -9,6 +9,7 @@ from rich.console import Console
 
 from benchmarks import wordalign
 from benchmarks.__main__ import main
+from sidelight import WordAligner
 from tests.wordalign.test_aligner import bitext
 
 
@@ -42,3 +43,7 @@ def test_peers_must_be_there(data: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(wordalign, "_EFLOMAL", "no such command")
     with pytest.raises(SystemExit, match="pip install eflomal"):
         main(["wordalign", "--data", str(data), "--tables", "wordalign-peers", "--peers"])
+
+
+def test_the_chosen_constants_are_the_defaults() -> None:
+    assert WordAligner().get_params().items() >= wordalign.DEFAULTS.items()

@@ -87,10 +87,10 @@ def command(
         str | None, typer.Option(metavar="FILE", help="Draw what --show shows to this file (.svg) instead.")
     ] = None,
     constraint: Annotated[
-        ConstraintName | None, _learning(help="What posteriors are projected on in training (symmetric).")
+        ConstraintName | None, _learning(help="What posteriors are projected on in training (bijective).")
     ] = None,
     gamma: Annotated[
-        float | None, _learning(help="1 is posterior regularization, less is firmer, 0 is best alignments (0.3).")
+        float | None, _learning(help="1 is posterior regularization, less is firmer, 0 is best alignments (0.5).")
     ] = None,
     ibm1: Annotated[int | None, _learning(metavar="N", help="Rounds of IBM model 1 (5).")] = None,
     hmm: Annotated[int | None, _learning(metavar="N", help="Rounds of the HMM (3).")] = None,
@@ -104,7 +104,7 @@ def command(
         CombineName | None,
         _reading(help="By both posteriors together, or a combination of the links of each direction (posterior)."),
     ] = None,
-    threshold: Annotated[float | None, _reading(help="The least posterior of a link (0.4).")] = None,
+    threshold: Annotated[float | None, _reading(help="The least posterior of a link (0.3).")] = None,
     viterbi: Annotated[
         bool, _reading("--viterbi", help="Combine the best alignments of each direction (by default intersected).")
     ] = False,

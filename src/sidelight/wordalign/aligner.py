@@ -84,8 +84,8 @@ class WordAligner(Running, BaseEstimator):  # type: ignore[misc]
         The mean entropy in bits of both translation tables, of target words given a source word and the other way.
     """
 
-    constraint: Annotated[Constraint, "What posteriors are projected on in training."] = "symmetric"
-    gamma: Annotated[float, "γ of the rounds of the last model; those of IBM model 1 before the HMM have γ = 1."] = 0.3
+    constraint: Annotated[Constraint, "What posteriors are projected on in training."] = "bijective"
+    gamma: Annotated[float, "γ of the rounds of the last model; those of IBM model 1 before the HMM have γ = 1."] = 0.5
     ibm1_iterations: Annotated[int, "Rounds of IBM model 1."] = 5
     hmm_iterations: Annotated[int, "Rounds of the HMM; 0 leaves it at IBM model 1."] = 3
     null: Annotated[float, "The probability that a word comes from the null word."] = 0.2
@@ -108,12 +108,12 @@ class WordAligner(Running, BaseEstimator):  # type: ignore[misc]
         "How links are read off: those whose geometric mean of both posteriors reaches the threshold, or a combination "
         "of those where each direction's does.",
     ] = "posterior"
-    threshold: Annotated[float, "The least posterior of a link."] = 0.4
+    threshold: Annotated[float, "The least posterior of a link."] = 0.3
     viterbi: Annotated[
         bool, "Whether each direction has the links of its best alignment instead; `combine` is then not 'posterior'."
     ] = False
     project: Annotated[bool, "Whether posteriors are projected on the constraint before links are read off."] = False
-    steps: Annotated[int, "Steps of a projection at most, in training."] = 8
+    steps: Annotated[int, "Steps of a projection at most, in training."] = 20
     tolerance: Annotated[float, "A projection ends when no constraint is missed by more than this."] = 0.02
 
     # Parameters ------------------------------------------------------------------------------------------------------
