@@ -16,6 +16,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from sidelight import GoldLinks, WordAligner, alignment_scores, read_bitext, read_links
 
 from .chosen import constant
@@ -48,6 +50,14 @@ MEASURED = {
 DEFAULTS = constant("wordalign.DEFAULTS")
 _ROUNDS = 2
 _EFLOMAL = "eflomal-align"
+_ENDS = ("e", "f", "wa")
+# What is decoded with thresholds that are chosen on dev, as in the papers.
+READINGS = {
+    "English to French": lambda one: one.forward,
+    "French to English": lambda one: one.backward,
+    "both": lambda one: np.sqrt(one.forward * one.backward),
+}
+THRESHOLDS = tuple(k / 20 for k in range(1, 20))
 
 Pairs = list[tuple[list[str], list[str]]]
 
@@ -59,20 +69,26 @@ class Text:
     train: Pairs
     scored: Pairs
     gold: list[GoldLinks]
+    dev: Pairs
+    dev_gold: list[GoldLinks]
 
     def cut(self, size: int) -> Pairs:
-        """The first pairs to learn from, and those that are scored behind them."""
-        return [*self.train[:size], *self.scored]
+        """The first pairs to learn from, and those that are scored or that thresholds are chosen on behind them."""
+        return [*self.train[:size], *self.scored, *(self.dev if self.dev != self.scored else ())]
 
-    def rate(self, links: Sequence[Any]) -> float:
-        """AER in percent of the links of the scored pairs."""
-        return 100 * alignment_scores(self.gold, links).aer
+
+def rate(gold: Sequence[GoldLinks], links: Sequence[Any]) -> float:
+    """AER in percent."""
+    return 100 * alignment_scores(gold, links).aer
 
 
 def files(setting: Setting) -> list[Path]:
     """What is read."""
     folder = setting.data / "hansards"
-    return [folder / name for name in ("train.e", "train.f", *(f"{setting.split}.{end}" for end in ("e", "f", "wa")))]
+    splits = dict.fromkeys((setting.split, "dev"))
+    return [
+        folder / f"{name}.{end}" for name, ends in (("train", "ef"), *((one, _ENDS) for one in splits)) for end in ends
+    ]
 
 
 def scored(setting: Setting) -> str:
@@ -83,8 +99,7 @@ def scored(setting: Setting) -> str:
 def run(setting: Setting, report: Report) -> None:
     """Run the tables."""
     paths = files(setting)
-    pairs = read_bitext(paths[2], paths[3])
-    text = Text(read_bitext(paths[0], paths[1]), pairs, read_links(paths[4], pairs, "naacl"))
+    text = Text(read_bitext(*paths[:2]), *_gold(*paths[2:5]), *_gold(*paths[-3:]))
     chosen = setting.chosen(TABLES)
     if "wordalign-papers" in chosen:
         for size in _sizes(text):
@@ -98,6 +113,11 @@ def run(setting: Setting, report: Report) -> None:
             _speed(text, report, setting.peers)
 
 
+def _gold(source: Path, target: Path, links: Path) -> tuple[Pairs, list[GoldLinks]]:
+    pairs = read_bitext(source, target)
+    return pairs, read_links(links, pairs, "naacl")
+
+
 def _sizes(text: Text) -> Iterator[int]:
     return (size for size in SIZES if size <= len(text.train))
 
@@ -106,13 +126,20 @@ def _papers(text: Text, size: int, report: Report) -> None:
     """Posterior decoding of each direction, as in the papers, and of both; entropies of the tables."""
     for name, more in SYSTEMS.items():
         aligner = WordAligner(**{**PLAIN, **more}).fit(text.cut(size))
-        for column, how in (("English to French", "forward"), ("French to English", "backward"), ("both", "posterior")):
-            aligner.set_params(combine=how, threshold=DEFAULTS["threshold"] if how == "posterior" else 0.5)
-            report.add(name, column, text.rate(aligner.predict(text.scored)), "%")
+        found = [aligner.predict_posteriors(pairs) for pairs in (text.dev, text.scored)]
+        for column, what in READINGS.items():
+            on_dev, on_scored = ([what(one) for one in posteriors] for posteriors in found)
+            threshold = min(THRESHOLDS, key=lambda t: rate(text.dev_gold, above(on_dev, t)))
+            report.add(name, column, rate(text.gold, above(on_scored, threshold)), "%")
         for column, value in zip(("entropy of f | e", "entropy of e | f"), aligner.entropy_, strict=True):
             report.add(name, column, value, "bits")
         for column, value in zip(("En-Fr", "Fr-En"), THESIS.get(name, {}).get(size, ()), strict=False):
             report.add(name, quoted(f"Chang 2011, {column}"), value, "%")
+
+
+def above(posteriors: Sequence[Any], threshold: float) -> list[list[tuple[int, int]]]:
+    """Links whose posterior reaches a threshold."""
+    return [list(zip(*np.nonzero(one >= threshold), strict=True)) for one in posteriors]
 
 
 def _peers(text: Text, report: Report, peers: bool) -> None:
@@ -120,8 +147,8 @@ def _peers(text: Text, report: Report, peers: bool) -> None:
     for size in _sizes(text):
         name = f"{size:,} pairs"
         links = WordAligner(**DEFAULTS).fit(text.cut(size)).predict(text.scored)
-        theirs = text.rate(_eflomal(text.cut(size), len(text.scored))[0]) if peers else None
-        report.add(name, "sidelight", text.rate(links), "%", at_most=theirs)
+        theirs = rate(text.gold, _eflomal(text.cut(size), text)[0]) if peers else None
+        report.add(name, "sidelight", rate(text.gold, links), "%", at_most=theirs)
         if theirs is not None:
             report.add(name, "eflomal, intersected", theirs, "%")
         for system, rates in MEASURED.items():
@@ -137,7 +164,7 @@ def _speed(text: Text, report: Report, peers: bool) -> None:
     for turn in range(_ROUNDS):
         found.setdefault("HMM without constraints", []).append(_sidelight(text.train, free))
         if peers:
-            found.setdefault("eflomal", []).append(_eflomal(text.train, 0)[1])
+            found.setdefault("eflomal", []).append(_eflomal(text.train, text)[1])
         if turn == 0:
             found["symmetric, 5 + 5 rounds"] = [_sidelight(text.train, bound)]
             found["default"] = [_sidelight(text.train, ())]
@@ -189,8 +216,8 @@ def _sidelight(pairs: Pairs, options: Sequence[str]) -> Spent:
         return _timed([sys.executable, "-c", program, *arguments], peak=True)
 
 
-def _eflomal(pairs: Pairs, last: int) -> tuple[list[set[tuple[int, int]]], Spent]:
-    """Intersected links of the last pairs, and what the command took."""
+def _eflomal(pairs: Pairs, text: Text) -> tuple[list[set[tuple[int, int]]], Spent]:
+    """Intersected links of the scored pairs, where they are among these, and what the command took."""
     command = shutil.which(_EFLOMAL)
     if command is None:
         raise SystemExit(f"benchmarks: --peers needs {_EFLOMAL} on the PATH: pip install eflomal")
@@ -199,7 +226,8 @@ def _eflomal(pairs: Pairs, last: int) -> tuple[list[set[tuple[int, int]]], Spent
         out = [os.path.join(folder, name) for name in ("forward", "backward")]
         spent = _timed([command, "-s", e, "-t", f, "-f", out[0], "-r", out[1], "--overwrite"])
         sides = [[_links(line) for line in Path(name).read_text().splitlines()] for name in out]
-    return [a & b for a, b in zip(*sides, strict=True)][len(pairs) - last :], spent
+    found = {" ".join([*pair[0], "|||", *pair[1]]): a & b for pair, a, b in zip(pairs, *sides, strict=True)}
+    return [found.get(" ".join([*one, "|||", *other]), set()) for one, other in text.scored], spent
 
 
 def _links(line: str) -> set[tuple[int, int]]:

@@ -170,11 +170,29 @@ def test_projected_em_raises_its_objective(constraint, gamma):
 
 
 @pytest.mark.parametrize("constraint", ["none", "bijective", "symmetric"])
+@pytest.mark.parametrize("gamma", [0.0, 0.01])
+def test_small_gamma_stays_within_the_range_of_numbers(constraint, gamma):
+    learner = WordAligner(constraint=constraint, gamma=gamma, hmm_iterations=2).fit(bitext())
+    assert np.isfinite([step.objective for step in learner.trace_]).all()
+    for one in learner.predict_posteriors(bitext(), constraint=constraint, gamma=gamma):
+        np.testing.assert_allclose(one.forward.sum(0) + one.null_forward, 1, atol=1e-5)
+        np.testing.assert_allclose(one.backward.sum(1) + one.null_backward, 1, atol=1e-5)
+
+
+@pytest.mark.parametrize("constraint", ["none", "bijective", "symmetric"])
 def test_learns_who_translates_whom(constraint):
     pairs = bitext()
     links = WordAligner(constraint=constraint, gamma=1.0).fit_predict(pairs)
     right = [[(0, 0), (1, 2), (2, 1)]] * len(pairs)
     assert links == right
+
+
+def test_swapped_sides_have_swapped_links():
+    swapped = [(target, source) for source, target in bitext()]
+    links = WordAligner().fit_predict(bitext())
+    assert [sorted((j, i) for i, j in one) for one in WordAligner().fit_predict(swapped)] == [
+        sorted(one) for one in links
+    ]
 
 
 @pytest.mark.parametrize("combine", ["intersection", "union", "grow-diag-final-and", "forward", "backward"])
@@ -238,6 +256,7 @@ def test_files(tmp_path):
         ({"constraint": "one"}, "constraint is one of"),
         ({"combine": "best"}, "combine is one of"),
         ({"gamma": -1}, "gamma must be"),
+        ({"gamma": 0.001}, "gamma is 0 or at least 0.01"),
         ({"null": 0.0}, "null word"),
         ({"ibm1_iterations": 0, "hmm_iterations": 0}, "nothing would be learned"),
         ({"viterbi": True}, "viterbi has no posteriors"),

@@ -24,6 +24,9 @@ from .compiling import Flags, Floats, Ints, Longs, Singles, inner, kernel
 NONE, BIJECTIVE, SYMMETRIC = 0, 1, 2
 # The share of the expected rise that a step of the dual must reach, how often it is halved, and the longest step / γ.
 _ARMIJO, _HALVINGS, _FARTHEST = 1e-4, 12, 1e3
+# At a small γ weights leave the range of numbers: the null word keeps this weight, and tilts are no larger than exp of
+# the second, so that every pair has an alignment.
+_LEAST, _STEEPEST = 1e-290, 500.0
 
 
 # Numbers of co-occurring words ----------------------------------------------------------------------------------------
@@ -199,7 +202,7 @@ def _set_emissions(
         for i in range(one.states):
             e[j, i] /= top
         if power != 1.0:
-            u[j] = u[j] ** power
+            u[j] = max(u[j] ** power, _LEAST / one.stay)
             for i in range(one.states):
                 e[j, i] = e[j, i] ** power
     return log_scale * power
@@ -371,7 +374,7 @@ def _dual(
     elif constraint == BIJECTIVE:
         for k in range(n + m):
             value -= prices[k]
-            tilt = np.exp(-prices[k] / heat)
+            tilt = np.exp(-min(prices[k] / heat, _STEEPEST))
             if k < n:
                 for j in range(m):
                     one.x[j, k] = one.e[j, k] * tilt
@@ -381,7 +384,7 @@ def _dual(
     else:
         for j in range(m):
             for i in range(n):
-                tilt = np.exp(prices[j * n + i] / heat)
+                tilt = np.exp(max(-_STEEPEST, min(_STEEPEST, prices[j * n + i] / heat)))
                 one.x[j, i] = one.e[j, i] / tilt
                 two.x[i, j] = two.e[i, j] * tilt
     for side in sides:
@@ -409,16 +412,16 @@ def _project(
     """Fills the posteriors that keep to the constraint; returns their objective, E_q[log p] + γ H(q).
 
     For γ > 0 the dual is raised by projected gradients with spectral steps, halved until it rises. For γ = 0 its
-    subgradients are followed with falling steps (Algorithm 9 of Chang 2011; as printed, the signs of its lines 5 and 6
-    contradict line 7, and here all follow from its Lagrange function). Ends when no constraint is missed by more than
-    the tolerance, or after this many steps.
+    subgradients are followed with steps that get shorter whenever it falls (Rush et al. 2010). This is Algorithm 9 of
+    Chang 2011, in which the signs of lines 5 and 6 contradict line 7 as printed; here all follow from its Lagrange
+    function. Ends when no constraint is missed by more than the tolerance, or after this many steps.
     """
     n, m = sides[0].states, sides[0].length
     size = 0 if constraint == NONE else n + m if constraint == BIJECTIVE else n * m
     lowest = 0.0 if constraint == BIJECTIVE else -np.inf
     hard = gamma == 0.0
     prices, gradient, trial, new = np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size)
-    value, rate, rise, taken, halved, ending = -np.inf, 1.0 if hard else gamma, 0.0, 0, 0, False
+    value, rate, rise, taken, halved, falls, ending = -np.inf, 1.0 if hard else gamma, 0.0, 0, 0, 0, False
     while True:
         new_value = _dual(sides, constraint, trial, gamma, markov, new)
         if ending:
@@ -433,11 +436,12 @@ def _project(
                 gradient[k] = new[k]
                 missed = abs(new[k]) if constraint == SYMMETRIC else max(new[k], min(-new[k], prices[k]))
                 worst = max(worst, missed)
+            falls += 1 if new_value < value else 0
             value = new_value
             if worst <= tolerance or taken >= steps:
                 break
             if hard:
-                rate = 1.0 / (1.0 + taken)
+                rate = 1.0 / (1.0 + falls)
             elif taken > 0:
                 rate = min(_FARTHEST * gamma, along / bend) if bend > 0.0 else 2.0 * rate
             taken, halved = taken + 1, 0

@@ -34,6 +34,8 @@ _CODES = {"none": NONE, "bijective": BIJECTIVE, "symmetric": SYMMETRIC}
 # Probabilities of what no training pair has: a pair of known words, a word that is not known from a word that is, from
 # one that is not either, and from the null word.
 _UNSEEN, _NEW, _BOTH_NEW, _NULL_NEW = 1e-7, 1e-6, 1e-2, 1e-5
+# Below this, weights p^(1/γ) leave the range of numbers.
+_COLDEST = 0.01
 # A projection for its own sake, such as for a picture, is more exact than one of an E step.
 _EXACT_STEPS, _EXACT = 200, 1e-3
 
@@ -127,6 +129,10 @@ class WordAligner(Running, BaseEstimator):  # type: ignore[misc]
             require_number(self, name, 0, whole=True)
         for name in ("gamma", "prior", "tolerance", "stems", "cognates"):
             require_number(self, name, 0)
+        if 0 < self.gamma < _COLDEST:
+            raise DataError(
+                f"gamma is 0 or at least {_COLDEST:g}, got {self.gamma!r}; smaller ones hardly differ from 0"
+            )
         for name in ("reach", "stem_length"):
             require_number(self, name, 1, whole=True)
         require_share(self, "threshold", "lies between 0 and 1")
