@@ -8,7 +8,7 @@ from importlib import import_module
 from itertools import chain
 from pathlib import Path
 
-from . import annealing, citations, companions, defaults, expectation, tagging
+from . import annealing, citations, companions, defaults, expectation, tagging, wordalign
 from .datasets import MissingData, require_files
 from .report import Report
 from .setting import TOKENS, Setting
@@ -16,7 +16,7 @@ from .setting import TOKENS, Setting
 # Modules with `files(setting)`, `scored(setting)` (the data that accuracies are of) and `run(setting, report)`.
 BENCHMARKS = (
     "startup", "tasks", "defaults", "citations", "annealing", "expectation", "chunking", "letters", "companions",
-    "tagging", "gamma", "induction", "structures", "relations", "parsing", "transliteration", "phonetic",
+    "tagging", "gamma", "induction", "structures", "relations", "parsing", "transliteration", "phonetic", "wordalign",
 )  # fmt: skip
 TABLES = {
     "defaults": tuple(defaults.TABLES),
@@ -25,6 +25,7 @@ TABLES = {
     "expectation": tuple(expectation.TABLES),
     "companions": tuple(companions.TABLES),
     "tagging": tuple(tagging.TABLES),
+    "wordalign": tuple(wordalign.TABLES),
 }
 
 
@@ -36,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("--split", choices=("dev", "test"), default="dev", help="what is scored (default: dev)")
     out.add_argument("--seeds", type=seeds, default=(0, 1, 2, 3, 4), metavar="N,N", help="default: 0,1,2,3,4")
     out.add_argument("--json", type=Path, metavar="FILE", help="append each result as a line of JSON")
-    out.add_argument("--peers", action="store_true", help="chunking: run sklearn-crfsuite as well")
+    out.add_argument("--peers", action="store_true", help="chunking: run sklearn-crfsuite as well; wordalign: eflomal")
     out.add_argument("--lbfgs", action="store_true", help="chunking: run sidelight's L-BFGS solver as well")
     out.add_argument("--solvers", action="store_true", help="chunking: run all solvers of structural SVMs")
     named = "; ".join(f"{name}: {', '.join(tables_of)}" for name, tables_of in TABLES.items())

@@ -1,6 +1,6 @@
 import pytest
 
-from sidelight import DataError, link_scores, tree_scores
+from sidelight import DataError, GoldLinks, alignment_scores, link_scores, tree_scores
 
 
 def test_attachment_scores():
@@ -28,3 +28,13 @@ def test_what_cannot_be_compared():
         tree_scores([[None]], [[0]])
     with pytest.raises(DataError, match="no links are known"):
         link_scores([], [])
+
+
+def test_alignment_error_rate():
+    gold = [GoldLinks(frozenset({(0, 0), (1, 1)}), frozenset({(0, 0), (1, 1), (1, 2)})), GoldLinks()]
+    scores = alignment_scores(gold, [[(0, 0), (1, 2), (2, 2)], []])
+    assert (scores.precision, scores.recall) == (2 / 3, 1 / 2)
+    assert scores.aer == pytest.approx(1 - (1 + 2) / (3 + 2))
+    assert alignment_scores(gold, [[], []]).aer == 1.0
+    with pytest.raises(DataError, match="no links are known"):
+        alignment_scores(gold[1:], [[]])

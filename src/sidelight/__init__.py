@@ -14,6 +14,7 @@ __version__ = "0.1.0.dev0"
 
 _HOME = {
     **{name: f"learners.{one.module}" for name, one in REGISTRY.items()},
+    "WordAligner": "wordalign.aligner",
     "label_shares": "inference.readings",
     "register_task": "learners.tasks",
     "Labelling": "learners.tasks.labelling",
@@ -58,10 +59,14 @@ _HOME = {
     "draw_posteriors": "report.figures",
     "draw_tree": "report.trees",
     "draw_alignment": "report.alignments",
+    "draw_link_posteriors": "report.link_posteriors",
     "generate_references": "demo.references",
+    "GoldLinks": "data",
+    "read_bitext": "data",
     "read_columns": "data",
     "read_conllu": "data",
     "read_jsonlines": "data",
+    "read_links": "data",
     "read_pairs": "data",
     "read_text": "data",
     "read_trees": "data",
@@ -69,6 +74,7 @@ _HOME = {
     "write_columns": "data",
     "write_conllu": "data",
     "write_jsonlines": "data",
+    "write_links": "data",
     "write_pairs": "data",
     "write_text": "data",
     "write_trees": "data",
@@ -81,6 +87,7 @@ _HOME = {
     "link_scores": "parts_metrics",
     "answer_scores": "parts_metrics",
     "ranking_scores": "parts_metrics",
+    "alignment_scores": "parts_metrics",
     **dict.fromkeys(
         ("one_to_many", "one_to_one", "mutual_information", "variation_of_information", "labels_per_word"), "metrics"
     ),

@@ -43,9 +43,13 @@ _STAMP = (2000, 1, 1, 0, 0, 0)
 
 def save(learner: Any, path: str | PathLike[str]) -> None:
     """Write a fitted learner to `path`; an existing file is replaced only when the new one is complete."""
+    write_archive(path, *_describe(learner, ""))
+
+
+def write_archive(path: str | PathLike[str], description: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Write a model file: plain values that describe a fitted learner, and its arrays by name."""
     from . import __version__
 
-    description, arrays = _describe(learner, "")
     header = {"format": FORMAT, "version": VERSION, "sidelight": __version__, **description}
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
@@ -87,6 +91,10 @@ def load(path: str | PathLike[str]) -> Any:
         raise ModelFileError(f"cannot read the model file {name}: {error.strerror}") from None
     header, arrays = _open(name, raw)
     try:
+        if header.get("learner") == "WordAligner":
+            from .wordalign.aligner import WordAligner
+
+            return WordAligner.from_archive(name, header, arrays)
         return _rebuild(name, header, arrays, "")
     except (KeyError, TypeError, AttributeError) as error:
         raise ModelFileError(f"{name} is not a complete sidelight model: {error!r} is missing or wrong") from error
@@ -163,6 +171,16 @@ def _unpacked(value: Any, arrays: dict[str, Any]) -> Any:
     if isinstance(value, dict) and value.keys() == {"record", "values"}:
         return RECORDS[value["record"]](**{k: _unpacked(v, arrays) for k, v in value["values"].items()})
     return _rich(value)
+
+
+def packed_trace(trace: Any) -> Any:
+    """Returns the steps of a fit, numbers and texts alone, as JSON has them."""
+    return _packed(trace, {}, "")
+
+
+def unpacked_trace(packed: Any) -> Any:
+    """Returns the steps that `packed_trace` packed."""
+    return _unpacked(packed, {})
 
 
 def _parameters(learner: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""How good trees, links, answers and rankings are: attachment scores, precision and recall, accuracy, reciprocal ranks.
+"""How good trees, links, answers and rankings are: attachment scores, precision and recall, error rates, ranks.
 
 All are fractions from 0 to 1.
 """
@@ -131,6 +131,23 @@ def _rank(query: int, scores: Floats, known: Any) -> int:
     return 1 + int((wrong >= scores[numbers].max()).sum())
 
 
+@dataclass(frozen=True)
+class AlignmentScores:
+    """Scores of word alignments A against sure links S and possible links P, of which sure ones are some.
+
+    aer: the alignment error rate, 1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|); precision: |A ∩ P| / |A|; recall:
+    |A ∩ S| / |S| (Och and Ney 2003). links: how many there are in A; sure, possible: in S and P.
+    """
+
+    pairs: int
+    aer: float
+    precision: float
+    recall: float
+    links: int
+    sure: int
+    possible: int
+
+
 def tree_scores(y_true: Sequence[Any], y_pred: Sequence[Any], *, labelled: bool = False) -> TreeScores:
     """Return the attachment scores of dependency trees.
 
@@ -197,6 +214,41 @@ def link_scores(y_true: Sequence[Any], y_pred: Sequence[Any]) -> LinkScores:
             exact + (one == other),
         )
     return LinkScores(len(y_true), Score.from_counts(right, found, known), exact / len(y_true))
+
+
+def alignment_scores(y_true: Sequence[Any], y_pred: Sequence[Any]) -> AlignmentScores:
+    """Return the alignment error rate, precision and recall of word alignments.
+
+    Parameters
+    ----------
+    y_true : sequence of GoldLinks
+        The sure and the possible links of each pair, as `read_links` gives them.
+    y_pred : sequence
+        The predicted links (i, j) of each pair.
+
+    Returns
+    -------
+    AlignmentScores
+        The scores over all links of all pairs.
+    """
+    _require_as_many(y_true, y_pred)
+    links = sure = possible = surely = possibly = 0
+    for truth, guess in zip(y_true, y_pred, strict=True):
+        found, certain = {(int(i), int(j)) for i, j in guess}, set(truth.sure)
+        allowed = certain | set(truth.possible)
+        links, sure, possible = links + len(found), sure + len(certain), possible + len(allowed)
+        surely, possibly = surely + len(found & certain), possibly + len(found & allowed)
+    if not possible:
+        raise DataError("there is nothing to compare with: no links are known")
+    return AlignmentScores(
+        len(y_true),
+        1.0 - (surely + possibly) / (links + sure) if links + sure else 1.0,
+        possibly / links if links else 0.0,
+        surely / sure if sure else 0.0,
+        links,
+        sure,
+        possible,
+    )
 
 
 def as_segments(link: Any) -> tuple[int, int, int, int]:

@@ -18,6 +18,8 @@ def load_whole(path: str) -> Any:
     from sidelight.model_file import load
 
     learner = load(path)
+    if type(learner).__name__ == "WordAligner":
+        raise DataError(f"{path}: this is a word aligner; use it with `sidelight align SOURCE TARGET --force {path}`")
     if learner.task_.noun == "document":
         name = type(learner).__name__
         raise DataError(f"{path}: {name} labels documents, not tokens; load it in Python with sidelight.load")

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from sidelight.data.bitext import GoldLinks, read_bitext, read_links, write_links
 from sidelight.data.columns import read_columns, write_columns
 from sidelight.data.conllu import read_conllu, write_conllu
 from sidelight.data.formats import FORMATS, Format, guess_format
@@ -16,11 +17,14 @@ if TYPE_CHECKING:
 __all__ = [
     "FORMATS",
     "Format",
+    "GoldLinks",
     "generate_references",
     "guess_format",
+    "read_bitext",
     "read_columns",
     "read_conllu",
     "read_jsonlines",
+    "read_links",
     "read_pairs",
     "read_text",
     "read_trees",
@@ -28,6 +32,7 @@ __all__ = [
     "write_columns",
     "write_conllu",
     "write_jsonlines",
+    "write_links",
     "write_pairs",
     "write_text",
     "write_trees",
