@@ -158,7 +158,7 @@ def test_out_of_time(data, monkeypatch):
     with pytest.warns(UserWarning, match="4 of 4 outputs are not proved to be the best"):
         assert model.predict(other_X[:4]) == right
     monkeypatch.setattr(points.highs, "solve", nothing)
-    with pytest.raises(Infeasible, match="input 0 has no output that was found in 5 seconds; give it more time"):
+    with pytest.raises(Infeasible, match="sentence 0 has no output that was found in 5 seconds; give it more time"):
         model.predict(other_X[:4])
 
 
