@@ -220,8 +220,8 @@ def check_explanations(fitted, X):
             assert sizes == sorted(sizes, reverse=True)
             assert fitted.explain(X[i], t, top=2).evidence == told.evidence[:2]
             assert fitted.explain(X[i], t - len(labels), top=1).position == t
-            assert f"token {t}: {told.label}" in str(told)
-        with pytest.raises(DataError, match=f"position {len(labels)} is outside the sequence of {len(labels)} tokens"):
+            assert f"{told.place} {t}: {told.label}" in str(told)
+        with pytest.raises(DataError, match=f"position {len(labels)} is outside the {fitted.task_.noun}"):
             fitted.explain(X[i], len(labels))
 
 

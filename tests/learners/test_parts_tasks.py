@@ -165,7 +165,7 @@ def test_hard_rules_hold():
         assert heads.count(0) == 1
         for h, (_, tag) in enumerate(x, start=1):
             assert tag != "VERB" or any(heads[c] == h and x[c][1] == "NOUN" for c in range(len(x)))
-    with pytest.raises(Infeasible, match=r"sequence 0 has no output that satisfies .*count\(where=root\) == 0"):
+    with pytest.raises(Infeasible, match=r"sentence 0 has no output that satisfies .*count\(where=root\) == 0"):
         CCM.around(model, [(count(where=root) == 0).hard(), (count() >= 1).hard()]).predict(NEW_TREES[0][:2])
     with pytest.raises(Infeasible, match=r"has no output that satisfies 'count\(\) <= 2'"):
         CCM.around(model, [(count() <= 2).hard()]).predict([x for x in NEW_TREES[0] if len(x) > 3][:2])

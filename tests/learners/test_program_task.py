@@ -199,7 +199,7 @@ def test_out_of_time(data, monkeypatch):
     with pytest.warns(ConvergenceWarning, match="time limits ended the searches for the worst outputs of"):
         StructuralSVM(C=1.0, task=Joint(time_limit=5.0), n_jobs=1, max_iterations=2).fit(X[:8], y[:8])
     monkeypatch.setattr(points.highs, "solve", nothing)
-    with pytest.raises(Infeasible, match=r"sequence \d has no output that was found in 5 seconds; give it more time"):
+    with pytest.raises(Infeasible, match=r"sentence \d has no output that was found in 5 seconds; give it more time"):
         model.predict(other_X[:9])
 
 
@@ -321,7 +321,7 @@ def test_a_program_without_a_solution_is_named():
         found.row({"a": 2.0, ("b", 2): 1.0}, "<=", 3)
         return found
 
-    with pytest.raises(Infeasible, match="sequence 1 has no output that satisfies 'three halves'; correct"):
+    with pytest.raises(Infeasible, match="input 1 has no output that satisfies 'three halves'; correct"):
         learner.predict([declare, impossible])
 
 
