@@ -299,6 +299,18 @@ def test_wrong_labels(y, message):
         lclr().fit(X, y)
 
 
+def test_encoded_and_no_inputs():
+    for size in (None, "length"):
+        for model in (
+            lclr(size=size, change=0.1).fit(X, Y),
+            TwoStage(task=LETTER_TASK, start=START, size=size).fit(X, Y),
+        ):
+            values = model.decision_function(NEW_X)
+            np.testing.assert_array_equal(model.decision_function(model.encode(NEW_X)), values)
+            assert len(model.decision_function([])) == len(model.predict([])) == 0
+            assert model.predict_structure([]) == []
+
+
 def test_wrong_parameters():
     for name, value in (("C", 0.0), ("size", "wide"), ("constant", -1.0), ("calibration", 1.5), ("max_rounds", 0)):
         with pytest.raises(DataError, match=name):

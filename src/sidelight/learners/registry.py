@@ -76,7 +76,7 @@ REGISTRY: dict[str, Entry] = {
 
 
 # Learners that need nothing but a structure's two calls.
-_ANY = ("CRF", "StructuredPerceptron", "MIRA", "StructuralSVM", "LatentStructuralSVM")
+_ANY = ("CRF", "StructuredPerceptron", "MIRA", "StructuralSVM", "LatentStructuralSVM", "JLIS", "LCLR")
 
 
 def users(signal: Signal, noun: str = "sequence") -> list[str]:

@@ -200,17 +200,16 @@ def repeat(
 
     Takes what `minimize` does. Nothing keeps Q from rising; it ends when Q changes by no more than the share `change`.
     """
-    w, values, converged, last = start, list[float](), False, None
+    w, values, converged, solutions = start, list[float](), False, list[Solution]()
 
     def solve(_: None) -> Solution:
-        nonlocal last
         number = len(values)
         accepted = problem.chosen(w, number)
         fixed: list[Demand] = [*(one.fixed(w) for one in problem.known), *accepted]  # type: ignore[attr-defined]
         sets = problem.empty_sets(fixed, len(w))
         values.append(objective([*problem.known, *accepted], sets, w))
-        last = cutting_plane.minimize(fixed, sets, seed=seed + number, **options)
-        return last
+        solutions.append(cutting_plane.minimize(fixed, sets, seed=seed + number, **options))
+        return solutions[-1]
 
     def choose(found: Solution) -> bool:
         nonlocal w, converged
@@ -227,5 +226,5 @@ def repeat(
         verbose=verbose,
     )
     demands = [*problem.known, *problem.chosen(w, len(values))]
-    assert last is not None
-    return Alternation(w, objective(demands, problem.empty_sets(demands, len(w)), w), trace, converged, last)
+    value = objective(demands, problem.empty_sets(demands, len(w)), w)
+    return Alternation(w, value, trace, converged, solutions[-1])

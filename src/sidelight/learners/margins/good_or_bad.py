@@ -15,6 +15,7 @@ from ...labels import encode_labels
 from ...rules.language import Rule
 from ...solvers.latent_margins import Round
 from ...solvers.margin_constraints import Argmax, MarginInputs, numbered
+from ...structures.known import Outputs
 from ...structures.protocol import Best
 from ..decoding import Decoder, UnderRules, Within
 from ..learner import Learner, RuleReading
@@ -118,10 +119,15 @@ class GoodOrBadLearner(MarginParameters, Learner):
         """max_y w·F_B(x, y) of each input, over the outputs that are possible: above zero, it looks GOOD."""
         scores = self.scores(X)
         found = self.decoder_.best(X, scores, 1)
+        values: Floats = found.scores[:, 0] / self._divisors(X, found.outputs)
+        return values + self.constant * self.constant_weight_
+
+    def _divisors(self, X: Any, outputs: Outputs) -> Floats:
+        """κ of inputs that have these outputs; the inputs may be encoded where it is their length."""
+        if self.size is None:
+            return np.ones(len(outputs))
         encoded = isinstance(X, Encoded) and self.size == "length"
-        sizes = np.diff(found.outputs.offsets) if encoded else self._sizes(X)
-        values: Floats = found.scores[:, 0] / sizes + self.constant * self.constant_weight_
-        return values
+        return np.diff(outputs.offsets).astype(float) if encoded else self._sizes(X)
 
 
 @declared

@@ -314,7 +314,7 @@ class TwoStage(StructureClassifier):
 
     def _structures(self, X: Any, encoded: Any) -> Outputs:
         """The structures of inputs; encoded: the same inputs."""
-        if callable(self.start) and not isinstance(self.start, Learner):
+        if callable(self.start):
             return self._given(X, self.model_.classes)
         decoder = self.decoder_
         return decoder.best(X, decoder.shift(X, self.model_.scores(encoded, self.n_jobs)), 1).best().outputs
@@ -325,7 +325,7 @@ class TwoStage(StructureClassifier):
         encoded = self.model_.encode(X)
         outputs = self._structures(X, encoded)
         values: Floats = self.structure_.score(self.scorer_.scores(encoded, self.coef_, self.n_jobs), outputs.values)
-        return values / self._sizes(X) + self.constant * self.constant_weight_
+        return values / self._divisors(X, outputs) + self.constant * self.constant_weight_
 
     def predict_structure(self, X: Any) -> list[Any]:
         """The structure of each input by `start`."""
@@ -336,7 +336,7 @@ class TwoStage(StructureClassifier):
 
     def explain(self, x: Any, position: int = 0, *, top: int = 10) -> Any:
         """What speaks for a link or label in the structure, by the weights of `start`."""
-        if callable(self.start) and not isinstance(self.start, Learner):
+        if callable(self.start):
             raise NotSupported("structures come from the function `start`, which gives no reasons")
         return super().explain(x, position, top=top)
 
