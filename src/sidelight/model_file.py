@@ -7,6 +7,7 @@ array is a `.npy` member read without pickle. The archive's checksums tell a dam
 import io
 import json
 import zipfile
+from collections.abc import Mapping
 from dataclasses import fields
 from os import PathLike
 from pathlib import Path
@@ -28,6 +29,7 @@ from .learners.tasks import task_named
 from .records import RECORDS
 from .rules.files import parse_rule, saved_text
 from .rules.language import Rule
+from .supervision import Companion
 
 FORMAT = "sidelight model"
 VERSION = 3
@@ -100,7 +102,7 @@ def _describe(learner: Any, folder: str) -> tuple[dict[str, Any], dict[str, Any]
     out: dict[str, Any] = {
         "learner": type(learner).__name__,
         "parameters": _parameters(learner),
-        "classes": learner.classes_,
+        "classes": learner.model_.classes,
         "kept": kept,
         "models": {},
     }
@@ -218,6 +220,8 @@ def _plain(value: Any) -> Any:
         return {"expression": str(value)}
     if isinstance(value, Rule):
         return {"rule": saved_text(value)}
+    if isinstance(value, Companion):
+        return {"companion": value.name}
     if isinstance(value, TagDictionary):
         labels = {word: sorted(tags) for word, tags in value.labels.items()}
         return {"dictionary": labels, "open": sorted(value.open), "word": _plain(value.word)}
@@ -228,8 +232,12 @@ def _plain(value: Any) -> Any:
         return {"task": name, "parameters": {one.name: _plain(getattr(value, one.name)) for one in fields(value)}}
     if hasattr(value, "get_params"):
         return {"learner": type(value).__name__, "parameters": _parameters(value)}
+    if isinstance(value, Mapping):
+        return {"mapping": [[_plain(key), _plain(item)] for key, item in value.items()]}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
     if isinstance(value, np.generic):
         return value.item()
     if value is None or isinstance(value, str | int | float | bool):
@@ -242,6 +250,8 @@ def _rich(value: Any) -> Any:
         return parse(value["expression"])
     if isinstance(value, dict) and value.keys() == {"rule"}:
         return parse_rule(value["rule"])
+    if isinstance(value, dict) and value.keys() == {"companion"}:
+        return Companion[value["companion"]]
     if isinstance(value, dict) and value.keys() == {"dictionary", "open", "word"}:
         labels = {word: frozenset(tags) for word, tags in value["dictionary"].items()}
         return TagDictionary(labels, frozenset(value["open"]), _rich(value["word"]))
@@ -255,4 +265,6 @@ def _rich(value: Any) -> Any:
         return task(**{k: _rich(v) for k, v in value["parameters"].items()})
     if isinstance(value, dict) and value.keys() == {"learner", "parameters"}:
         return _unfitted(value, "the file")
+    if isinstance(value, dict) and value.keys() == {"mapping"}:
+        return {tuple(key) if isinstance(key, list) else key: _rich(item) for key, item in value["mapping"]}
     return [_rich(item) for item in value] if isinstance(value, list) else value

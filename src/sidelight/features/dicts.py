@@ -6,7 +6,7 @@ A string value makes the attribute "name=value", True makes "name", False and No
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, Self
 
@@ -25,6 +25,8 @@ class DictEncoder:
     """Attributes are the observed names (with their values, where those are strings)."""
 
     min_count: int = 1
+    # The names, and the same as a list, made when the first is asked for.
+    _listed: tuple[dict[str, int], list[str]] | None = field(default=None, init=False, repr=False, compare=False)
 
     def fit_transform(self, X: Sequence[Sequence[Token]]) -> Encoded:
         """Learn the attributes of X and encode it."""
@@ -69,7 +71,9 @@ class DictEncoder:
 
     def describe(self, attribute: int) -> str:
         """The attribute's name."""
-        return list(self.names_)[attribute]
+        if self._listed is None or self._listed[0] is not self.names_:
+            self._listed = self.names_, list(self.names_)
+        return self._listed[1][attribute]
 
     def state(self) -> State:
         """The names in order."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -271,12 +272,12 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         sizes = self.task_.sizes_of(scores)
         read = self.task_.read(y, sizes)
         self.task_.labels(read)
-        return self._written(X, self.task_.known(read, sizes, self.classes_).restrict(scores))
+        return self._written(X, self.task_.known(read, sizes, self.model_.classes).restrict(scores))
 
     def _written(self, X: Any, scores: Any) -> list[Any]:
         """The best outputs by these scores, the way y is written."""
         found = warn_unproved(self.decoder_.best(X, scores, 1))
-        return self.task_.decode(found.outputs.values[0], scores, self.classes_)
+        return self.task_.decode(found.outputs.values[0], scores, self.model_.classes)
 
     def predict_marginals(self, X: Any) -> list[Floats]:
         """For each input the probability of every label at every token: (tokens, labels), columns as `classes_`."""
@@ -294,7 +295,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         found = warn_unproved(self.decoder_.best(X, scores, k))
         labels = found.outputs.values
         rows = np.where(labels < 0, labels[:1], labels)  # where there are fewer, the best one again
-        outputs = [self.task_.decisions(row, scores, self.classes_) for row in rows]
+        outputs = [self.task_.decisions(row, scores, self.model_.classes) for row in rows]
         return [
             [Scored(outputs[r][i], float(s)) for r, s in enumerate(row) if s > -np.inf]
             for i, row in enumerate(found.scores)
@@ -331,7 +332,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """
         scores, decoder, task = self.scores([x]), self.decoder_, self.task_
         outputs = decoder.best([x], scores, 1).outputs.values[0]
-        choices = task.choices(x, scores, outputs, position, self.classes_)
+        choices = task.choices(x, scores, outputs, position, self.model_.classes)
         t, chosen, names = choices.position, choices.chosen, choices.names
         folded = decoder.fold([x], scores, strict=False)
         chance = choices.chances(self.structure_.marginals(folded).parts) if task.has_rows else None
@@ -367,7 +368,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         if not self.task_.has_rows:
             return None
         parts = self.structure_.marginals(self.without_rules().scores([x])).parts
-        return self.task_.certainty(parts, self.infer([x]).outputs.values[0], self.classes_)
+        return self.task_.certainty(parts, self.infer([x]).outputs.values[0], self.model_.classes)
 
     def least_certain(self, x: Any) -> int:
         """The position where what is predicted is least probable, were there no rules.
@@ -379,18 +380,18 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             return int(np.argmin(chances))
         scores, outputs, found = self.without_rules().scores([x]), self.infer([x]).outputs.values[0], list[float]()
         for t in range(len(outputs)):
-            other = self._best_without(self.task_.choices(x, scores, outputs, t, self.classes_), scores)
+            other = self._best_without(self.task_.choices(x, scores, outputs, t, self.model_.classes), scores)
             found.append(-np.inf if other is None else float(other.scores[0]))
         return int(np.argmax(found))
 
     def top_weights(self, count: int = 20, label: str | None = None) -> list[tuple[str, str, float]]:
         """The weights of largest size, of one label or of all: (feature, label, weight)."""
         check_is_fitted(self, "classes_")
-        if label is not None and label not in self.classes_:
-            raise DataError(f"the model has no label {label!r}; it has {', '.join(self.classes_)}")
-        number = None if label is None else self.classes_.index(label)
-        found = self.model_.strongest(count, number)
-        return [(feature, "" if c < 0 else self.classes_[c], weight) for feature, c, weight in found]
+        labels = self.model_.classes
+        if label is not None and label not in labels:
+            raise DataError(f"the model has no label {label!r}; it has {', '.join(labels)}")
+        found = self.model_.strongest(count, None if label is None else labels.index(label))
+        return [(feature, "" if c < 0 else labels[c], weight) for feature, c, weight in found]
 
     def use_threads(self, n_jobs: int) -> None:
         """Let predictions run on this many threads, -1 for every core."""
@@ -434,3 +435,12 @@ def _next_best(chance: Floats, chosen: int) -> int:
     """The most probable choice but for one."""
     others = [int(c) for c in np.argsort(-chance, kind="stable") if c != chosen]
     return others[0] if others else chosen
+
+
+def is_fitted(learner: Learner) -> bool:
+    """Whether a learner has learned something."""
+    try:
+        check_is_fitted(learner, "classes_")
+    except NotFittedError:
+        return False
+    return True

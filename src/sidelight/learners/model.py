@@ -163,7 +163,7 @@ class Fitted:
     @property
     def classes(self) -> list[str]:
         """The labels."""
-        classes: list[str] = self.learner.classes_
+        classes: list[str] = self.learner.model_.classes
         return classes
 
     @property

@@ -47,6 +47,8 @@ REGISTRY: dict[str, Entry] = {
     "StructuralSVM": _row("margins.structural_svm", FULL, command="svm", base=True, documents="also"),
     "LatentStructuralSVM": _row("margins.latent_svm", FULL, PARTIAL, command="latent-svm", base=True, documents="also"),
     "JLIS": _row("margins.jlis", FULL, COMPANION, command="jlis", documents="also"),
+    "LCLR": _row("margins.lclr", COMPANION, command="lclr"),
+    "TwoStage": _row("margins.lclr", COMPANION),
     "CCM": _row("wrappers.ccm", FULL, PARTIAL, command="ccm", inside="hmm", documents="also"),
     "CoDL": _row("wrappers.codl", FULL, NOTHING, command="codl", inside="hmm", documents="also"),
     "EM": _row("wrappers.em", FULL, PARTIAL, NOTHING, command="em", inside="hmm"),

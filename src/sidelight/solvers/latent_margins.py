@@ -8,6 +8,7 @@ never raises Q.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from math import isnan, nan
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,7 +26,7 @@ _CLOSER, _ATTEMPTS = 0.2, 3
 
 @recorded
 class Round(Record):
-    """One round: Q(w_t) before it, and A(w_{t+1}, w_t) after it."""
+    """One round: Q(w_t) before it, and A(w_{t+1}, w_t) after it; nan where that is no bound on Q(w_{t+1})."""
 
     unit: ClassVar[str] = "step"
     iteration: int
@@ -33,7 +34,8 @@ class Round(Record):
     bound: float
 
     def __str__(self) -> str:
-        return f"objective {self.objective:.6g}, at most {self.bound:.6g} after"
+        after = "" if isnan(self.bound) else f", at most {self.bound:.6g} after"
+        return f"objective {self.objective:.6g}{after}"
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,7 @@ class _Descent:
     options: dict[str, Any]
     change: float
     seed: int
+    cache: bool = True
     number: int = 0
     converged: bool = False
     bounds: list[float] = field(default_factory=list)
@@ -138,7 +141,10 @@ class _Descent:
         """Take the weights, and choose the best outputs under them; True if little changed."""
         self.w = found.weights
         before, self.chosen = self.chosen, self.problem.chosen(self.w, self.number)
-        self.problem.move(self.sets, before, self.chosen)
+        if self.cache:
+            self.problem.move(self.sets, before, self.chosen)
+        else:
+            self.sets = self.problem.empty_sets(self.demands, len(self.w))
         self.value = objective(self.demands, self.sets, self.w)
         two = self.bounds[-2:]
         self.converged = len(two) == 2 and two[0] - two[1] <= self.change * two[0]
@@ -156,14 +162,16 @@ def minimize(
     max_iterations: int,
     seed: int,
     check: bool = False,
+    cache: bool = True,
     title: str = "",
     verbose: bool = False,
 ) -> Alternation:
     """Rounds until A changes by no more than the share `change` (Eq. 6.11); the other options are for the convex
-    problems. Q never rises: a solution that would raise it is sought more closely, or not taken.
+    problems. Q never rises: a solution that would raise it is sought more closely, or not taken. cache: whether a round
+    begins with the working sets of the one before (the global cache of Algorithm 11), or without any.
     """
     options = {"tolerance": tolerance, "epsilon": epsilon, "max_iterations": max_iterations, "check": check}
-    way = _Descent(problem, start, options, change, seed)
+    way = _Descent(problem, start, options, change, seed, cache)
     trace = rounds.alternate(
         [None] * max_rounds,
         lambda _: way.solve(),
@@ -175,3 +183,49 @@ def minimize(
     )
     last = replace(way.last, converged=way.last.last.relative_gap <= tolerance)
     return Alternation(way.w, way.value, trace, way.converged, last)
+
+
+def repeat(
+    problem: Problem,
+    start: Floats,
+    *,
+    change: float,
+    max_rounds: int,
+    seed: int,
+    title: str = "",
+    verbose: bool = False,
+    **options: Any,
+) -> Alternation:
+    """Choose the outputs of all inputs, those of the demands that reject too, solve, and repeat (Algorithm 12).
+
+    Takes what `minimize` does. Nothing keeps Q from rising; it ends when Q changes by no more than the share `change`.
+    """
+    w, values, converged, last = start, list[float](), False, None
+
+    def solve(_: None) -> Solution:
+        nonlocal last
+        number = len(values)
+        accepted = problem.chosen(w, number)
+        fixed: list[Demand] = [*(one.fixed(w) for one in problem.known), *accepted]  # type: ignore[attr-defined]
+        sets = problem.empty_sets(fixed, len(w))
+        values.append(objective([*problem.known, *accepted], sets, w))
+        last = cutting_plane.minimize(fixed, sets, seed=seed + number, **options)
+        return last
+
+    def choose(found: Solution) -> bool:
+        nonlocal w, converged
+        w = found.weights
+        converged = len(values) > 1 and abs(values[-2] - values[-1]) <= change * values[-2]
+        return converged
+
+    trace = rounds.alternate(
+        [None] * max_rounds,
+        solve,
+        rounds.InTurn(choose),
+        lambda number, _, found: Round(number, values[-1], nan),
+        title=title,
+        verbose=verbose,
+    )
+    demands = [*problem.known, *problem.chosen(w, len(values))]
+    assert last is not None
+    return Alternation(w, objective(demands, problem.empty_sets(demands, len(w)), w), trace, converged, last)

@@ -6,6 +6,7 @@ Every demand knows which output violates it most under some weights, by how much
     Labelled    max_y [Δ(y) + w·F(x, y)] - w·F(x, y_i)          the given output wins by a margin (Eq. 6.2, Chang 2011)
     Rejected    1 + max_y w·(F(x, y) / κ(x), b)                 no output is good               (Eq. 6.4, z = -1)
     Accepted    1 - w·(F(x, h) / κ(x), b)                       the output h is good            (Eq. 6.7)
+                1 + w·(F(x, h) / κ(x), b)                       the output h is not good        (Algorithm 12)
 """
 
 from dataclasses import dataclass
@@ -166,25 +167,30 @@ class Rejected(_Companions):
         """-(F(x, y) / κ, b) and 1."""
         return self._signed_rows(-1.0, first, last, which, outputs)
 
+    def fixed(self, w: Floats) -> "Accepted":
+        """The best outputs under w are not good, whatever the others are."""
+        return Accepted(self.batch, self.cost, self.size, self.constant, self.batch.best(w).outputs, -1.0)
+
 
 @dataclass(frozen=True)
 class Accepted(_Companions):
-    """Inputs of which a chosen output is good."""
+    """Inputs of which a chosen output is good, or with the sign -1 is not good."""
 
     outputs: Outputs
+    sign: float = 1.0
 
     def worst(self, w: Floats, first: int, last: int) -> tuple[Outputs, Floats]:
         """The chosen output, whatever the weights."""
         chosen = self.outputs.inputs(first, last)
         value = self.batch.structure.score(self.batch.scores(w, first, last), chosen.values)
-        return chosen, 1.0 - value / self.size[first:last] - self.constant * w[-1]
+        return chosen, 1.0 - self.sign * (value / self.size[first:last] + self.constant * w[-1])
 
     def rows(self, first: int, last: int, which: Longs, outputs: Outputs) -> tuple[Rows, Floats]:
-        """(F(x, h) / κ, b) and 1."""
-        return self._signed_rows(1.0, first, last, which, outputs)
+        """sign * (F(x, h) / κ, b) and 1."""
+        return self._signed_rows(self.sign, first, last, which, outputs)
 
     def shift(self, before: "Accepted") -> tuple[Longs, Rows]:
-        """(F(x, h) - F(x, h before)) / κ."""
+        """sign * (F(x, h) - F(x, h before)) / κ."""
         which = self.outputs.differing(before.outputs)
         rows = self.batch.scorer.rows(self.batch.encoded, which, self.outputs.values, before.outputs.values)
-        return which, rows.scaled(1.0 / self.size[which])
+        return which, rows.scaled(self.sign / self.size[which])

@@ -5,7 +5,8 @@ from typing import Annotated, ClassVar
 from ...supervision import BAD, GOOD, Companion
 from ..parameters import LayoutParameters, declared
 from ..tasks.classifying import Classifying
-from .jlis import JointLearner, Size
+from .good_or_bad import Size
+from .jlis import JointLearner
 
 
 @declared

@@ -1,83 +1,47 @@
 """Joint learning with indirect supervision: labelled inputs, and inputs of which only a yes or no is known."""
 
-from collections.abc import Callable, Sequence
-from copy import copy
-from typing import Annotated, Any, ClassVar, Literal, Self
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
 from ...dictionary import TagDictionary
-from ...errors import DataError, Infeasible, warn
-from ...features.encoded import Encoded
-from ...features.templates import sequence_offsets
+from ...errors import DataError, warn
 from ...kernels.compiling import Floats
-from ...labels import encode_labels
-from ...rules.automata import labels_named
 from ...rules.language import Rule
 from ...solvers import cutting_plane
-from ...solvers.latent_margins import Alternation, Problem, Round
-from ...solvers.margin_constraints import Accepted, Argmax, Batch, Demand, Labelled, Rejected
+from ...solvers.latent_margins import Alternation, Problem
+from ...solvers.margin_constraints import Demand, Labelled, Rejected
 from ...solvers.working_sets import WorkingSets
-from ...structures.protocol import Best
 from ...supervision import BAD, GOOD, Companion, Signal, kind_of
 from ..checks import check_input, sizes_for_rules
 from ..choosing.guard import guarded
-from ..decoding import Decoder, Free, UnderRules, Within
-from ..learner import Learner, RuleReading
 from ..model import Prepared, prepare
-from ..parameters import GuardParameters, LatentParameters, LinearParameters, declared, require_number
-from .latent_svm import LATENT, all_runs, check_rounds, keep_lowest, lowest, rounds_and_end
+from ..parameters import GuardParameters, LinearParameters, declared, require_number
+from .good_or_bad import LatentGoodOrBadLearner, accept_best
+from .latent_svm import all_runs, keep_lowest, lowest
 from .structural_svm import StructuralSVM
-
-Size = Literal["length"] | Callable[[Any], float] | None
 
 
 @declared
-class JointLearner(LatentParameters, Learner):
+class JointLearner(LatentGoodOrBadLearner):
     """Labels and GOOD / BAD on any task; a subclass says what its task and its other parameters are."""
 
     C1: Annotated[float, "What missed margins of labelled inputs cost; C of `StructuralSVM`."] = 0.1
     C2: Annotated[float, "What missed margins of GOOD and BAD inputs cost."] = 0.1
-    size: Annotated[
-        Size, 'κ, by which the features of GOOD and BAD inputs are divided: "length", a function of x, or None for 1.'
-    ] = "length"
-    constant: Annotated[float, "Value of the constant feature of GOOD and BAD inputs; 0 leaves it out."] = 1.0
-    tolerance: Annotated[float, "Gap of the convex problem of each round, as a share of its objective."] = 0.002
-    random_ties: Annotated[
-        bool,
-        "Whether ties between best outputs are broken at random; else the first of `classes` wins. Without "
-        "labelled inputs all outputs tie at first, and where a fixed order leads is a matter of luck with "
-        "that order; random ties are steadier, the more so with a lower C2 and `change`. Under rules that are "
-        "not sums over parts ties are not random.",
-    ] = True
 
-    saved = (*LATENT, "constant_weight_")
     # Where to find GOOD and BAD inputs.
     _lacking: ClassVar[dict[Companion, str]] = {
         GOOD: "unlabelled sequences that are as they should be (on the command line: --good FILE)",
         BAD: "such as sidelight.shuffled makes of the GOOD ones (on the command line: --bad shuffled)",
     }
 
-    @property
-    def course_(self) -> tuple[Round, ...]:
-        """The rounds, and the objective after them."""
-        return rounds_and_end(self)
-
-    def without_rules(self) -> Self:
-        """Returns the same model, which predicts as if it had no rules; a dictionary stays."""
-        free = copy(self)
-        free.rules = None
-        return free
-
     @guarded
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from inputs X, of which y tells the labels, GOOD or BAD."""
         known = check_input(self, X, y)
-        if not (self.dictionary is None or isinstance(self.dictionary, TagDictionary)):
-            raise DataError(f"dictionary must be a TagDictionary or None, got {type(self.dictionary).__name__}")
-        if isinstance(self.rules, Rule):
-            raise DataError("rules is a list of rules; write [...] around one")
-        self._check_companions(known, labels_known=bool(self.classes or self.dictionary))
+        self._check_options()
+        self._check_companions(known)
         prepared = prepare(self, X, y, self._all_labels(known))
         self._compare_labels(X, known, prepared.classes)
         runs = self._learn(X, known, prepared)
@@ -99,18 +63,14 @@ class JointLearner(LatentParameters, Learner):
 
         def problem(seed: int) -> Problem:
             ties = seed if self.random_ties else None
-            choose = [] if batch is None else [_accept_best(batch, cost, sizes[good], self.constant, ties)]
+            choose = [] if batch is None else [accept_best(batch, cost, sizes[good], self.constant, ties)]
             return Problem(tuple(demands), tuple(choose), self.loss == "squared_hinge")
 
         return all_runs(self, problem, lambda seed: self._start(labelled, prepared.scorer.size + 1, seed))
 
-    def _check_companions(self, known: Sequence[Any], *, labels_known: bool) -> None:
-        check_rounds(self)
+    def _check_companions(self, known: Sequence[Any]) -> None:
         for name in ("C1", "C2"):
             require_number(self, name, 0, open_end=True)
-        require_number(self, "constant", 0)
-        if not (self.size is None or self.size == "length" or callable(self.size)):
-            raise DataError(f"size must be 'length', None or a function of x, got {self.size!r}")
         kinds = {kind_of(one) for one in known}
         if Signal.FULL in kinds or not len(known):
             self._warn_half(known)
@@ -125,7 +85,7 @@ class JointLearner(LatentParameters, Learner):
                 "y has GOOD inputs only: the constant feature alone can suit them, so no structure can be learned; add "
                 "labelled or BAD inputs"
             )
-        if not labels_known:
+        if self.task_.has_labels and not (self.classes or self.dictionary):
             raise DataError("without labelled inputs the labels are not known; name them in classes=[...]")
 
     def _warn_half(self, known: Sequence[Any]) -> None:
@@ -138,30 +98,6 @@ class JointLearner(LatentParameters, Learner):
             f"y has {there!r} inputs and no {lacking!r} ones: half of what {type(self).__name__} learns from is "
             f"missing, and nothing tells the two apart; add {lacking!r} inputs, {self._lacking[lacking]}",
         )
-
-    def _sizes(self, X: Any) -> Floats:
-        if self.size is None:
-            return np.ones(len(self.task_.sizes(X)))
-        out = np.array([self._size_of(i, x) for i, x in enumerate(X)])
-        bad = np.flatnonzero(~(out > 0) | ~np.isfinite(out))
-        if len(bad):
-            raise DataError(f"the size of input {bad[0]} is {out[bad[0]]:g}; sizes must be positive, finite numbers")
-        return out
-
-    def _size_of(self, index: int, x: Any) -> float:
-        try:
-            return float(self.task_.size_of(x) if self.size == "length" else self.size(x))  # type: ignore[misc]
-        except (TypeError, ValueError) as error:
-            raise DataError(
-                f"size gives no number for input {index}: {error}; it is a function of one input"
-            ) from error
-
-    def _some(self, X: Any, prepared: Prepared, which: list[int]) -> Batch:
-        """Some of the inputs."""
-        some = X[which] if hasattr(X, "shape") else [X[i] for i in which]
-        encoded: Encoded = prepared.encoded.take(np.array(which))
-        argmax = numbered(self._argmax(some, prepared.classes), which)
-        return Batch(prepared.scorer, self.structure_, encoded, argmax)
 
     def _labelled(self, X: Any, prepared: Prepared, which: list[int]) -> Labelled | None:
         """What labelled inputs ask for."""
@@ -183,21 +119,6 @@ class JointLearner(LatentParameters, Learner):
             seed=seed,
             check=self.check_inference,
         ).weights
-
-    def _all_labels(self, y: Any) -> list[str]:
-        """Those named in `classes`, or those of y, the rules and the dictionary."""
-        if self.classes is not None:
-            return list(self.classes)
-        listed = set() if self.dictionary is None else {*self.dictionary.open}.union(*self.dictionary.labels.values())
-        known = {*self.task_.labels(y), *listed}
-        for rule in self._rules_given():
-            unknown = sorted(labels_named([rule]) - known)
-            if unknown:
-                raise DataError(
-                    f"the rule {rule.title!r} names the label {unknown[0]!r}, which neither y nor the dictionary has; "
-                    "if it is right, name all labels in classes"
-                )
-        return sorted(known)
 
     def _compare_labels(self, X: Any, y: Any, classes: Sequence[str]) -> None:
         """Warn where labelled sequences contradict the rules or the dictionary: such outputs become impossible."""
@@ -223,51 +144,6 @@ class JointLearner(LatentParameters, Learner):
                 f"{len(bad)} of {len(labelled)} labelled {self.task_.noun}s contradict the rules or the dictionary, "
                 f"{self.task_.noun} {min(bad)} for one; outputs like theirs will never be predicted",
             )
-
-    def _argmax(self, X: Any, classes: Sequence[str]) -> Argmax:
-        structure, allowed, compiled = self.structure_, None, None
-        if self.dictionary is not None:
-            known, lengths = self.dictionary.apply(X), [len(x) for x in X]
-            allowed, edges = encode_labels(known, lengths, classes).choices(len(classes)), sequence_offsets(X)
-        if self._rules_given():
-            compiled = self.task_.compiled(self._rules_given(), self.task_.for_rules(X), classes)
-            hard = np.full(len(compiled.rules), np.inf)
-
-        def best(scores: Any, first: int, last: int, seed: int | None = None) -> Best:
-            if allowed is not None:
-                scores = scores.restrict(allowed[edges[first] : edges[last]])
-            if compiled is None:
-                return structure.argmax(scores, seed=seed)
-            limits = compiled.sequences(first, last).weigh(hard)
-            folded, left = limits.folded(scores)
-            if left is None:
-                return structure.argmax(folded, seed=seed)
-            found: Best = limits.best(structure, scores).best()
-            return found
-
-        return best
-
-    def _rules_given(self) -> list[Rule]:
-        return [rule.hard() for rule in self.rules or ()]
-
-    def _decoder(self) -> Decoder:
-        rules, free = self._rules_given(), Free(self.structure_)
-        if not rules and self.dictionary is None:
-            return free
-        limits = np.full(len(rules), np.inf)
-        inner = UnderRules(self.structure_, self.task_, rules, limits, self.classes_) if rules else free
-        return inner if self.dictionary is None else Within(inner, self.dictionary, self.classes_)
-
-    def rule_readings(self) -> list[RuleReading]:
-        """Every rule limits the outputs."""
-        return [RuleReading("hard", None, False) for _ in self._rules_given()]
-
-    def decision_function(self, X: Any) -> Floats:
-        """max_y w·F_B(x, y) of each input, over the outputs that are possible: above zero, it looks GOOD."""
-        scores = self.scores(X)
-        encoded = isinstance(X, Encoded) and self.size == "length"
-        sizes = np.diff(scores.offsets) if encoded else self._sizes(X)
-        return self.decoder_.best(X, scores, 1).scores[:, 0] / sizes + self.constant * self.constant_weight_
 
     def predict_companion(self, X: Any) -> list[Companion]:
         """GOOD or BAD for each input."""
@@ -313,29 +189,3 @@ class JLIS(GuardParameters, LinearParameters, JointLearner):
         """What learns from the labelled inputs alone."""
         shared = StructuralSVM().get_params().keys() & self.get_params(deep=False).keys() - {"tolerance"}
         return StructuralSVM(C=self.C1, **{name: getattr(self, name) for name in shared})
-
-
-def _accept_best(
-    batch: Batch, cost: float, size: Floats, constant: float, seed: int | None
-) -> Callable[[Floats, int], Accepted]:
-    """What GOOD inputs ask for, given weights: that their best outputs are good; a seed breaks ties at random."""
-
-    def accept(w: Floats, number: int) -> Accepted:
-        best = batch.best(w, None if seed is None else seed + number)
-        return Accepted(batch, cost, size, constant, best.outputs)
-
-    return accept
-
-
-def numbered(argmax: Argmax, numbers: Sequence[int]) -> Argmax:
-    """The same search, whose errors name inputs by their place in X; numbers: those places."""
-
-    def best(scores: Any, first: int, last: int, seed: int | None = None) -> Best:
-        try:
-            return argmax(scores, first, last, seed)
-        except Infeasible as error:
-            if error.sequence is None:
-                raise
-            raise error.numbered(numbers[first + error.sequence]) from None
-
-    return best

@@ -30,13 +30,18 @@ def check_rounds(learner: Any) -> None:
     require_number(learner, "restarts", 1, whole=True)
 
 
-def all_runs(learner: Any, problem: Callable[[int], Problem], start: Callable[[int], Floats]) -> list[Alternation]:
+def all_runs(
+    learner: Any,
+    problem: Callable[[int], Problem],
+    start: Callable[[int], Floats],
+    solve: Callable[..., Alternation] = latent_margins.minimize,
+) -> list[Alternation]:
     """Solve a problem with unknown outputs for every restart; problem, start: of a seed."""
     runs: list[Alternation] = []
     for number in range(learner.restarts):
         seed = learner.seed(number)
         runs.append(
-            latent_margins.minimize(
+            solve(
                 problem(seed), start(seed), change=learner.change, max_rounds=learner.max_rounds,
                 tolerance=learner.tolerance, epsilon=learner.epsilon, max_iterations=learner.max_iterations, seed=seed,
                 check=learner.check_inference, title=type(learner).__name__, verbose=learner.verbose,

@@ -1,0 +1,347 @@
+"""Classifiers of inputs by latent structures: learning over constrained latent representations, and in two stages."""
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from math import nan
+from typing import Annotated, Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin, clone
+from sklearn.utils.metaestimators import available_if
+
+from ...errors import DataError, NotSupported
+from ...kernels.compiling import Flags, Floats
+from ...rules.language import Rule
+from ...solvers import cutting_plane, latent_margins
+from ...solvers.certificate import Solution, warn_unconverged
+from ...solvers.latent_margins import Problem
+from ...solvers.margin_constraints import Accepted, Demand, Rejected
+from ...solvers.working_sets import WorkingSets
+from ...structures.known import Outputs
+from ...supervision import BAD, GOOD, Companion
+from ..checks import check_input
+from ..learner import Learner, is_fitted
+from ..model import Prepared, prepare
+from ..parameters import LinearParameters, declared, require_number
+from .good_or_bad import GoodOrBadLearner, LatentGoodOrBadLearner, accept_best
+from .latent_svm import LATENT, all_runs, keep_lowest, lowest
+
+# What says which structures to begin with.
+Start = Mapping[Any, float] | Sequence[float] | Learner | Callable[[Any], Any] | None
+# Labels that y may have, the negative one first.
+_ANSWERS = ((False, True), (0, 1), (-1, 1))
+
+
+def read_answers(y: Any, count: int, noun: str) -> tuple[Any, list[Companion]]:
+    """Returns both labels of y, the negative one first, and GOOD or BAD for every input."""
+    if isinstance(y, str) or not hasattr(y, "__len__"):
+        raise DataError(f"y must be a list with one label per {noun}, got {type(y).__name__}")
+    if len(y) != count:
+        raise DataError(f"X has {count} {noun}s but y has {len(y)}")
+    listed = [one.item() if isinstance(one, np.generic) else one for one in y]
+    if all(isinstance(one, Companion) for one in listed):
+        classes, good = [BAD, GOOD], [one is GOOD for one in listed]
+    else:
+        for i, one in enumerate(listed):
+            if not isinstance(one, bool | int | float) or one not in (-1, 0, 1):
+                raise DataError(
+                    f"{noun} {i} has the label {one!r}; a label is GOOD or BAD, True or False, 1 or 0, or 1 or -1 "
+                    "(JLIS learns from structures too)"
+                )
+        found = set(listed)
+        if not any(found <= set(both) for both in _ANSWERS):
+            raise DataError(f"y has the labels {sorted(found)}; write 1 and 0, or 1 and -1")
+        classes, good = np.unique(np.asarray(y)), [one == 1 for one in listed]  # type: ignore[assignment]
+    if len(set(good)) < 2:
+        raise DataError(f"all {noun}s have the same label; give some that are good and some that are bad")
+    return classes, [GOOD if one else BAD for one in good]
+
+
+def start_weights(start: Any, prepared: Prepared, X: Any, known: list[Companion]) -> Floats | None:
+    """Returns the weights that the structures to begin with are found by; None where a function gives these.
+
+    A learner that is not fitted is fitted to the inputs X, of which is known whether they are GOOD or BAD.
+    """
+    size = int(prepared.scorer.size)
+    if start is None:
+        return np.zeros(size)
+    if isinstance(start, Learner):
+        if not is_fitted(start):
+            start = clone(start).fit(X, known)
+        start = {(feature, label): weight for feature, label, weight in start.top_weights(start.model_.size)}
+    if isinstance(start, Mapping):
+        return _by_name(start, prepared)
+    if callable(start):
+        return None
+    try:
+        weights = np.asarray(start, float)
+    except (TypeError, ValueError):
+        raise DataError(
+            f"start is weights by the names of features, a fitted learner, an array or a function, got {start!r}"
+        ) from None
+    if weights.shape != (size,):
+        raise DataError(f"start has the shape {weights.shape}, and there are {size} weights; name features instead")
+    return weights
+
+
+def _by_name(named: Mapping[Any, float], prepared: Prepared) -> Floats:
+    """Returns weights by the names of features, or of features and labels; features that X lacks have none."""
+    size, out = int(prepared.scorer.size), np.zeros(int(prepared.scorer.size))
+    places = prepared.task.strongest(prepared.model(np.arange(1.0, size + 1)), size, None)  # weights are their places
+    found = 0
+    for feature, label, place in places:
+        name = prepared.classes[label] if label >= 0 else ""
+        weight = named.get((feature, name), named.get(feature))
+        if weight is not None:
+            out[int(place) - 1] = weight
+            found += 1
+    if not found:
+        some = ", ".join(repr(feature) for feature, _, _ in places[:3])
+        raise DataError(f"start names no feature that the inputs have; they have {some} and others")
+    return out
+
+
+@declared
+class StructureClassifier(ClassifierMixin, LinearParameters, GoodOrBadLearner):  # type: ignore[misc]
+    """What classifiers by latent structures share."""
+
+    C: Annotated[float, "What missed margins cost; larger fits the training data more closely."] = 1.0
+    start: Annotated[
+        Start,
+        "What says which structures to begin with: weights by the names of features, as `top_weights` writes them (or "
+        "by feature and label); a learner with such features, which is fitted first if it is not yet; an array of "
+        "weights; or a function that gives the structure of an input.",
+    ] = None
+    rules: Annotated[Sequence[Rule] | None, "What structures are possible: every rule is hard."] = None
+    calibration: Annotated[
+        int,
+        "Folds of the cross-validation that `predict_proba` is calibrated by (Platt scaling): as many more fits; 0 "
+        "does without.",
+    ] = 0
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from inputs X and labels y: GOOD or BAD, True or False, 1 or 0, or 1 or -1."""
+        self._check_options()
+        require_number(self, "C", 0, open_end=True)
+        require_number(self, "calibration", 0, whole=True)
+        classes, known = read_answers(y, len(self.task_.sizes(X)), self.task_.noun)
+        check_input(self, X, known)
+        if self.task_.has_labels and self.classes is None:
+            raise DataError("the labels of the structures are not known; name them in classes=[...]")
+        calibrated = self._calibrate(X, known) if self.calibration else None
+        self._learn(X, known, prepare(self, X, known, self._all_labels(known)))
+        self.classes_, self.calibrated_ = classes, calibrated
+        return self
+
+    def _learn(self, X: Any, known: list[Companion], prepared: Prepared) -> None:
+        """Learn, and take over what was learned."""
+        raise NotImplementedError
+
+    def _demands(self, X: Any, known: list[Companion], prepared: Prepared, kind: Companion) -> Rejected:
+        """The inputs of one kind, with their sizes."""
+        which = [i for i, one in enumerate(known) if one is kind]
+        return Rejected(self._some(X, prepared, which), float(self.C), self._sizes(X)[which], self.constant)
+
+    def _solve(self, demands: Sequence[Demand], weights: int, seed: int) -> Solution:
+        """Solve the convex problem of demands with fixed outputs, or of those that reject."""
+        costs = np.concatenate([np.full(len(one), one.cost) for one in demands])
+        return cutting_plane.minimize(
+            demands,
+            WorkingSets(weights, costs, squared=self.loss == "squared_hinge"),
+            tolerance=self.tolerance,
+            epsilon=self.epsilon,
+            max_iterations=self.max_iterations,
+            seed=seed,
+            check=self.check_inference,
+        )
+
+    def _given(self, X: Any, classes: Sequence[str]) -> Outputs:
+        """The structures that the function `start` gives."""
+        start: Any = self.start
+        sizes = self.task_.sizes(X)
+        read = self.task_.read([start(x) for x in X], sizes)
+        known = self.task_.known(read, sizes, classes)
+        if not known.full:
+            raise DataError("start gives no structure of some inputs; it is a function of x that returns one, as in y")
+        return known.outputs
+
+    def _calibrate(self, X: Any, known: list[Companion]) -> tuple[float, float]:
+        """Returns slope and intercept of the log-odds of GOOD, from decisions about inputs that were held out."""
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.model_selection import StratifiedKFold
+
+        good = np.array([one is GOOD for one in known])
+        if min(good.sum(), (~good).sum()) < self.calibration or self.calibration < 2:
+            raise DataError(
+                f"calibration={self.calibration} needs at least 2 folds, and as many inputs that are good and bad"
+            )
+        values = np.empty(len(known))
+        folds = StratifiedKFold(self.calibration, shuffle=True, random_state=self.seed() % 2**31)
+        for train, test in folds.split(known, good):
+            model = clone(self).set_params(calibration=0, start=self.start).fit(*_taken(X, known, train))
+            values[test] = model.decision_function(_taken(X, known, test)[0])
+        # Platt's targets keep probabilities off 0 and 1: every input counts for both answers, for one of them little.
+        high, low = (good.sum() + 1) / (good.sum() + 2), 1 / ((~good).sum() + 2)
+        target = np.where(good, high, low)
+        both = np.repeat([1, 0], len(values)), np.concatenate((target, 1 - target))
+        fitted = LogisticRegression(C=1e6).fit(np.tile(values, 2)[:, None], both[0], sample_weight=both[1])
+        return float(fitted.coef_[0, 0]), float(fitted.intercept_[0])
+
+    def _answers(self, good: Flags) -> Any:
+        """Labels the way y was written."""
+        if isinstance(self.classes_, np.ndarray):
+            return self.classes_[good.astype(int)]
+        return [self.classes_[int(one)] for one in good]
+
+    def predict(self, X: Any) -> Any:
+        """The label of each input, written as in y: whether its best structure scores above zero."""
+        return self._answers(self.decision_function(X) > 0)
+
+    def predict_structure(self, X: Any) -> list[Any]:
+        """The best structure of each input, such as the links of a pair."""
+        return super().predict(X)
+
+    def _is_calibrated(self) -> bool:
+        if not self.calibration:
+            raise AttributeError(f"predict_proba needs calibration: {type(self).__name__}(calibration=5)")
+        return True
+
+    @available_if(_is_calibrated)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Floats:
+        """The probability of both labels for each input: (inputs, 2), columns as `classes_`."""
+        slope, intercept = self.calibrated_ or (nan, nan)
+        chance = 1.0 / (1.0 + np.exp(-(slope * self.decision_function(X) + intercept)))
+        return np.stack((1.0 - chance, chance), axis=1)
+
+    def score(self, X: Any, y: Any) -> float:
+        """Share of right labels."""
+        _, known = read_answers(y, len(self.task_.sizes(X)), self.task_.noun)
+        good = self.decision_function(X) > 0
+        return float(np.mean([one == (label is GOOD) for one, label in zip(good, known, strict=True)]))
+
+
+@declared
+class LCLR(LatentGoodOrBadLearner, StructureClassifier):
+    """Learning over constrained latent representations: a yes or no for each input, by a structure nobody labelled.
+
+        minimise  ‖w‖² / 2 + C Σ_good ℓ(1 - max_h w·F_B(x_i, h)) + C Σ_bad ℓ(1 + max_h w·F_B(x_i, h))
+
+    with F_B(x, h) = (F(x, h) / κ(x), constant): the best structure of a good input scores above zero, and no structure
+    of a bad one does (Eq. 5.3, Algorithms 10 and 11 of Chang 2011; Chang et al. 2010). Each element of y is GOOD or
+    BAD, True or False, 1 or 0, or 1 or -1. The problem is not convex because of the good inputs; the objective never
+    rises from round to round, and where it ends depends on `start`.
+
+    Attributes
+    ----------
+    weights_, objective_, rounds_, run_objectives_, converged_
+    classes_ : array, or list
+        The two labels of y, the negative one first.
+    constant_weight_ : float
+        The weight of the constant feature.
+    trace_ : tuple of Step
+        Steps of the last convex problem.
+    """
+
+    approximate: Annotated[
+        bool,
+        "Whether each round fixes the structures of bad inputs too (Algorithm 12), which is an ordinary SVM; the "
+        "objective may rise then.",
+    ] = False
+
+    saved = (*LATENT, "constant_weight_", "classes_", "calibrated_")
+
+    def _learn(self, X: Any, known: list[Companion], prepared: Prepared) -> None:
+        good, bad = (self._demands(X, known, prepared, kind) for kind in (GOOD, BAD))
+        size, first = int(prepared.scorer.size) + 1, start_weights(self.start, prepared, X, known)
+
+        def problem(seed: int) -> Problem:
+            ties = seed if self.random_ties else None
+            accept = accept_best(good.batch, good.cost, good.size, self.constant, ties)
+            return Problem((bad,), (accept,), self.loss == "squared_hinge")
+
+        def begin(seed: int) -> Floats:
+            if first is not None:
+                return np.append(first, 0.0)
+            outputs = self._given([x for x, one in zip(X, known, strict=True) if one is GOOD], prepared.classes)
+            accepted = Accepted(good.batch, good.cost, good.size, self.constant, outputs)
+            return self._solve([bad, accepted], size, seed).weights
+
+        solve = latent_margins.repeat if self.approximate else latent_margins.minimize
+        runs = all_runs(self, problem, begin, solve)
+        weights = lowest(runs).weights
+        self._adopt(prepared.model(weights[:-1].copy()))
+        self.constant_weight_ = float(weights[-1])
+        keep_lowest(self, runs)
+
+
+@declared
+class TwoStage(StructureClassifier):
+    """Two stages, for comparison with `LCLR`: `start` says the structure of each input, and a linear SVM classifies it.
+
+        minimise  ‖w‖² / 2 + C Σ_i ℓ(1 - z_i w·F_B(x_i, h_i)),   h_i the best structure of x_i under `start`
+
+    (*Alignment + Learning* in section 5.4 of Chang 2011.) Structures are those of `start` in prediction too.
+
+    Attributes
+    ----------
+    converged_, trace_
+    classes_ : array, or list
+        The two labels of y, the negative one first.
+    coef_ : array
+        The weights of the classifier; `weights_` are those of `start`.
+    constant_weight_ : float
+        The weight of the constant feature.
+    """
+
+    saved = ("converged_", "trace_", "coef_", "constant_weight_", "classes_", "calibrated_")
+
+    def _learn(self, X: Any, known: list[Companion], prepared: Prepared) -> None:
+        if self.start is None:
+            raise DataError("TwoStage needs `start`, which says the structures: weights by the names of features, ...")
+        first = start_weights(self.start, prepared, X, known)
+        demands = []
+        for kind, sign in ((BAD, -1.0), (GOOD, 1.0)):
+            one = self._demands(X, known, prepared, kind)
+            some = [x for x, label in zip(X, known, strict=True) if label is kind]
+            outputs = self._given(some, prepared.classes) if first is None else one.batch.best(first).outputs
+            demands.append(Accepted(one.batch, one.cost, one.size, self.constant, outputs, sign))
+        solution = self._solve(demands, int(prepared.scorer.size) + 1, self.seed())
+        self._adopt(prepared.model(np.zeros(prepared.scorer.size) if first is None else first))
+        self.coef_, self.constant_weight_ = solution.weights[:-1].copy(), float(solution.weights[-1])
+        self.trace_, self.converged_ = solution.steps, solution.converged
+        warn_unconverged("TwoStage", solution, "raise max_iterations, or lower C")
+
+    def _structures(self, X: Any) -> Outputs:
+        """The structures of inputs."""
+        if callable(self.start) and not isinstance(self.start, Learner):
+            return self._given(X, self.model_.classes)
+        return self.decoder_.best(X, self.scores(X), 1).best().outputs
+
+    def decision_function(self, X: Any) -> Floats:
+        """w·F_B(x, h) of each input and its structure: above zero, it looks GOOD."""
+        outputs, scores = self._structures(X), self.scorer_.scores(self.encode(X), self.coef_, self.n_jobs)
+        values: Floats = self.structure_.score(scores, outputs.values)
+        return values / self._sizes(X) + self.constant * self.constant_weight_
+
+    def predict_structure(self, X: Any) -> list[Any]:
+        """The structure of each input by `start`."""
+        return self.task_.decode(self._structures(X).values, self.scores(X), self.model_.classes)
+
+    def explain(self, x: Any, position: int = 0, *, top: int = 10) -> Any:
+        """What speaks for a link or label in the structure, by the weights of `start`."""
+        if callable(self.start) and not isinstance(self.start, Learner):
+            raise NotSupported("structures come from the function `start`, which gives no reasons")
+        return super().explain(x, position, top=top)
+
+    def top_weights(self, count: int = 20, label: str | None = None) -> list[tuple[str, str, float]]:
+        """The weights of the classifier of largest size: (feature, label, weight)."""
+        shown = copy(self)
+        shown.model_ = replace(self.model_, weights=self.coef_)
+        return super(TwoStage, shown).top_weights(count, label)
+
+
+def _taken(X: Any, known: list[Companion], which: Any) -> tuple[Any, list[Companion]]:
+    """Some of the inputs, and what is known of them."""
+    some = X[which] if hasattr(X, "shape") else [X[i] for i in which]
+    return some, [known[i] for i in which]
