@@ -4,7 +4,7 @@ Words are compared by spelling: equal, of one lemma, or alike by edit distance o
 used where sentences carry them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -44,6 +44,12 @@ class Sentence:
     tags: Sequence[str] = ()
     lemmas: Sequence[str] = ()
     edges: Sequence[tuple[Any, ...]] = ()
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.words)
 
     @classmethod
     def parsed(
@@ -97,7 +103,10 @@ def similarities(source: Sentence, target: Sentence) -> Floats:
     one, other = ([word.lower() for word in side.words] for side in (source, target))
     table = np.empty((len(one), len(other)))
     spelling.similarities(*_letters(one), *_letters(other), SHORTEST, table)
-    equal, marks = table == 1.0, ([k for k, word in enumerate(words) if not word[:1].isalpha()] for words in (one, other))
+    equal, marks = (
+        table == 1.0,
+        ([k for k, word in enumerate(words) if not word[:1].isalpha()] for words in (one, other)),
+    )
     np.minimum(table, ALIKE, out=table)
     table[next(marks)] = table[:, next(marks)] = 0.0
     for names, others in ((source.lemmas, target.lemmas), (list(map(stem, one)), list(map(stem, other)))):
@@ -123,9 +132,7 @@ def kind_of(similarity: float) -> str:
     return "lemma" if similarity >= SAME_LEMMA else "alike" if similarity >= 0.5 else "other"
 
 
-def link_features(
-    source: Sentence, target: Sentence, links: Longs, similarity: Floats
-) -> list[dict[str, Any]]:
+def link_features(source: Sentence, target: Sentence, links: Longs, similarity: Floats) -> list[dict[str, Any]]:
     """Returns the features of links; similarity: that of the words of each link."""
     tags, other_tags = _classes(source), _classes(target)
     numbers, other_numbers = (_numbers(side) for side in (source, target))

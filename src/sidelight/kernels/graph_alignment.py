@@ -116,9 +116,7 @@ def value_of(
 
 
 @ordered_inner
-def move(
-    on: Floats, first: Longs, second: Longs, gain: Floats, share: Floats, state: Longs, gap: float
-) -> bool:
+def move(on: Floats, first: Longs, second: Longs, gain: Floats, share: Floats, state: Longs, gap: float) -> bool:
     """Moves the shares along the subgradient by a step of Polyak's length; whether there was any way to go."""
     norm = 0.0
     for p in range(len(gain)):

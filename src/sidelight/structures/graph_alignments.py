@@ -36,8 +36,18 @@ _DISTURBED = 1e-8
 class Graphs:
     """Two graphs and what may be aligned.
 
-    n, m: words of either; links: (links, 2) which words may be linked; edges, other_edges: (edges, 2) head and child of
-    each; null_words, null_relations: whether there are variables for deleted words and edges.
+    Parameters
+    ----------
+    n, m : int
+        How many words either has.
+    links : array
+        Which words may be linked: (links, 2), numbers of a source and a target word.
+    edges, other_edges : array
+        Head and child of every edge of the source and of the target: (edges, 2).
+    null_words : bool, default=True
+        Whether there are variables for deleted words.
+    null_relations : bool, default=True
+        Whether there are variables for deleted edges.
     """
 
     n: int
@@ -104,7 +114,9 @@ class Graphs:
         if self.null_words:
             words += [("word", i, None) for i in range(self.n)] + [("word", None, j) for j in range(self.m)]
         one, other = (list(map(tuple, edges.tolist())) for edges in (self.edges, self.other_edges))
-        paired: list[Any] = [("edge", one[p], other[q]) for p, q in zip(*(column.tolist() for column in self.pairs[:2]), strict=True)]
+        paired: list[Any] = [
+            ("edge", one[p], other[q]) for p, q in zip(*(column.tolist() for column in self.pairs[:2]), strict=True)
+        ]
         if self.null_relations:
             paired += [("edge", edge, None) for edge in one] + [("edge", None, edge) for edge in other]
         return (*words, *paired)
@@ -129,17 +141,17 @@ class GraphRows(ProgramRows):
     graphs: Graphs
 
     @cached_property
-    def rows(self) -> LinearRows:  # type: ignore[override]
+    def rows(self) -> LinearRows:
         """The rows; most inputs are never asked for them."""
         return _rows(self.graphs)[0]
 
     @cached_property
-    def titles(self) -> tuple[str | None, ...]:  # type: ignore[override]
+    def titles(self) -> tuple[str | None, ...]:
         """What messages call each row."""
         return _rows(self.graphs)[1]
 
     @cached_property
-    def names(self) -> tuple[Any, ...]:  # type: ignore[override]
+    def names(self) -> tuple[Any, ...]:
         """What messages call each variable."""
         return self.graphs.names()
 
@@ -181,15 +193,25 @@ class GraphAlignments(Programs):
         if best == -np.inf:
             return Points.none(rows.variables)
         output = graphs.output(chosen)
-        if bound > best:  # the best found is where HiGHS begins
-            self._starts.put(rows, output)
-            return super().solve(scores, shape, k, stop=stop)
-        return Points.proved(output[None], np.array([best + constant]))
+        own, score = output[None], np.array([best + constant])
+        if bound <= best:
+            return Points.proved(own, score)
+        self._starts.put(rows, output)
+        found = super().solve(scores, shape, stop=stop)
+        limit = min(found.bound, bound + constant)
+        if found.exact or (len(found.values) and found.scores[0] >= score[0]):
+            return replace(found, bound=limit)
+        return Points(own, score, False, limit)  # HiGHS had no time to find anything as good
 
     def _each(self, run: Callable[[int], None], count: int) -> None:
         """Searches are short, so that threads take many at a time."""
         blocks = [range(first, min(first + _BLOCK, count)) for first in range(0, count, _BLOCK)]
-        map_each(lambda block: [run(i) for i in block], blocks, self.n_jobs)
+
+        def run_block(block: range) -> None:
+            for i in block:
+                run(i)
+
+        map_each(run_block, blocks, self.n_jobs)
 
     def argmax(self, scores: FlatParts, *, seed: int | None = None) -> Best:
         """The best output of each input; with a seed, ties are broken at random, by disturbing the scores a little."""

@@ -86,6 +86,10 @@ class Programs(FlatStructure):
         """The variables that are 1."""
         return np.flatnonzero(np.asarray(output) > 0)
 
+    def indicator(self, scores: FlatParts, values: Ints) -> FlatParts:
+        """The given outputs as 0/1 parts; one that is not known, all -1, has no parts."""
+        return replace(scores, values=(np.asarray(values) > 0).astype(float))
+
     def program(self, scores: Floats, shape: Shape) -> "Program":
         """Returns the integer program of one input, all variables whole.
 
