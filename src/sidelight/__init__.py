@@ -84,6 +84,8 @@ _HOME = {
     "confusion": "metrics",
     "tree_scores": "parts_metrics",
     "link_scores": "parts_metrics",
+    "answer_scores": "parts_metrics",
+    "ranking_scores": "parts_metrics",
     **dict.fromkeys(
         ("one_to_many", "one_to_one", "mutual_information", "variation_of_information", "labels_per_word"), "metrics"
     ),

@@ -1,13 +1,21 @@
-"""How good trees and links are: attachment scores, and precision and recall of links. All are fractions from 0 to 1."""
+"""How good trees, links, answers and rankings are: attachment scores, precision and recall, accuracy, reciprocal ranks.
+
+All are fractions from 0 to 1.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
+import numpy as np
+
 from sidelight.errors import DataError
+from sidelight.kernels.compiling import Floats
 from sidelight.metrics import Score
+from sidelight.supervision import GOOD
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,87 @@ class LinkScores:
     links: Score
     exact: float
     skipped: int = 0
+
+
+@dataclass(frozen=True)
+class AnswerScores:
+    """Scores of a yes or no for every input: the share of right ones, and precision, recall and F1 of the good inputs.
+
+    skipped: inputs left out, since it is not known whether they are good.
+    """
+
+    inputs: int
+    accuracy: float
+    good: Score
+    skipped: int = 0
+
+
+@dataclass(frozen=True)
+class RankingScores:
+    """Scores of rankings: how often a right candidate is the first, and the mean of 1 / its rank."""
+
+    queries: int
+    accuracy: float
+    mrr: float
+
+
+def answer_scores(y_true: Sequence[Any], y_pred: Sequence[Any]) -> AnswerScores:
+    """Return the scores of a yes or no for every input.
+
+    Parameters
+    ----------
+    y_true : sequence of Companion
+        GOOD or BAD of each input.
+    y_pred : sequence of Companion
+        What was predicted.
+
+    Returns
+    -------
+    AnswerScores
+        Accuracy, and precision, recall and F1 of the good inputs.
+    """
+    _require_as_many(y_true, y_pred)
+    pairs = list(zip(y_true, y_pred, strict=True))
+    right = sum(a is b for a, b in pairs)
+    both = sum(a is GOOD and b is GOOD for a, b in pairs)
+    good = Score.from_counts(both, sum(b is GOOD for _, b in pairs), sum(a is GOOD for a, _ in pairs))
+    return AnswerScores(len(pairs), right / len(pairs) if pairs else 0.0, good)
+
+
+def ranking_scores(scores: Sequence[Sequence[float]], right: Sequence[Any]) -> RankingScores:
+    """Return how well scores rank the candidates of queries: accuracy at 1, and mean reciprocal rank.
+
+    The rank of a query is that of the best of its right candidates, behind wrong ones with the same score.
+
+    Parameters
+    ----------
+    scores : sequence of sequence of float
+        For each query the scores of its candidates.
+    right : sequence of int, or of collection of int
+        The number of the right candidate of each query, or the numbers of several.
+
+    Returns
+    -------
+    RankingScores
+        Accuracy at 1 and mean reciprocal rank.
+    """
+    if len(scores) != len(right) or not len(scores):
+        raise DataError(f"there are scores of {len(scores)} queries, and right candidates of {len(right)}")
+    ranks = [
+        _rank(i, np.asarray(mine, float), known) for i, (mine, known) in enumerate(zip(scores, right, strict=True))
+    ]
+    return RankingScores(len(ranks), float(np.mean([r == 1 for r in ranks])), float(np.mean([1 / r for r in ranks])))
+
+
+def _rank(query: int, scores: Floats, known: Any) -> int:
+    """The rank of the best right candidate."""
+    numbers = [int(known)] if isinstance(known, Integral) else sorted(int(one) for one in known)
+    if not numbers or numbers[0] < 0 or numbers[-1] >= len(scores):
+        raise DataError(f"query {query} has {len(scores)} candidates, and {known!r} is right; they count from 0")
+    if np.isnan(scores).any():
+        raise DataError(f"query {query} has a score that is no number")
+    wrong = np.delete(scores, numbers)
+    return 1 + int((wrong >= scores[numbers].max()).sum())
 
 
 def tree_scores(y_true: Sequence[Any], y_pred: Sequence[Any], *, labelled: bool = False) -> TreeScores:

@@ -73,7 +73,7 @@ def command(
     what = _task(task, settings or [], learner)
     reader = reader_for(what, Reader(format, label_column, columns, comment))
     sequences = reader.read(data, labels=not no_labels)
-    predicted = None if learner is None else learner.predict(sequences.X)
+    predicted = None if learner is None else learner.predict_structure(sequences.X)
     gold = [None] * len(sequences.X) if no_labels else sequences.y
     _suspect_labels(found, [_labels(what, sequences.X, y) for y in (gold, predicted or [])], learner)
     checked = check_data(found, sequences.X, gold, predicted, examples=examples, task=what)
@@ -110,6 +110,6 @@ def _suspect_labels(rules: Any, labels: list[list[str]], learner: Any) -> None:
     """A label that occurs nowhere may be misspelt."""
     from sidelight.report.rules import labels_unused
 
-    known = labels if learner is None else [*labels, learner.classes_]
+    known = labels if learner is None else [*labels, learner.model_.classes]
     for label, titles in labels_unused(rules, known).items():
         print(f"note: no token has the label {label!r} of the rule {titles[0]!r}", file=sys.stderr)

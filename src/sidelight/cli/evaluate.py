@@ -48,20 +48,19 @@ def command(
     A label that the model never saw counts as wrong.
 
     Of trees it shows the share of right heads (UAS), with right labels (LAS), and of right trees; of links precision,
-    recall and F1.
+    recall and F1; of a model that says yes or no to pairs the share of right answers.
     """
     from sidelight.cli.loading import load_model
     from sidelight.cli.output import print_json
     from sidelight.report.console import results
-    from sidelight.report.outputs import outputs_of
+    from sidelight.report.outputs import evaluated_by
 
     learner = load_model(model, jobs, rules=not without_rules)
-    shown = outputs_of(learner.task_)
+    shown = evaluated_by(learner)
     if learner.task_.kind != "labels" and (confusion or scheme != SchemeName.auto):
         raise typer.BadParameter("this is for labels", param_hint="--confusion" if confusion else "--scheme")
-    sequences = reader_for(learner.task_.for_comparing(), Reader(format, label_column, columns, comment)).read(
-        data, labels=True
-    )
+    reader = Reader(format, label_column, columns, comment)
+    sequences = reader_for(learner.task_.for_comparing(), reader, answers=learner.judges).read(data, labels=True)
     evaluation = shown.evaluate(learner, sequences.X, sequences.y, scheme=scheme)
     if json:
         print_json(evaluation)

@@ -76,7 +76,7 @@ def command(
         noun = learner.task_.noun
         raise DataError(f"there is no {noun} {sequence}; the input has {len(sequences.X)}, counted from 0")
     tokens, gold = sequences.X[sequence], sequences.y[sequence]
-    labels = learner.predict([tokens])[0]
+    labels = learner.predict_structure([tokens])[0]
     where = learner.least_certain(tokens) if position is None else position
     explanation = learner.explain(tokens, where, top=top)
     change = what_rules_changed(learner, tokens, labels)
@@ -113,4 +113,7 @@ def _show_structure(
         print_json({"input": x, "output": y, "explanation": explanation, "rules": change})
         return
     text = shown.draw(x, y, chances=chances, gold=gold) or ""
+    if learner.judges:
+        value = float(learner.decision_function([x])[0])
+        text += f"\n\n{'good' if value > 0 else 'bad'}, by a score of {value:+.3f}"
     results().print(structure_page(explanation, x, text, change, shown))

@@ -34,8 +34,8 @@ def command(
 
     whole = load_whole(model)
     learner = prepare_model(whole)
-    if label is not None and label not in learner.classes_:
-        raise DataError(f"the model has no label {label!r}; it has {', '.join(learner.classes_)}")
+    if label is not None and label not in learner.model_.classes:
+        raise DataError(f"the model has no label {label!r}; it has {', '.join(learner.model_.classes)}")
     if transitions and learner.task_.kind != "labels":
         raise DataError(f"{type(learner.task_).__name__} has no labels that follow each other; leave --transitions out")
     summary = summarize_model(whole, model)

@@ -10,7 +10,16 @@ from typing import Any
 
 import typer
 
-from sidelight.cli.parameters import BASES, DEFAULT_BASES, EXPECTING, WRAPPERS, divide, make_learner, require_task
+from sidelight.cli.parameters import (
+    BASES,
+    COMPANIONS,
+    DEFAULT_BASES,
+    EXPECTING,
+    WRAPPERS,
+    divide,
+    make_learner,
+    require_task,
+)
 from sidelight.cli.reading import DataReader, Sequences
 from sidelight.errors import DataError, Infeasible
 
@@ -76,7 +85,7 @@ class Knowledge:
             return None, name
         if self.unlabeled:
             return "codl", name
-        return ("ccm" if self.rules and name != "jlis" else None), name
+        return ("ccm" if self.rules and name not in COMPANIONS else None), name
 
     def _check_auto(self) -> None:
         for name in ("reading", "balance", "iterations", "penalty", "decode"):
@@ -88,7 +97,7 @@ class Knowledge:
 
     def _check(self, wrapper: str | None, inside: str) -> None:
         if wrapper and inside not in BASES:
-            more = "; jlis learns from --good and --bad" if inside == "jlis" else ""
+            more = f"; {inside} learns from --good and --bad" if inside in COMPANIONS else ""
             message = f"rules and unlabelled data do not go with the learner {inside}, but with {_listed(BASES)}"
             raise typer.BadParameter(message + more, param_hint="--learner")
         if self.rules and wrapper in ("em", "self-training"):
@@ -104,13 +113,13 @@ class Knowledge:
             ("--iterations", self.iterations, "--unlabeled", learning),
             ("--penalty", self.penalty, "--learner pr, uem or daso", wrapper),
             ("--decode", self.decode, "--learner pr, uem or daso", wrapper),
-            ("--good", self.good, "--learner jlis or auto", inside == "jlis"),
-            ("--bad", self.bad, "--learner jlis or auto", inside == "jlis"),
+            ("--good", self.good, "--learner jlis, lclr or auto", inside in COMPANIONS),
+            ("--bad", self.bad, "--learner jlis, lclr or auto", inside in COMPANIONS),
         ):
             if value is not None and not there:
                 raise typer.BadParameter(f"this needs {needs}", param_hint=flag)
-        if inside == "jlis" and self.reading == "soft":
-            raise typer.BadParameter("jlis takes every rule as hard", param_hint="--reading")
+        if inside in COMPANIONS and self.reading == "soft":
+            raise typer.BadParameter(f"{inside} takes every rule as hard", param_hint="--reading")
 
     def _read_rules(self, wrapper: str | None) -> list[Any]:
         from sidelight.rules.files import read_rules
@@ -143,9 +152,11 @@ class Knowledge:
     def _bad(self, reader: DataReader, sequences: Sequences, good: list[Any]) -> list[Any]:
         """Those of the file, or reordered copies of the good sequences; without these, of the labelled ones."""
         from sidelight.data import companions
+        from sidelight.supervision import BAD
 
         if self.bad in reader.made:
-            made: list[Any] = getattr(companions, str(self.bad))(good or sequences.X)
+            mine = [x for x, known in zip(sequences.X, sequences.y, strict=True) if known is not BAD]
+            made: list[Any] = getattr(companions, str(self.bad))(good or mine)
             return made
         if self.bad and self.bad != "-" and not Path(self.bad).exists():
             raise typer.BadParameter(
@@ -220,7 +231,7 @@ def way_out(learner: str | None, estimator: Any) -> str:
         gamma = float(estimator.gamma)
         ways = {0.0: "--penalty 1 --set norm=l1", math.inf: "--set norm=l1 --set bound=1", -math.inf: "--learner codl"}
         return f" ({ways.get(gamma, '--penalty 1')})"
-    return " (jlis takes every rule as hard, so leave one out)" if learner == "jlis" else ""
+    return f" ({learner} takes every rule as hard, so leave one out)" if learner in COMPANIONS else ""
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from sidelight.learners.registry import REGISTRY
+from sidelight.supervision import Signal
 
 # The learners of the command line by their names there: those that learn by themselves, and those around another one.
 CLASSES: dict[str, str] = {one.command: name for name, one in REGISTRY.items() if one.command and not one.inside}
@@ -17,6 +18,12 @@ WRAPPERS: dict[str, str] = {one.command: name for name, one in REGISTRY.items() 
 BASES = [one.command for one in REGISTRY.values() if one.command and one.base]
 # What goes inside where --base does not say.
 DEFAULT_BASES = {one.command: one.inside for one in REGISTRY.values() if one.command and one.inside}
+# Learners of good and bad inputs, but for auto, which chooses one.
+COMPANIONS = [
+    one.command
+    for one in REGISTRY.values()
+    if one.command and one.command != "auto" and Signal.COMPANION in one.signals
+]
 # Learners that read rules as statements about expectations.
 EXPECTING = [one.command for one in REGISTRY.values() if one.expecting]
 
@@ -42,7 +49,7 @@ _PARAMETERS = {
 _NOT_HERE = {
     "features": "--template", "verbose": "--quiet", "n_jobs": "--jobs", "warm_start": "Python",
     "begin_features": "Python", "end_features": "Python", "classes": "Python", "base": "--base", "rules": "--rules",
-    "dictionary": "Python", "task": "--task",
+    "dictionary": "Python", "task": "--task", "start": "Python",
 }  # fmt: skip
 
 

@@ -129,8 +129,14 @@ class Reader:
             raise typer.BadParameter(message, param_hint=option)
 
 
-def reader_for(task: Any, reader: Reader) -> DataReader:
-    """The reader, or with the same options that of the files of a task whose outputs are no labels."""
+def reader_for(task: Any, reader: Reader, *, answers: bool = False) -> DataReader:
+    """The reader, or with the same options that of the files of a task whose outputs are no labels.
+
+    answers: whether a yes or no to each input is read in place of its output.
+    """
+    if answers and (task is None or task.kind != "links"):
+        message = "files say yes or no to pairs: --task aligning or matching; for others there is Python"
+        raise typer.BadParameter(message, param_hint="--task")
     if task is None or task.kind == "labels":
         return reader
     from sidelight.cli.structured import StructuredReader
@@ -138,4 +144,4 @@ def reader_for(task: Any, reader: Reader) -> DataReader:
     for option, value in (("--label-column", reader.label_column), ("--comment", reader.comment)):
         if value is not None:
             raise typer.BadParameter(f"{type(task).__name__} has no such thing", param_hint=option)
-    return StructuredReader(task, reader.format, reader.columns)
+    return StructuredReader(task, reader.format, reader.columns, answers)

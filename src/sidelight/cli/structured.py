@@ -25,6 +25,7 @@ class StructuredReader:
     task: Any
     format: FormatName | None = None
     columns: str | None = None
+    answers: bool = False
 
     @property
     def made(self) -> tuple[str, ...]:
@@ -58,7 +59,7 @@ class StructuredReader:
         if self.task.kind == "links":
             from sidelight.data.pairs import PairFile
 
-            return PairFile.read(path, links=labels)
+            return PairFile.read(path, links=labels and not self.answers, answers=labels and self.answers)
         from sidelight.data.trees import Treebank
 
         columns = tuple((self.columns or "form,upos").split(","))
@@ -83,5 +84,20 @@ class StructuredReader:
 def fill_in(learner: Any, reader: DataReader, data: str, output: str) -> None:
     """Write a file again with the trees or links that a model predicts."""
     found, task = reader.read(data, labels=False), learner.task_
+    if learner.judges:
+        found.kept.write(output, learner.predict_structure(found.X), _answers(learner, found.X))
+        return
     options = {"labelled": task.has_labels} if task.kind == "trees" else {}
     found.kept.write(output, learner.predict(found.X), **options)
+
+
+def _answers(learner: Any, X: list[Any]) -> list[dict[str, Any]]:
+    """What a model that says yes or no tells of every input: the answer, its score, and a calibrated probability."""
+    from sidelight.data.pairs import COMPANION
+
+    values = learner.decision_function(X)
+    answers = [{COMPANION: bool(value > 0), "score": round(float(value), 6)} for value in values]
+    if learner.calibration:
+        for answer, (_, chance) in zip(answers, learner.predict_proba(X), strict=True):
+            answer["probability"] = round(float(chance), 6)
+    return answers

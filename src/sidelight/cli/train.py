@@ -24,6 +24,7 @@ EXAMPLES = (
     "sidelight train few.tsv -o fields.model --learner jlis --good more.txt --bad shuffled",
     "sidelight train words.tsv -o tags.model --learner contrastive --partial --set restarts=5",
     "sidelight train trees.conllu -o parser.model --task parsing --set task.labelled=true --rules arcs.toml",
+    "sidelight train pairs.jsonl -o names.model --learner lclr --task aligning --set task.features=letters",
 )
 _LONG = 1000
 _LEARNER = "What the learner does"
@@ -134,14 +135,14 @@ def command(
     ] = None,
     good: Annotated[
         str | None,
-        _knowledge_option(metavar="FILE", help="Sequences without labels that are as they should be (jlis)."),
+        _knowledge_option(metavar="FILE", help="Sequences without labels that are as they should be (jlis, lclr)."),
     ] = None,
     bad: Annotated[
         str | None,
         _knowledge_option(
             metavar="FILE",
             help="Sequences that are not, or shuffled or transposed (pairs: mismatched): made from the good ones, else "
-            "from DATA (jlis).",
+            "from DATA (jlis, lclr).",
         ),
     ] = None,
     balance: Annotated[
@@ -169,7 +170,7 @@ def command(
         str | None, _learner_option(help="auto, eg or lbfgs (crf; auto), dcd, eg or sgd (svm; dcd).")
     ] = None,
     cost: Annotated[
-        float | None, _learner_option("--C", help="What missed margins cost (svm, latent-svm; 0.1, mira; 1).")
+        float | None, _learner_option("--C", help="What missed margins cost (svm, latent-svm; 0.1, mira, lclr; 1).")
     ] = None,
     tolerance: Annotated[
         float | None,
@@ -198,13 +199,15 @@ def command(
 ) -> None:
     """Learn from labelled sequences, and from rules, unlabelled, good and bad ones, and write a model.
 
+    lclr learns from pairs of which DATA says whether they are good, and predicts that of others.
+
     Learners of documents (MaxEnt, DocumentJLIS) are for Python.
 
     Wrong options and files that cannot be read or written are found first.
     """
     from sidelight.cli.output import check_figure, check_writable, print_json
     from sidelight.cli.templates import read_templates
-    from sidelight.report.outputs import outputs_of
+    from sidelight.report.outputs import evaluated_by
     from sidelight.report.summary import summarize_training
 
     if model == "-":
@@ -226,7 +229,7 @@ def command(
             message = "the learner auto may choose one without a course to draw; name one with --learner"
             raise typer.BadParameter(message, param_hint="--figure")
         require_course(estimator)
-    reader = reader_for(what, Reader(format, label_column, columns, comment, partial))
+    reader = reader_for(what, Reader(format, label_column, columns, comment, partial), answers=estimator.judges)
     sequences = reader.read(data, labels=True)
     _suspect_one_sequence(sequences)
     knowledge.check_labels(estimator, sequences)
@@ -242,7 +245,7 @@ def command(
 
         draw_training(estimator, figure)
     with file_of_conflicts(dev):
-        shown = outputs_of(estimator.task_)
+        shown = evaluated_by(estimator)
         evaluation = None if held_out is None else shown.evaluate(estimator, held_out.X, held_out.y)
     summary = summarize_training(estimator, everything.X, everything.y, seconds, model, evaluation)
     if json:
@@ -282,4 +285,4 @@ def _try_rules(estimator: Any, sequences: Sequences) -> None:
     readings = estimator.rule_readings()
     if readings and estimator.decoder_.reads_tokens:
         hard = any(one.kind == "hard" for one in readings)
-        estimator.predict(sequences.X if hard else sequences.X[:1])
+        estimator.predict_structure(sequences.X if hard else sequences.X[:1])

@@ -30,8 +30,8 @@ class PairFile:
     records: list[dict[str, Any]]
 
     @classmethod
-    def read(cls, source: Source, *, links: bool = True) -> PairFile:
-        """Read a file, with links or without."""
+    def read(cls, source: Source, *, links: bool = True, answers: bool = False) -> PairFile:
+        """Read a file with links, with answers (whether each pair is good) in their place, or without either."""
         lines = read_lines(source)
         X, y, places, records = [], [], list[int](), []
         for number, line in enumerate(lines.lines, start=1):
@@ -39,7 +39,7 @@ class PairFile:
                 continue
             record = parse_object(line, lines, number, '{"source": ..., "target": ...}')
             X.append((_side(record, "source", lines, number), _side(record, "target", lines, number)))
-            y.append(_known(record, lines, number) if links else None)
+            y.append(_known(record, lines, number, answers) if links or answers else None)
             places.append(number)
             records.append(record)
         return cls(X, y, lines, places, records)
@@ -48,12 +48,13 @@ class PairFile:
         """Return an error (to be raised) about one pair."""
         return self.lines.error(self.places[index], message)
 
-    def write(self, target: Target, y: Sequence[Any]) -> None:
-        """Write the file with these links; the other keys stay."""
+    def write(self, target: Target, y: Sequence[Any], more: Sequence[dict[str, Any]] | None = None) -> None:
+        """Write the file with these links, and more of every pair; the other keys stay."""
         with open_for_writing(target) as file:
             for index, (record, links) in enumerate(zip(self.records, y, strict=True)):
                 kept = {key: value for key, value in record.items() if key not in (LINKS, PARTIAL)}
-                file.write(json_text({**kept, **_links_record(links, index)}, f"pair {index}") + "\n")
+                said = {**kept, **(more[index] if more else {}), **_links_record(links, index)}
+                file.write(json_text(said, f"pair {index}") + "\n")
 
 
 def read_pairs(source: Source) -> tuple[list[tuple[Any, Any]], list[Any]]:
@@ -121,12 +122,12 @@ def _item(item: Any, index: int, name: str, lines: Lines, number: int) -> Any:
     raise lines.error(number, f"{name} item {index}: expected a string or a list of strings, found {_shown(item)}")
 
 
-def _known(record: dict[str, Any], lines: Lines, number: int) -> Any:
-    """What a record says of the links."""
+def _known(record: dict[str, Any], lines: Lines, number: int, answers: bool = False) -> Any:
+    """What a record says of the links; where answers are asked for, only whether the pair is good."""
     for key in (PARTIAL, COMPANION):
         if not isinstance(record.get(key), bool | None):
             raise lines.error(number, f'expected true or false under "{key}", found {_shown(record[key])}')
-    links = record.get(LINKS)
+    links = None if answers else record.get(LINKS)
     if links is None:
         good = record.get(COMPANION)
         return None if good is None else GOOD if good else BAD

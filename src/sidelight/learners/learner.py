@@ -125,6 +125,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     # Fitted attributes that a model file keeps beside the model, and whether the supervised model is inside.
     saved: ClassVar[tuple[str, ...]] = ()
     keeps_base: ClassVar[bool] = False
+    # Whether it predicts a yes or no for each input, by a structure of it.
+    judges: ClassVar[bool] = False
     # Whether its scores are log p(x, y), estimated from counts.
     generative: ClassVar[bool] = False
     _free = False  # predictions make no use of rules
@@ -262,8 +264,12 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         scores = self.scores(X)
         return self.decoder_.best(X, scores, k)
 
-    def predict(self, X: Any) -> list[Any]:
+    def predict(self, X: Any) -> Any:
         """The best output of each input, written as in y."""
+        return self.predict_structure(X)
+
+    def predict_structure(self, X: Any) -> list[Any]:
+        """The best output of each input, which is what most learners predict; others predict a label by it."""
         return self._written(X, self.scores(X))
 
     def complete(self, X: Any, y: Any) -> list[Any]:

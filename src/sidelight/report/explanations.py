@@ -33,7 +33,7 @@ def what_rules_changed(learner: Any, tokens: Any, labels: Sequence[Any]) -> Chan
     uses = rules_of(learner)
     if not uses or not learner.decoder_.reads_tokens:
         return None
-    without: list[Any] = learner.without_rules().predict([tokens])[0]
+    without: list[Any] = learner.without_rules().predict_structure([tokens])[0]
     before = check(learner.rules, [tokens], [without], examples=0, task=learner.task_)
     after = check(learner.rules, [tokens], [list(labels)], examples=0, task=learner.task_)
     effects = [

@@ -8,8 +8,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ..errors import DataError, NotSupported
-from ..parts_metrics import LinkScores, TreeScores, as_segments, link_scores, tree_scores
-from ..supervision import Companion, Partial
+from ..parts_metrics import AnswerScores, LinkScores, TreeScores, answer_scores, as_segments, link_scores, tree_scores
+from ..supervision import BAD, GOOD, Companion, Partial
 from .alignments import draw_alignment, links_line
 from .evaluation import evaluate as evaluate_labels
 from .tables import counted, evaluation_page, grid, headline, page, percent, remarks, scores_table
@@ -17,10 +17,8 @@ from .text import marked_text, token_text
 from .trees import draw_tree, tree_line
 
 
-class Outputs(Protocol):
-    """One kind of outputs; `decision` is what one part of an output is called."""
-
-    decision: ClassVar[str]
+class Evaluating(Protocol):
+    """How predictions are compared with what is known."""
 
     def evaluate(self, learner: Any, X: Sequence[Any], y: Sequence[Any], **options: Any) -> Any:
         """Returns how good predictions are."""
@@ -33,6 +31,20 @@ class Outputs(Protocol):
     def page(self, evaluation: Any, width: int, *, confusion: bool) -> Group:
         """Returns all numbers."""
         ...
+
+
+class Comparing(Evaluating, Protocol):
+    """The same for predictions that somebody else made."""
+
+    def compare(self, y: Sequence[Any], predicted: Sequence[Any]) -> Any:
+        """Returns how good they are."""
+        ...
+
+
+class Outputs(Evaluating, Protocol):
+    """One kind of outputs; `decision` is what one part of an output is called."""
+
+    decision: ClassVar[str]
 
     def line(self, x: Any, y: Any, marked: Iterable[int]) -> Text:
         """Returns an input with its output on one line, some tokens marked."""
@@ -148,7 +160,16 @@ class LinkOutputs:
         chosen = [i for i, known in enumerate(y) if known is not None and not isinstance(known, Companion | Partial)]
         if not chosen:
             raise DataError("there is nothing to compare with: of no pair all links are known")
-        found = link_scores([y[i] for i in chosen], learner.predict([X[i] for i in chosen]))
+        predicted = dict(zip(chosen, learner.predict([X[i] for i in chosen]), strict=True))
+        return self.compare(y, [predicted.get(i) for i in range(len(y))])
+
+    def compare(self, y: Sequence[Any], predicted: Sequence[Any]) -> LinkScores:
+        """Returns scores of links; pairs whose links are not all known, on either side, are left out."""
+        unknown = Companion | Partial | None
+        chosen = [i for i in range(len(y)) if not isinstance(y[i], unknown) and not isinstance(predicted[i], unknown)]
+        if not chosen:
+            raise DataError("there is nothing to compare: of no pair all links are known")
+        found = link_scores([y[i] for i in chosen], [predicted[i] for i in chosen])
         return replace(found, skipped=len(y) - len(chosen))
 
     def headline(self, evaluation: LinkScores) -> list[tuple[str, RenderableType]]:
@@ -185,7 +206,45 @@ class LinkOutputs:
         return draw_alignment(x, y, path, probabilities=probabilities, gold=gold)
 
 
+class Answers:
+    """A yes or no for every pair, by its links."""
+
+    def evaluate(self, learner: Any, X: Sequence[Any], y: Sequence[Any], **options: Any) -> AnswerScores:
+        """Returns scores of the answers; pairs of which none is known are left out."""
+        chosen = [i for i, known in enumerate(y) if isinstance(known, Companion)]
+        if not chosen:
+            raise DataError("there is nothing to compare with: of no pair is known whether it is good")
+        good = dict(zip(chosen, learner.decision_function([X[i] for i in chosen]) > 0, strict=True))
+        return self.compare(y, [(GOOD if good[i] else BAD) if i in good else None for i in range(len(y))])
+
+    def compare(self, y: Sequence[Any], predicted: Sequence[Any]) -> AnswerScores:
+        """Returns scores of the answers; pairs of which none is known, on either side, are left out."""
+        chosen = [i for i in range(len(y)) if isinstance(y[i], Companion) and isinstance(predicted[i], Companion)]
+        if not chosen:
+            raise DataError("there is nothing to compare: of no pair is known whether it is good")
+        found = answer_scores([y[i] for i in chosen], [predicted[i] for i in chosen])
+        return replace(found, skipped=len(y) - len(chosen))
+
+    def headline(self, evaluation: AnswerScores) -> list[tuple[str, RenderableType]]:
+        """Returns the share of right answers."""
+        e = evaluation
+        return [("dev", f"{percent(e.accuracy)} % of {counted(e.inputs, 'pair')} right, F1 {percent(e.good.f1)} %")]
+
+    def page(self, evaluation: AnswerScores, width: int, *, confusion: bool) -> Group:
+        """Returns accuracy, and precision and recall of good pairs."""
+        e = evaluation
+        facts: list[tuple[str, RenderableType]] = [("pairs", f"{percent(e.accuracy)} % of {e.inputs:,} right")]
+        if e.skipped:
+            facts.append(("left out", f"{counted(e.skipped, 'pair')} of which it is not known whether they are good"))
+        return page(grid(facts), scores_table("Answers", "", {"good": e.good}))
+
+
 _KINDS: dict[str, Outputs] = {"labels": LabelOutputs(), "trees": TreeOutputs(), "links": LinkOutputs()}
+
+
+def evaluated_by(learner: Any) -> Evaluating:
+    """Returns how what a learner predicts is compared: outputs of its task, or a yes or no."""
+    return Answers() if learner.judges else outputs_of(learner.task_)
 
 
 def outputs_of(task: Any) -> Outputs:

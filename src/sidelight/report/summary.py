@@ -1,7 +1,7 @@
 """The facts about a model and about its training."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -95,7 +95,7 @@ def summarize_model(whole: Any, path: str, X: Sequence[Any] = (), y: Sequence[An
         type(learner).__name__,
         _parameters(learner),
         None if base is None else Base(type(base).__name__, _parameters(base)),
-        list(learner.classes_),
+        list(learner.model_.classes),
         learner.model_.attributes,
         learner.model_.size,
         rules_of(learner, X, y),
@@ -112,11 +112,16 @@ def _task(task: Any) -> TaskSummary:
 
 def _parameters(learner: Any) -> dict[str, Any]:
     hidden = {"n_jobs", "verbose", "base", "rules", "guard"} | ({"task"} if learner.task_.kind != "labels" else set())
-    return {
-        name: [str(item) for item in value] if isinstance(value, list | tuple) else value
-        for name, value in learner.get_params(deep=False).items()
-        if name not in hidden
-    }
+    return {name: _shown(value) for name, value in learner.get_params(deep=False).items() if name not in hidden}
+
+
+def _shown(value: Any) -> Any:
+    """A parameter as tables and JSON show it."""
+    if isinstance(value, Mapping):
+        return f"{len(value)} weights by name"
+    if isinstance(value, list | tuple):
+        return [str(item) for item in value]
+    return value if value is None or isinstance(value, str | int | float | bool) else str(value)
 
 
 def summarize_training(

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from math import nan
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
@@ -120,6 +120,8 @@ class StructureClassifier(ClassifierMixin, LinearParameters, GoodOrBadLearner): 
         "does without.",
     ] = 0
 
+    judges: ClassVar[bool] = True
+
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from inputs X and labels y: GOOD or BAD, True or False, 1 or 0, or 1 or -1."""
         self._check_options()
@@ -197,10 +199,6 @@ class StructureClassifier(ClassifierMixin, LinearParameters, GoodOrBadLearner): 
     def predict(self, X: Any) -> Any:
         """The label of each input, written as in y: whether its best structure scores above zero."""
         return self._answers(self.decision_function(X) > 0)
-
-    def predict_structure(self, X: Any) -> list[Any]:
-        """The best structure of each input, such as the links of a pair."""
-        return super().predict(X)
 
     def _is_calibrated(self) -> bool:
         if not self.calibration:

@@ -1,13 +1,16 @@
 """Aligning: which segments of two strings correspond, in the same order on both sides."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from ...errors import DataError
+from ...features.encoded import Encoder
+from ...features.letters import LetterEncoder, letter_dicts
 from ...kernels.compiling import Longs
 from ...structures.alignments import Alignments
 from ...structures.flat import Shape
 from .pairs import PairTask, Segments, require_order
+from .parts import token_columns
 
 
 @dataclass(frozen=True)
@@ -21,9 +24,15 @@ class Aligning(PairTask):
     ----------
     longest : int, default=1
         The most items that a link has on either side.
+    features : {"items", "letters"}, default="items"
+        "items" has features for words: what both ends share, and how far they are from the diagonal. "letters" has
+        those of transliteration: both ends, with the item behind either, and how far they are from each other.
     """
 
     longest: Annotated[int, "The most items that a link has on either side."] = 1
+    features: Annotated[
+        Literal["items", "letters"], "Features for words, or for transliteration (Table 5.1 of Chang 2011)."
+    ] = "items"
 
     has_rows: ClassVar[bool] = True
 
@@ -31,10 +40,47 @@ class Aligning(PairTask):
         """Raises `DataError` if a parameter makes no sense."""
         if not isinstance(self.longest, int) or self.longest < 1:
             raise DataError(f"longest is a whole number of at least 1, got {self.longest!r}")
+        if self.features not in ("items", "letters"):
+            raise DataError(f"features is 'items' or 'letters', got {self.features!r}")
 
     def structure(self, n_jobs: int = -1) -> Alignments:
         """Returns the alignments."""
         return Alignments(n_jobs, longest=self.longest)
+
+    # Features ---------------------------------------------------------------------------------------------------------
+
+    def describe(self, x: Any) -> tuple[Shape, list[dict[str, Any]]]:
+        """Returns features of every link and deletion."""
+        if self.features == "items":
+            return super().describe(x)
+        n, m, _ = shape = self.shape(x)
+        return shape, letter_dicts(*self._letters(x), self._of_shape(n, m))
+
+    def choose_encoder(self, X: Any, features: Any, min_count: int, n_jobs: int) -> Encoder:
+        """Returns the encoder of feature dicts, or the quicker one of letters."""
+        if self.features == "items" or type(self).describe is not Aligning.describe:
+            return super().choose_encoder(X, features, min_count, n_jobs)
+        self.require_own(X, features)
+        return self._encoder(min_count)
+
+    def restore_encoder(self, values: dict[str, Any], arrays: dict[str, Any]) -> Encoder:
+        """Returns the encoder that gave this state."""
+        if self.features == "items" or type(self).describe is not Aligning.describe:
+            return super().restore_encoder(values, arrays)
+        return self._encoder(1).restored(values, arrays)
+
+    def _encoder(self, min_count: int) -> LetterEncoder:
+        return LetterEncoder(self._letters, self._of_shape, self.longest, min_count)
+
+    def _letters(self, x: Any) -> tuple[list[str], list[str]]:
+        """The items of both sides, checked."""
+        self.shape(x)
+        return token_columns(list(x[0]))[0], token_columns(list(x[1]))[0]
+
+    def _of_shape(self, n: int, m: int) -> tuple[Longs, Longs, Longs, Longs]:
+        """Where the segments of all links begin, and how long they are."""
+        links = self.structure(1).links((n, m, 1))
+        return links.source, links.source_length, links.target, links.target_length
 
     def segments(self, shape: Shape) -> tuple[Longs, Longs, Longs, Longs]:
         """Returns the segments of every link."""
