@@ -1,6 +1,8 @@
 """Features of sentence pairs."""
 
+import sys
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -62,3 +64,47 @@ def test_trees_become_edges():
     assert Sentence.parsed(["a", "b"], [0, 1]).edges == [(0, 1)]
     with pytest.raises(DataError, match="2 words, 1 heads"):
         Sentence.parsed(["a", "b"], [0])
+
+
+def test_word_vectors(tmp_path):
+    file = tmp_path / "vectors.txt"
+    file.write_text("3 2\nbuy 1 1\npurchase 2 1\nfar -1 0\n")
+    one, other = Sentence(["Buy"]), Sentence(["purchase", "far", "unknown"])
+    table = similarities(one, other, vectors=str(file))
+    assert table[0].tolist() == [ALIKE, 0.0, 0.0]
+    assert similarities(one, other)[0, 0] < 0.5
+    for text, message in (
+        ("a 1 2\nb 1\n", "line 2"),
+        ("a x y\n", "no word vectors can be read"),
+        ("", "no word vectors"),
+    ):
+        file = tmp_path / f"{len(text)}.txt"
+        file.write_text(text)
+        with pytest.raises(DataError, match=message):
+            similarities(one, other, vectors=str(file))
+    with pytest.raises(DataError, match="missing"):
+        similarities(one, other, vectors=str(tmp_path / "missing"))
+
+
+def test_wordnet(monkeypatch):
+    """A small stand-in for the package wn, which is not installed with sidelight."""
+    monkeypatch.setitem(sys.modules, "wn", None)
+    with pytest.raises(DataError, match="pip install"):
+        similarities(Sentence(["absent"]), Sentence(["missing"]), wordnet=True)
+
+    def synsets(word, lang):
+        if word == "lexicon":
+            raise LookupError("no lexicon found")
+        return [SimpleNamespace(pos="n", name=word), SimpleNamespace(pos="v", name=word)] if word != "xyzzy" else []
+
+    def path(a, b, simulate_root):
+        assert simulate_root
+        assert a.pos == b.pos
+        return 0.5 if {a.name, b.name} == {"car", "automobile"} and a.pos == "n" else 0.1
+
+    monkeypatch.setitem(sys.modules, "wn", SimpleNamespace(synsets=synsets, Error=LookupError))
+    monkeypatch.setitem(sys.modules, "wn.similarity", SimpleNamespace(path=path))
+    table = similarities(Sentence(["car", "xyzzy"]), Sentence(["automobile", "on"]), wordnet=True)
+    assert table.tolist() == [[0.5, 0.1], [0.0, 0.0]]
+    with pytest.raises(DataError, match="an English lexicon"):
+        similarities(Sentence(["lexicon"]), Sentence(["car"]), wordnet=True)

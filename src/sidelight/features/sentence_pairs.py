@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import DataError
 from ..kernels.compiling import Floats, Longs
+from .word_similarity import vector_similarities, wordnet_similarities
 
 # Endings that words of one lemma differ by, longest first, and how many letters are left of a word at least.
 _ENDINGS = ("ings", "ing", "ies", "ied", "ers", "est", "ed", "es", "er", "ly", "s", "e", "y")
@@ -96,8 +97,11 @@ def stem(word: str) -> str:
     return word
 
 
-def similarities(source: Sentence, target: Sentence) -> Floats:
-    """Returns how similar words are, (source words, target words), from 0 to 1: equal, of one lemma, or alike."""
+def similarities(source: Sentence, target: Sentence, *, vectors: str | None = None, wordnet: bool = False) -> Floats:
+    """Returns how similar words are, (source words, target words), from 0 to 1: equal, of one lemma, or alike.
+
+    vectors: a file of word vectors, whose cosines count too; wordnet: whether similarities by WordNet do.
+    """
     from ..kernels import spelling
 
     one, other = ([word.lower() for word in side.words] for side in (source, target))
@@ -109,6 +113,10 @@ def similarities(source: Sentence, target: Sentence) -> Floats:
     )
     np.minimum(table, ALIKE, out=table)
     table[next(marks)] = table[:, next(marks)] = 0.0
+    if vectors is not None:
+        np.maximum(table, np.minimum(vector_similarities(vectors, one, other), ALIKE), out=table)
+    if wordnet:
+        np.maximum(table, np.minimum(wordnet_similarities(one, other), ALIKE), out=table)
     for names, others in ((source.lemmas, target.lemmas), (list(map(stem, one)), list(map(stem, other)))):
         places = dict[str, list[int]]()
         for j, name in enumerate(others):

@@ -38,6 +38,10 @@ class GraphAligning(PartsTask):
         How similar two words are at least that can be linked, from 0 to 1; 0 lets all be linked.
     directed : bool, default=False
         Whether what is deleted of the source and of the target has features of its own.
+    vectors : str or None, default=None
+        A file of word vectors, a word and its numbers on each line, whose cosines count as similarity too.
+    wordnet : bool, default=False
+        Whether the similarity of senses in WordNet counts too; needs the package wn with a lexicon.
     time_limit : float or None, default=None
         Seconds for each input. Out of time, the best output found is taken, and `infer` has a bound for it. None
         searches until the best output is proved to be it.
@@ -53,6 +57,10 @@ class GraphAligning(PartsTask):
     directed: Annotated[bool, "Whether what is deleted of the source and of the target has features of its own."] = (
         False
     )
+    vectors: Annotated[str | None, "A file of word vectors, whose cosines count as similarity too."] = None
+    wordnet: Annotated[
+        bool, "Whether the similarity of senses in WordNet counts too; needs the package wn with a lexicon."
+    ] = False
     time_limit: Annotated[
         float | None,
         "Seconds for each input. Out of time, the best output found is taken, and `infer` has a bound for it. None "
@@ -106,7 +114,7 @@ class GraphAligning(PartsTask):
 
     def _graphs(self, source: Sentence, target: Sentence) -> tuple[Graphs, Floats]:
         """The graphs of two sentences, and how similar their words are."""
-        similarity = sentence_pairs.similarities(source, target)
+        similarity = sentence_pairs.similarities(source, target, vectors=self.vectors, wordnet=self.wordnet)
         least = self.least if self.null_words else 0.0
         links = np.argwhere(similarity >= least)
         edges, other_edges = (_ends(side if self.edges else Sentence(())) for side in (source, target))
