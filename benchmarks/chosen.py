@@ -50,6 +50,15 @@ CHOICES: dict[str, Choice] = {
     "annealing.PR_ROUNDS": Choice(30, "rounds of PR", _DEV, ("daso-3", "daso-3-own", "daso-speed")),
     "annealing.ROUNDS": Choice(30, "rounds at each temperature", _DEV, _DASO),
     "annealing.FLAT_ROUNDS": Choice(60, "rounds of systems that know the last temperature alone", _DEV, _DASO_4),
+    "transliteration.C": Choice(
+        0.1, "what missed margins cost, in both systems",
+        "translit/en_he, dev: among 0.03, 0.1, 0.3 and 1 with LCLR's ranks of seeds 0 and 1 in view",
+        ("transliteration",),
+    ),
+    "phonetic.C2": Choice(
+        1.0, "what missed margins of pairs with a yes or no cost", "train: names generated with seeds 100 and 101",
+        ("phonetic",),
+    ),
     "expectation.L2": Choice(0.03, "prior of the CRF, that of `annealing`", _DEV, ("ge", "ge-speed")),
     "expectation.ALONE": Choice(1e-5, "weight of entropy without rules", _DEV, ("ge",)),
     "expectation.BESIDE": Choice(1e-3, "weight of entropy beside rules", _DEV, ("ge", "ge-speed")),

@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from ...errors import DataError, NotSupported
 from ...kernels.compiling import Flags, Floats
@@ -24,7 +25,7 @@ from ..checks import check_input
 from ..learner import Learner, is_fitted
 from ..model import Prepared, prepare
 from ..parameters import LinearParameters, declared, require_number
-from .good_or_bad import GoodOrBadLearner, LatentGoodOrBadLearner, accept_best
+from .good_or_bad import GoodOrBadLearner, LatentGoodOrBadLearner, Size, accept_best
 from .latent_svm import LATENT, all_runs, keep_lowest, lowest
 
 # What says which structures to begin with.
@@ -106,7 +107,8 @@ def _by_name(named: Mapping[Any, float], prepared: Prepared) -> Floats:
 class StructureClassifier(ClassifierMixin, LinearParameters, GoodOrBadLearner):  # type: ignore[misc]
     """What classifiers by latent structures share."""
 
-    C: Annotated[float, "What missed margins cost; larger fits the training data more closely."] = 1.0
+    C: Annotated[float, "What missed margins cost; larger fits the training data more closely."] = 0.1
+    size: Annotated[Size, 'κ, by which features are divided: "length", a function of x, or None for 1.'] = None
     start: Annotated[
         Start,
         "What says which structures to begin with: weights by the names of features, as `top_weights` writes them (or "
@@ -310,21 +312,27 @@ class TwoStage(StructureClassifier):
         self.trace_, self.converged_ = solution.steps, solution.converged
         warn_unconverged("TwoStage", solution, "raise max_iterations, or lower C")
 
-    def _structures(self, X: Any) -> Outputs:
-        """The structures of inputs."""
+    def _structures(self, X: Any, encoded: Any) -> Outputs:
+        """The structures of inputs; encoded: the same inputs."""
         if callable(self.start) and not isinstance(self.start, Learner):
             return self._given(X, self.model_.classes)
-        return self.decoder_.best(X, self.scores(X), 1).best().outputs
+        decoder = self.decoder_
+        return decoder.best(X, decoder.shift(X, self.model_.scores(encoded, self.n_jobs)), 1).best().outputs
 
     def decision_function(self, X: Any) -> Floats:
         """w·F_B(x, h) of each input and its structure: above zero, it looks GOOD."""
-        outputs, scores = self._structures(X), self.scorer_.scores(self.encode(X), self.coef_, self.n_jobs)
-        values: Floats = self.structure_.score(scores, outputs.values)
+        check_is_fitted(self, "classes_")
+        encoded = self.model_.encode(X)
+        outputs = self._structures(X, encoded)
+        values: Floats = self.structure_.score(self.scorer_.scores(encoded, self.coef_, self.n_jobs), outputs.values)
         return values / self._sizes(X) + self.constant * self.constant_weight_
 
     def predict_structure(self, X: Any) -> list[Any]:
         """The structure of each input by `start`."""
-        return self.task_.decode(self._structures(X).values, self.scores(X), self.model_.classes)
+        check_is_fitted(self, "classes_")
+        encoded = self.model_.encode(X)
+        scores = self.model_.scores(encoded, self.n_jobs)
+        return self.task_.decode(self._structures(X, encoded).values, scores, self.model_.classes)
 
     def explain(self, x: Any, position: int = 0, *, top: int = 10) -> Any:
         """What speaks for a link or label in the structure, by the weights of `start`."""
