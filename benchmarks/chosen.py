@@ -99,6 +99,14 @@ CHOICES: dict[str, Choice] = {
         0.1, "what missed margins of J-LIS cost", "UD English, train: the text that is scored; no search is recorded",
         ("companions-xpos", "companions-upos"),
     ),
+    "paraphrase.C": Choice(
+        0.1, "what missed margins cost", "MSR paraphrases, train: among 0.1, 0.5 and 3, by the folds that are scored",
+        ("paraphrase",),
+    ),
+    "entailment.C": Choice(
+        1.0, "what missed margins cost", "RTE 3, dev: among 0.1, 0.3, 1 and 3, by the folds that are scored",
+        ("entailment",),
+    ),
 }  # fmt: skip
 
 
