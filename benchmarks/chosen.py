@@ -109,6 +109,14 @@ CHOICES: dict[str, Choice] = {
         "100,000; about thirty settings, one thing changed at a time",
         ("wordalign-peers", "wordalign-speed"),
     ),
+    "paraphrase.C": Choice(
+        0.1, "what missed margins cost", "MSR paraphrases, train: among 0.1, 0.5 and 3, by the folds that are scored",
+        ("paraphrase",),
+    ),
+    "entailment.C": Choice(
+        1.0, "what missed margins cost", "RTE 3, dev: among 0.1, 0.3, 1 and 3, by the folds that are scored",
+        ("entailment",),
+    ),
 }  # fmt: skip
 
 

@@ -4,7 +4,7 @@ The parts of an input are its variables, and an output says 0 or 1 for each of t
 of its variables and the rows over these, `ProgramRows`. HiGHS finds the best outputs, through `inference.points`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from threading import Event, Lock
@@ -85,6 +85,10 @@ class Programs(FlatStructure):
     def parts_of(self, shape: Shape, output: Ints) -> Longs:
         """The variables that are 1."""
         return np.flatnonzero(np.asarray(output) > 0)
+
+    def indicator(self, scores: FlatParts, values: Ints) -> FlatParts:
+        """The given outputs as 0/1 parts; one that is not known, all -1, has no parts."""
+        return replace(scores, values=(np.asarray(values) > 0).astype(float))
 
     def program(self, scores: Floats, shape: Shape) -> "Program":
         """Returns the integer program of one input, all variables whole.
@@ -175,7 +179,7 @@ class Programs(FlatStructure):
             exact[i], bound[i] = found.exact, ranked[i, 0] if found.exact else max(found.bound, ranked[i, 0])
 
         try:
-            map_each(run, list(range(count)), self.n_jobs)
+            self._each(run, count)
         except BaseException:  # an error, or Ctrl-C: programs that run in other threads end soon
             stop.set()
             raise
@@ -183,6 +187,10 @@ class Programs(FlatStructure):
         if exact.all():
             return Ranked(Outputs(values, offsets), ranked)
         return Ranked(Outputs(values, offsets), ranked, exact, bound)
+
+    def _each(self, run: Callable[[int], None], count: int) -> None:
+        """Runs a function for every input of a batch."""
+        map_each(run, list(range(count)), self.n_jobs)
 
     def _require_time(self, found: Points, index: int | None = None) -> None:
         """Raises `Infeasible` where no output was found, and it is not proved that there is none."""

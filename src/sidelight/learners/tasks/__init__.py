@@ -12,6 +12,7 @@ _HOME = {
     "Parsing": "parsing",
     "Aligning": "aligning",
     "Matching": "matching",
+    "GraphAligning": "graph_aligning",
 }
 _REGISTERED: dict[str, type] = {}
 

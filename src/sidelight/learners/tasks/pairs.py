@@ -208,16 +208,21 @@ class PairTask(PartsTask):
 
     def score(self, y: Sequence[Any], predicted: Sequence[Any]) -> float:
         """Returns the F1 of the links; 1 where there are none in either."""
-        found = right = known = 0
-        for i, (gold, mine) in enumerate(zip(y, predicted, strict=True)):
-            if isinstance(gold, Partial):  # the other links are not known
-                continue
-            try:
-                one, other = ({_written(link) for link in links} for links in (gold, mine))
-            except (DataError, TypeError) as error:
-                raise DataError(f"pair {i}: {gold!r} cannot be compared: {error}") from None
-            found, known, right = found + len(other), known + len(one), right + len(one & other)
-        return 2 * right / (found + known) if found + known else 1.0
+        return links_f1(y, predicted)
+
+
+def links_f1(y: Sequence[Any], predicted: Sequence[Any]) -> float:
+    """Returns the F1 of the links of some pairs; 1 where there are none in either."""
+    found = right = known = 0
+    for i, (gold, mine) in enumerate(zip(y, predicted, strict=True)):
+        if isinstance(gold, Partial):  # the other links are not known
+            continue
+        try:
+            one, other = ({_written(link) for link in links} for links in (gold, mine))
+        except (DataError, TypeError) as error:
+            raise DataError(f"pair {i}: {gold!r} cannot be compared: {error}") from None
+        found, known, right = found + len(other), known + len(one), right + len(one & other)
+    return 2 * right / (found + known) if found + known else 1.0
 
 
 def _written(link: Any) -> tuple[int, ...]:
