@@ -136,8 +136,8 @@ class GoodOrBadLearner(MarginParameters, Learner):
         """max_y w·F_B(x, y) of each input, over the outputs that are possible: above zero, it looks GOOD."""
         scores = self.scores(X)
         found = self.decoder_.best(X, scores, 1)
-        values: Floats = found.scores[:, 0] / self._divisors(X, found.outputs)
-        return values + self.constant * self.constant_weight_
+        values: Floats = found.scores[:, 0] / self._divisors(X, found.outputs) + self.constant * self.constant_weight_
+        return values
 
     def _divisors(self, X: Any, outputs: Outputs) -> Floats:
         """κ of inputs that have these outputs; the inputs may be encoded where it is their length."""
