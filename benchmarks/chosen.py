@@ -51,8 +51,8 @@ CHOICES: dict[str, Choice] = {
     "annealing.ROUNDS": Choice(30, "rounds at each temperature", _DEV, _DASO),
     "annealing.FLAT_ROUNDS": Choice(60, "rounds of systems that know the last temperature alone", _DEV, _DASO_4),
     "transliteration.C": Choice(
-        0.1, "what missed margins cost, in both systems",
-        "translit/en_he, dev: among 0.03, 0.1, 0.3 and 1 with LCLR's ranks of seeds 0 and 1 in view",
+        1.0, "what missed margins cost, in both systems, where features are divided by lengths",
+        "translit/en_he, dev: among 0.1, 1 and 10, and 0.03 to 1 without lengths, with ranks of seeds 0 to 2 in view",
         ("transliteration",),
     ),
     "phonetic.C2": Choice(

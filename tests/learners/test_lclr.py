@@ -95,6 +95,17 @@ def test_it_is_jlis_without_labelled_structures():
     np.testing.assert_array_equal(joint.decision_function(X), alone.decision_function(X))
 
 
+def test_balanced_costs():
+    """The same as so many copies of the rarer inputs."""
+    few = PAIRS[:4]
+    bad = X[len(PAIRS) :][: 3 * len(few)]
+    options = {"change": 1e-6, "tolerance": 1e-6, "random_ties": False}
+    balanced = lclr(class_weight="balanced", C=1.0, **options).fit(few + bad, [1] * 4 + [0] * 12)
+    copied = lclr(C=16 / 24, **options).fit(few * 3 + bad, [1] * 12 + [0] * 12)
+    np.testing.assert_allclose(balanced.objective_, copied.objective_, rtol=1e-3)
+    np.testing.assert_allclose(balanced.decision_function(X), copied.decision_function(X), atol=0.02)
+
+
 def test_both_algorithms():
     """Algorithm 12 fixes the structures of bad pairs; it ends above Algorithm 10, and may go up on its way."""
     exact = lclr(C=10.0).fit(X, Y)
@@ -312,7 +323,13 @@ def test_encoded_and_no_inputs():
 
 
 def test_wrong_parameters():
-    for name, value in (("C", 0.0), ("size", "wide"), ("constant", -1.0), ("calibration", 1.5), ("max_rounds", 0)):
+    for name, value in (
+        ("C", 0.0),
+        ("size", "wide"),
+        ("constant", -1.0),
+        ("calibration", 1.5),
+        ("class_weight", {0: 1}),
+    ):
         with pytest.raises(DataError, match=name):
             lclr(**{name: value}).fit(X, Y)
     with pytest.raises(DataError, match="features is 'items' or 'letters'"):

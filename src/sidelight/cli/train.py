@@ -170,7 +170,7 @@ def command(
         str | None, _learner_option(help="auto, eg or lbfgs (crf; auto), dcd, eg or sgd (svm; dcd).")
     ] = None,
     cost: Annotated[
-        float | None, _learner_option("--C", help="What missed margins cost (svm, latent-svm, lclr; 0.1, mira; 1).")
+        float | None, _learner_option("--C", help="What missed margins cost (svm, latent-svm; 0.1, mira, lclr; 1).")
     ] = None,
     tolerance: Annotated[
         float | None,

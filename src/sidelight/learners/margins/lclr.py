@@ -5,7 +5,7 @@ from copy import copy
 from dataclasses import replace
 from functools import partial
 from math import nan
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
@@ -25,7 +25,7 @@ from ...supervision import BAD, GOOD, Companion
 from ..learner import Learner, is_fitted
 from ..model import Prepared, prepare
 from ..parameters import LinearParameters, declared, require_number
-from .good_or_bad import GoodOrBadLearner, LatentGoodOrBadLearner, Size
+from .good_or_bad import GoodOrBadLearner, LatentGoodOrBadLearner
 from .latent_svm import LATENT, all_runs, keep_lowest, lowest
 
 # What says which structures to begin with.
@@ -107,8 +107,12 @@ def _by_name(named: Mapping[Any, float], prepared: Prepared) -> Floats:
 class StructureClassifier(ClassifierMixin, LinearParameters, GoodOrBadLearner):  # type: ignore[misc]
     """What classifiers by latent structures share."""
 
-    C: Annotated[float, "What missed margins cost; larger fits the training data more closely."] = 0.1
-    size: Annotated[Size, 'κ, by which features are divided: "length", a function of x, or None for 1.'] = None
+    C: Annotated[float, "What missed margins cost; larger fits the training data more closely."] = 1.0
+    class_weight: Annotated[
+        Literal["balanced"] | None,
+        'With "balanced" good and bad inputs cost the same in all, however many there are of each: C is multiplied by '
+        "n / (2 n_good) and n / (2 n_bad).",
+    ] = None
     start: Annotated[
         Start,
         "What says which structures to begin with: weights by the names of features, as `top_weights` writes them (or "
@@ -129,6 +133,8 @@ class StructureClassifier(ClassifierMixin, LinearParameters, GoodOrBadLearner): 
         self._check_options()
         require_number(self, "C", 0, open_end=True)
         require_number(self, "calibration", 0, whole=True)
+        if self.class_weight not in (None, "balanced"):
+            raise DataError(f"class_weight is None or 'balanced', got {self.class_weight!r}")
         classes, known = read_answers(y, len(self.task_.sizes(X)), self.task_.noun)
         self.read_input(X, known)
         if self.task_.has_labels and self.classes is None:
@@ -145,7 +151,8 @@ class StructureClassifier(ClassifierMixin, LinearParameters, GoodOrBadLearner): 
     def _demands(self, X: Any, known: list[Companion], prepared: Prepared, kind: Companion) -> Rejected:
         """The inputs of one kind, with their sizes."""
         which = [i for i, one in enumerate(known) if one is kind]
-        return Rejected(self._some(X, prepared, which), float(self.C), self._sizes(X)[which], self.constant)
+        cost = float(self.C) if self.class_weight is None else self.C * len(known) / (2 * len(which))
+        return Rejected(self._some(X, prepared, which), cost, self._sizes(X)[which], self.constant)
 
     def _solve(self, demands: Sequence[Demand], weights: int, seed: int) -> Solution:
         """Solve the convex problem of demands with fixed outputs, or of those that reject."""
