@@ -109,13 +109,17 @@ CHOICES: dict[str, Choice] = {
         "100,000; about thirty settings, one thing changed at a time",
         ("wordalign-peers", "wordalign-speed"),
     ),
-    "paraphrase.C": Choice(
-        0.1, "what missed margins cost", "MSR paraphrases, train: among 0.1, 0.5 and 3, by the folds that are scored",
+    "paraphrase.COSTS": Choice(
+        (0.1, 1.0), "what missed margins cost", "MSR paraphrases, train: in view of 0.1 to 10, by folds",
         ("paraphrase",),
     ),
-    "entailment.C": Choice(
-        1.0, "what missed margins cost", "RTE 3, dev: among 0.1, 0.3, 1 and 3, by the folds that are scored",
+    "entailment.COSTS": Choice(
+        (1.0, 3.0), "what missed margins cost", "RTE 3, dev: in view of 0.1, 0.3, 1, 3 and 10, by the folds scored",
         ("entailment",),
+    ),
+    "entailment.ROUNDS": Choice(
+        1, "rounds of LCLR, which begins with the alignments by similarity",
+        "RTE 3, dev: in view of 1 to 6 rounds and of both starts, by the folds scored", ("entailment",),
     ),
 }  # fmt: skip
 
