@@ -87,7 +87,11 @@ class WordAligner(Running, BaseEstimator):  # type: ignore[misc]
     """
 
     constraint: Annotated[Constraint, "What posteriors are projected on in training."] = "bijective"
-    gamma: Annotated[float, "γ of the rounds of the last model; those of IBM model 1 before the HMM have γ = 1."] = 0.5
+    gamma: Annotated[
+        float,
+        "γ of the rounds of the last model; those of IBM model 1 before the HMM, and before γ = 0 one of the HMM, have "
+        "γ = 1.",
+    ] = 0.5
     ibm1_iterations: Annotated[int, "Rounds of IBM model 1."] = 5
     hmm_iterations: Annotated[int, "Rounds of the HMM; 0 leaves it at IBM model 1."] = 3
     null: Annotated[float, "The probability that a word comes from the null word."] = 0.2
@@ -182,7 +186,10 @@ class WordAligner(Running, BaseEstimator):  # type: ignore[misc]
         schedule = ["ibm1"] * self.ibm1_iterations + ["hmm"] * self.hmm_iterations
 
         def expect(name: str) -> Any:
-            step = self._step(name, self.steps, self.tolerance, last=name == schedule[-1])
+            gamma = float(self.gamma) if name == schedule[-1] else 1.0
+            if name == "hmm" and gamma == 0 and np.ptp(model.forward.jumps) == 0:
+                gamma = 1.0  # under equal jumps, best alignments would say little of jumps
+            step = EStep(name == "hmm", _CODES[self.constraint], gamma, self.steps, self.tolerance)
             return *count(bitext, model, step, self.n_jobs), step
 
         def fit(found: Any) -> None:
@@ -197,9 +204,6 @@ class WordAligner(Running, BaseEstimator):  # type: ignore[misc]
         )  # fmt: skip
         self._adopt(vocabularies, bitext.table, model)
         return self
-
-    def _step(self, name: str, steps: int, tolerance: float, *, last: bool) -> EStep:
-        return EStep(name == "hmm", _CODES[self.constraint], self.gamma if last else 1.0, steps, tolerance)
 
     def _adopt(self, vocabularies: tuple[Vocabulary, Vocabulary], table: PairTable, model: Parameters) -> None:
         self._vocabularies, self._table, self._parameters = vocabularies, table, model
