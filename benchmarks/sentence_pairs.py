@@ -58,9 +58,9 @@ class Study:
         same: dict[str, Any] = {"task": self.task, "C": C, "size": "length", "random_state": 0, "n_jobs": 1}
         joint = {**same, "tolerance": TOLERANCE, "max_rounds": self.rounds}
         return {
-            TWO_STAGE: lambda _: TwoStage(start=START, **same),
-            JOINT: lambda start: LCLR(start=start, **joint),
-            APPROXIMATE: lambda start: LCLR(start=start, approximate=True, **joint),
+            TWO_STAGE: lambda _: TwoStage(initial=START, **same),
+            JOINT: lambda start: LCLR(initial=start, **joint),
+            APPROXIMATE: lambda start: LCLR(initial=start, approximate=True, **joint),
         }
 
     def run(self, C: float, systems: Sequence[str] = SYSTEMS, note: Callable[[str], None] = lambda _: None) -> Found:

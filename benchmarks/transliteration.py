@@ -110,7 +110,7 @@ def run(setting: Setting, report: Report) -> None:
             good, held_out = draw(known, TRAIN, rng, train), draw(new, RANKED, rng, other)
             bad = mispaired(good, MISMATCHED, rng)
             X, y = [*good, *bad], [1] * len(good) + [0] * len(bad)
-            options: dict[str, Any] = {"task": TASK, "C": C, "start": start(table), "random_state": seed}
+            options: dict[str, Any] = {"task": TASK, "C": C, "initial": start(table), "random_state": seed}
             for name, learner in (("two-stage", TwoStage(**options)), ("LCLR", LCLR(**options))):
                 found[name].append(ranked(learner.fit(X, y), held_out))
         with report.section(f"Transliteration discovery, beginning with {title}"):

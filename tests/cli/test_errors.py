@@ -106,11 +106,11 @@ def test_files_that_are_no_models(run: Run, folder: Path, tmp_path: Path, comman
         (["-l", "hmm", "--l2", "1"], "--l2: the learner hmm has no such option; crf, semicrf and contrastive have it"),
         (
             ["-l", "hmm", "-t", "word"],
-            "no such option; auto, crf, semicrf, perceptron, mira, svm, latent-svm, jlis and contrastive have it",
+            "no such option; auto, crf, semicrf, perceptron, mira, svm, latent-svm, jlis, lclr and contrastive have it",
         ),
         (
             ["-l", "perceptron", "--tolerance", "1"],
-            "the learner perceptron has no such option; crf, semicrf, svm, latent-svm, jlis and contrastive have it",
+            "the learner perceptron has no such option; crf, semicrf, svm, latent-svm, jlis, lclr and contrastive have it",
         ),
         (["-l", "crf", "--epochs", "3"], "--epochs: the learner crf has no such option; perceptron and mira have it"),
         (["-l", "crf", "--smoothing", "3"], "--smoothing: the learner crf has no such option; hmm has it"),
@@ -122,7 +122,7 @@ def test_files_that_are_no_models(run: Run, folder: Path, tmp_path: Path, comman
         (["-l", "crf", "--set", "boundaries=perhaps"], "boundaries must be true or false, got 'perhaps'"),
         (["-l", "crf", "--set", "features=word"], "features is for --template"),
         (["-l", "crf", "--l2", "1", "--set", "l2=2"], "l2 is given twice"),
-        (["-l", "hmm", "--C", "1"], "--C: the learner hmm has no such option; mira, svm and latent-svm have it"),
+        (["-l", "hmm", "--C", "1"], "--C: the learner hmm has no such option; mira, svm, latent-svm and lclr have it"),
         (["--learner", "tree"], "'tree' is not one of"),
         (["--l2", "1"], "--l2: the learner auto has no such option; crf, semicrf and contrastive have it"),
         (["--base", "hmm"], "the learner auto does not go around another; ccm, codl, em,"),

@@ -47,7 +47,7 @@ def pairs(count, seed=0):
 @pytest.fixture(scope="module")
 def fitted():
     X, y = pairs(24)
-    return LCLR(task=GraphAligning(), start=TwoStage(task=GraphAligning(), start=START, C=10), C=10).fit(X, y)
+    return LCLR(task=GraphAligning(), initial=TwoStage(task=GraphAligning(), initial=START, C=10), C=10).fit(X, y)
 
 
 def test_pairs_are_classified_by_their_alignment(fitted):
@@ -120,7 +120,7 @@ def test_lists_of_words_have_no_edges():
 )
 def test_inputs_that_are_none(x, message):
     with pytest.raises(DataError, match=f"pair 1: .*{message}"):
-        LCLR(task=GraphAligning(), start=START).fit([(["a"], ["a"]), x], [GOOD, BAD])
+        LCLR(task=GraphAligning(), initial=START).fit([(["a"], ["a"]), x], [GOOD, BAD])
 
 
 @pytest.mark.parametrize(
@@ -147,6 +147,6 @@ def test_learners_and_parameters_that_do_not_fit():
     with pytest.raises(NotSupported, match="no tractable marginals"):
         CRF(task=GraphAligning()).fit(X, [[(0, 0)], []])
     with pytest.raises(DataError, match="least is a similarity"):
-        LCLR(task=GraphAligning(least=2), start=START).fit(X, y)
+        LCLR(task=GraphAligning(least=2), initial=START).fit(X, y)
     with pytest.raises(DataError, match="time_limit"):
-        LCLR(task=GraphAligning(time_limit=-1), start=START).fit(X, y)
+        LCLR(task=GraphAligning(time_limit=-1), initial=START).fit(X, y)

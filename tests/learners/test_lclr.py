@@ -30,7 +30,7 @@ from sidelight import (
     word,
 )
 from sidelight.solvers import latent_margins
-from sidelight.solvers.latent_margins import Problem
+from sidelight.solvers.latent_margins import LatentProblem
 from sidelight.solvers.margin_constraints import Batch, Rejected, by_structure
 from tests.learners.samples import labelled
 from tests.parts_data import LETTERS, sentences, shuffles, spellings
@@ -45,7 +45,7 @@ LETTER_TASK = Aligning(features="letters")
 
 
 def lclr(**more):
-    return LCLR(**{"task": LETTER_TASK, "start": START, "C": 1.0, "change": 1e-4, **more})
+    return LCLR(**{"task": LETTER_TASK, "initial": START, "C": 1.0, "change": 1e-4, **more})
 
 
 def listed(model, pairs):
@@ -79,8 +79,8 @@ def test_the_objective_is_equation_5_3(task, size):
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 def test_the_objective_never_rises(loss):
-    for start in (None, START):
-        model = lclr(start=start, loss=loss).fit(X, Y)
+    for initial in (None, START):
+        model = lclr(initial=initial, loss=loss).fit(X, Y)
         assert len(model.rounds_) > 1
         assert not rises(model)
         assert model.converged_
@@ -126,19 +126,19 @@ def test_the_cache_changes_nothing_but_the_time():
         )
         for z in (1, 0)
     )  # fmt: skip
-    problem = Problem((bad,), (lambda w, number: replace(good.fixed(w), sign=1.0),), True)
-    start = np.append(model.weights_, 0.0) * 0.1
+    problem = LatentProblem((bad,), (lambda w, number: replace(good.fixed(w), sign=1.0),), True)
+    initial = np.append(model.weights_, 0.0) * 0.1
     options = {"change": 1e-6, "max_rounds": 20, "tolerance": 1e-6, "epsilon": 1e-3, "max_iterations": 2000, "seed": 0}
-    kept, anew = (latent_margins.minimize(problem, start, cache=cache, **options) for cache in (True, False))
+    kept, anew = (latent_margins.minimize(problem, initial, cache=cache, **options) for cache in (True, False))
     np.testing.assert_allclose(kept.objective, anew.objective, rtol=1e-4)
     np.testing.assert_allclose(kept.weights, anew.weights, atol=0.02)
 
 
 def test_joint_learning_is_better_than_two_stages():
-    """The start knows half of the letters."""
+    """The initial weights know half of the letters."""
     some = dict(list(START.items())[:3])
-    two = TwoStage(task=LETTER_TASK, start=some).fit(X, Y)
-    joint = lclr(start=some).fit(X, Y)
+    two = TwoStage(task=LETTER_TASK, initial=some).fit(X, Y)
+    joint = lclr(initial=some).fit(X, Y)
     assert joint.score(NEW_X, NEW_Y) >= two.score(NEW_X, NEW_Y) >= 0.6
     assert joint.score(NEW_X, NEW_Y) > 0.85
     gold = spellings(30, seed=9)
@@ -148,47 +148,47 @@ def test_joint_learning_is_better_than_two_stages():
 
 
 def test_what_to_begin_with():
-    two = TwoStage(task=LETTER_TASK, start=START)
+    two = TwoStage(task=LETTER_TASK, initial=START)
     fitted = clone(two).fit(X, Y)
     learned = {name: weight for name, _, weight in fitted.top_weights(10_000)}
     ways = [two, fitted, learned, fitted.coef_]
-    values = [lclr(start=start).fit(X, Y).decision_function(NEW_X) for start in ways]
+    values = [lclr(initial=initial).fit(X, Y).decision_function(NEW_X) for initial in ways]
     for other in values[1:]:
         np.testing.assert_allclose(values[0], other)
     pairs, links = spellings(30)
     given = {tuple(map("".join, x)): y for x, y in zip(pairs, links, strict=True)}
-    known = lclr(start=lambda x: given.get(tuple(map("".join, x)), [])).fit(X, Y)
+    known = lclr(initial=lambda x: given.get(tuple(map("".join, x)), [])).fit(X, Y)
     assert known.score(NEW_X, NEW_Y) > 0.85
-    by_function = TwoStage(task=LETTER_TASK, start=lambda x: [(0, 0)]).fit(X, Y)
+    by_function = TwoStage(task=LETTER_TASK, initial=lambda x: [(0, 0)]).fit(X, Y)
     assert by_function.predict_structure(NEW[:2]) == [[(0, 0)]] * 2
     with pytest.raises(NotSupported, match="gives no reasons"):
         by_function.explain(NEW[0])
     supervised = StructuralSVM(task=LETTER_TASK).fit(pairs, links)
-    assert lclr(start=supervised).fit(X, Y).score(NEW_X, NEW_Y) > 0.85
+    assert lclr(initial=supervised).fit(X, Y).score(NEW_X, NEW_Y) > 0.85
 
 
 @pytest.mark.parametrize(
-    ("start", "message"),
+    ("initial", "message"),
     [
-        ({"nothing": 1.0}, "start names no feature that the inputs have; they have "),
-        ([1.0, 2.0], r"start has the shape \(2,\), and there are \d+ weights"),
-        ("x", "start is weights by the names of features"),
-        (lambda x: None, "start gives no structure of some inputs"),
+        ({"nothing": 1.0}, "initial names no feature that the inputs have; they have "),
+        ([1.0, 2.0], r"initial has the shape \(2,\), and there are \d+ weights"),
+        ("x", "initial is weights by the names of features"),
+        (lambda x: None, "initial gives no structure of some inputs"),
         (lambda x: [(0, 99)], "is out of range"),
     ],
 )
-def test_wrong_starts(start, message):
+def test_wrong_starts(initial, message):
     with pytest.raises(DataError, match=message):
-        lclr(start=start).fit(X, Y)
+        lclr(initial=initial).fit(X, Y)
 
 
 def test_two_stages_need_a_start():
-    with pytest.raises(DataError, match="TwoStage needs `start`"):
+    with pytest.raises(DataError, match="TwoStage needs `initial`"):
         TwoStage(task=LETTER_TASK).fit(X, Y)
 
 
 @pytest.mark.parametrize("labels", [(BAD, GOOD), (False, True), (0, 1), (-1, 1)], ids=str)
-@pytest.mark.parametrize("learner", [lclr(change=0.01), TwoStage(task=LETTER_TASK, start=START)], ids=["lclr", "two"])
+@pytest.mark.parametrize("learner", [lclr(change=0.01), TwoStage(task=LETTER_TASK, initial=START)], ids=["lclr", "two"])
 def test_labels_and_files(learner, labels, tmp_path):
     y = [labels[one] for one in Y]
     model = clone(learner).set_params(calibration=2).fit(X, y)
@@ -210,7 +210,7 @@ def test_labels_and_files(learner, labels, tmp_path):
     assert read.predict_structure(NEW_X) == model.predict_structure(NEW_X)
     assert read.explain(NEW[0], 0) == model.explain(NEW[0], 0)
     assert read.top_weights(5) == model.top_weights(5)
-    assert read.start == START
+    assert read.initial == START
 
 
 def test_probabilities_are_calibrated():
@@ -278,9 +278,9 @@ class Covering(Program):
 def test_programs_and_matchings():
     pairs = shuffles(12)[0]
     some, y = pairs + mismatched(pairs, seed=1), [1] * 12 + [0] * 12
-    start = {f"pair={a} {b}": 1.0 for a, b in LETTERS.items()}
+    initial = {f"pair={a} {b}": 1.0 for a, b in LETTERS.items()}
     for task in (Covering(), Matching()):
-        model = LCLR(task=task, start=start, C=100.0, change=0.01).fit(some, y)
+        model = LCLR(task=task, initial=initial, C=100.0, change=0.01).fit(some, y)
         assert model.score(some, y) > 0.9
         assert not rises(model)
 
@@ -314,7 +314,7 @@ def test_encoded_and_no_inputs():
     for size in (None, "length"):
         for model in (
             lclr(size=size, change=0.1).fit(X, Y),
-            TwoStage(task=LETTER_TASK, start=START, size=size).fit(X, Y),
+            TwoStage(task=LETTER_TASK, initial=START, size=size).fit(X, Y),
         ):
             values = model.decision_function(NEW_X)
             np.testing.assert_array_equal(model.decision_function(model.encode(NEW_X)), values)

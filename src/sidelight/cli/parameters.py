@@ -49,7 +49,7 @@ _PARAMETERS = {
 _NOT_HERE = {
     "features": "--template", "verbose": "--quiet", "n_jobs": "--jobs", "warm_start": "Python",
     "begin_features": "Python", "end_features": "Python", "classes": "Python", "base": "--base", "rules": "--rules",
-    "dictionary": "Python", "task": "--task", "start": "Python",
+    "dictionary": "Python", "task": "--task", "initial": "Python",
 }  # fmt: skip
 
 

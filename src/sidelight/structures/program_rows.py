@@ -79,6 +79,11 @@ class ProgramRows:
         if len(self.titles) not in (0, len(rows)) or len(self.names) not in (0, self.variables):
             raise DataError("give a title for every row and a name for every variable, or none at all")
 
+    @staticmethod
+    def smaller(variables: int, rows: LinearRows) -> "ProgramRows":
+        """Returns a program of other variables and rows, without titles and names."""
+        return ProgramRows(variables, rows)
+
     def __repr__(self) -> str:
         return f"ProgramRows({self.variables} variables, {len(self.rows)} rows)"
 

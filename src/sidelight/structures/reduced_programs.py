@@ -5,7 +5,6 @@ keeps. Without idle variables many rows hold by themselves, and what is left fal
 points that satisfy the rows are listed once, and a search looks through the list.
 """
 
-from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -49,7 +48,7 @@ def without_variables(program: "ProgramRows", left: Longs) -> "ProgramRows | Non
     binding = (rows.low > least + room) | (rows.high < most - room)
     start = np.concatenate(([0], np.cumsum(np.bincount(row, minlength=len(rows))))).astype(np.int32)
     some = LinearRows(rows.low, rows.high, start, index, value).take(np.flatnonzero(binding))
-    return replace(program, variables=len(left), rows=some, titles=(), names=())
+    return program.smaller(len(left), some)
 
 
 def listed_points(component: "Component") -> Flags | None:

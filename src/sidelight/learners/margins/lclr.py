@@ -59,30 +59,30 @@ def read_answers(y: Any, count: int, noun: str) -> tuple[Any, list[Companion]]:
     return classes, [GOOD if one else BAD for one in good]
 
 
-def start_weights(start: Any, prepared: Prepared, X: Any, known: list[Companion]) -> Floats | None:
+def start_weights(initial: Any, prepared: Prepared, X: Any, known: list[Companion]) -> Floats | None:
     """Returns the weights that the structures to begin with are found by; None where a function gives these.
 
     A learner that is not fitted is fitted to the inputs X, of which is known whether they are GOOD or BAD.
     """
     size = int(prepared.scorer.size)
-    if start is None:
+    if initial is None:
         return np.zeros(size)
-    if isinstance(start, Learner):
-        if not is_fitted(start):
-            start = clone(start).fit(X, known)
-        start = {(feature, label): weight for feature, label, weight in start.top_weights(start.model_.size)}
-    if isinstance(start, Mapping):
-        return _by_name(start, prepared)
-    if callable(start):
+    if isinstance(initial, Learner):
+        if not is_fitted(initial):
+            initial = clone(initial).fit(X, known)
+        initial = {(feature, label): weight for feature, label, weight in initial.top_weights(initial.model_.size)}
+    if isinstance(initial, Mapping):
+        return _by_name(initial, prepared)
+    if callable(initial):
         return None
     try:
-        weights = np.asarray(start, float)
+        weights = np.asarray(initial, float)
     except (TypeError, ValueError):
         raise DataError(
-            f"start is weights by the names of features, a fitted learner, an array or a function, got {start!r}"
+            f"initial is weights by the names of features, a fitted learner, an array or a function, got {initial!r}"
         ) from None
     if weights.shape != (size,):
-        raise DataError(f"start has the shape {weights.shape}, and there are {size} weights; name features instead")
+        raise DataError(f"initial has the shape {weights.shape}, and there are {size} weights; name features instead")
     return weights
 
 
@@ -99,7 +99,7 @@ def _by_name(named: Mapping[Any, float], prepared: Prepared) -> Floats:
             found += 1
     if not found:
         some = ", ".join(repr(feature) for feature, _, _ in places[:3])
-        raise DataError(f"start names no feature that the inputs have; they have {some} and others")
+        raise DataError(f"initial names no feature that the inputs have; they have {some} and others")
     return out
 
 
@@ -113,7 +113,7 @@ class StructureClassifier(ClassifierMixin, LinearParameters, GoodOrBadLearner): 
         'With "balanced" good and bad inputs cost the same in all, however many there are of each: C is multiplied by '
         "n / (2 n_good) and n / (2 n_bad).",
     ] = None
-    start: Annotated[
+    initial: Annotated[
         Start,
         "What says which structures to begin with: weights by the names of features, as `top_weights` writes them (or "
         "by feature and label); a learner with such features, which is fitted first if it is not yet; an array of "
@@ -168,13 +168,15 @@ class StructureClassifier(ClassifierMixin, LinearParameters, GoodOrBadLearner): 
         )
 
     def _given(self, X: Any, classes: Sequence[str]) -> Outputs:
-        """The structures that the function `start` gives."""
-        start: Any = self.start
+        """The structures that the function `initial` gives."""
+        initial: Any = self.initial
         sizes = self.task_.sizes(X)
-        read = self.task_.read([start(x) for x in X], sizes)
+        read = self.task_.read([initial(x) for x in X], sizes)
         known = self.task_.known(read, sizes, classes)
         if not known.full:
-            raise DataError("start gives no structure of some inputs; it is a function of x that returns one, as in y")
+            raise DataError(
+                "initial gives no structure of some inputs; it is a function of x that returns one, as in y"
+            )
         return known.outputs
 
     def _calibrate(self, X: Any, known: list[Companion]) -> tuple[float, float]:
@@ -190,7 +192,7 @@ class StructureClassifier(ClassifierMixin, LinearParameters, GoodOrBadLearner): 
         values = np.empty(len(known))
         folds = StratifiedKFold(self.calibration, shuffle=True, random_state=self.seed() % 2**31)
         for train, test in folds.split(known, good):
-            model = clone(self).set_params(calibration=0, start=self.start).fit(*_taken(X, known, train))
+            model = clone(self).set_params(calibration=0, initial=self.initial).fit(*_taken(X, known, train))
             values[test] = model.decision_function(_taken(X, known, test)[0])
         # Platt's targets keep probabilities off 0 and 1: every input counts for both answers, for one of them little.
         high, low = (good.sum() + 1) / (good.sum() + 2), 1 / ((~good).sum() + 2)
@@ -237,7 +239,7 @@ class LCLR(LatentGoodOrBadLearner, StructureClassifier):
     with F_B(x, h) = (F(x, h) / κ(x), constant): the best structure of a good input scores above zero, and no structure
     of a bad one does (Eq. 5.3, Algorithms 10 and 11 of Chang 2011; Chang et al. 2010). Each element of y is GOOD or
     BAD, True or False, 1 or 0, or 1 or -1. The problem is not convex because of the good inputs; the objective never
-    rises from round to round, and where it ends depends on `start`.
+    rises from round to round, and where it ends depends on `initial`.
 
     Attributes
     ----------
@@ -260,7 +262,7 @@ class LCLR(LatentGoodOrBadLearner, StructureClassifier):
 
     def _learn(self, X: Any, known: list[Companion], prepared: Prepared) -> None:
         good, bad = (self._demands(X, known, prepared, kind) for kind in (GOOD, BAD))
-        size, first = int(prepared.scorer.size) + 1, start_weights(self.start, prepared, X, known)
+        size, first = int(prepared.scorer.size) + 1, start_weights(self.initial, prepared, X, known)
 
         def problem(seed: int) -> LatentProblem:
             ties = seed if self.random_ties else None
@@ -284,11 +286,11 @@ class LCLR(LatentGoodOrBadLearner, StructureClassifier):
 
 @declared
 class TwoStage(StructureClassifier):
-    """Two stages, for comparison with `LCLR`: `start` says the structure of each input, and a linear SVM classifies it.
+    """Two stages, for comparison with `LCLR`: `initial` says the structure of each input, and a linear SVM classifies it.
 
-        minimise  ‖w‖² / 2 + C Σ_i ℓ(1 - z_i w·F_B(x_i, h_i)),   h_i the best structure of x_i under `start`
+        minimise  ‖w‖² / 2 + C Σ_i ℓ(1 - z_i w·F_B(x_i, h_i)),   h_i the best structure of x_i under `initial`
 
-    (*Alignment + Learning* in section 5.4 of Chang 2011.) Structures are those of `start` in prediction too.
+    (*Alignment + Learning* in section 5.4 of Chang 2011.) Structures are those of `initial` in prediction too.
 
     Attributes
     ----------
@@ -296,7 +298,7 @@ class TwoStage(StructureClassifier):
     classes_ : array, or list
         The two labels of y, the negative one first.
     coef_ : array
-        The weights of the classifier; `weights_` are those of `start`.
+        The weights of the classifier; `weights_` are those of `initial`.
     constant_weight_ : float
         The weight of the constant feature.
     """
@@ -304,9 +306,11 @@ class TwoStage(StructureClassifier):
     saved = ("converged_", "trace_", "coef_", "constant_weight_", "classes_", "calibrated_")
 
     def _learn(self, X: Any, known: list[Companion], prepared: Prepared) -> None:
-        if self.start is None:
-            raise DataError("TwoStage needs `start`, which says the structures: weights by the names of features, ...")
-        first = start_weights(self.start, prepared, X, known)
+        if self.initial is None:
+            raise DataError(
+                "TwoStage needs `initial`, which says the structures: weights by the names of features, ..."
+            )
+        first = start_weights(self.initial, prepared, X, known)
         demands = []
         for kind, sign in ((BAD, -1.0), (GOOD, 1.0)):
             one = self._demands(X, known, prepared, kind)
@@ -321,7 +325,7 @@ class TwoStage(StructureClassifier):
 
     def _structures(self, X: Any, encoded: Any) -> Outputs:
         """The structures of inputs; encoded: the same inputs."""
-        if callable(self.start):
+        if callable(self.initial):
             return self._given(X, self.model_.classes)
         decoder = self.decoder_
         return decoder.best(X, decoder.shift(X, self.model_.scores(encoded, self.n_jobs)), 1).best().outputs
@@ -335,16 +339,16 @@ class TwoStage(StructureClassifier):
         return values / self._divisors(X, outputs) + self.constant * self.constant_weight_
 
     def predict_structure(self, X: Any) -> list[Any]:
-        """The structure of each input by `start`."""
+        """The structure of each input by `initial`."""
         check_is_fitted(self, "classes_")
         encoded = self.model_.encode(X)
         scores = self.model_.scores(encoded, self.n_jobs)
         return self.task_.decode(self._structures(X, encoded).values, scores, self.model_.classes)
 
     def explain(self, x: Any, position: int = 0, *, top: int = 10) -> Any:
-        """What speaks for a link or label in the structure, by the weights of `start`."""
-        if callable(self.start):
-            raise NotSupported("structures come from the function `start`, which gives no reasons")
+        """What speaks for a link or label in the structure, by the weights of `initial`."""
+        if callable(self.initial):
+            raise NotSupported("structures come from the function `initial`, which gives no reasons")
         return super().explain(x, position, top=top)
 
     def top_weights(self, count: int = 20, label: str | None = None) -> list[tuple[str, str, float]]:
