@@ -76,5 +76,5 @@ def test_what_cannot_be_learned(run: Run, names: Path, folder: Path, tmp_path: P
     assert "pair 0 has the label None; a label is GOOD or BAD" in said.err
     said = run("train", folder / "dev.tsv", "-o", tmp_path / "m", "--learner", "lclr")
     assert "--task aligning or matching" in said.message
-    said = run("train", names / "all.jsonl", "-o", tmp_path / "m", *SET, "--set", "start=1")
-    assert "start is for Python" in said.message
+    said = run("train", names / "all.jsonl", "-o", tmp_path / "m", *SET, "--set", "initial=1")
+    assert "initial is for Python" in said.message

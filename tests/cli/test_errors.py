@@ -110,7 +110,7 @@ def test_files_that_are_no_models(run: Run, folder: Path, tmp_path: Path, comman
         ),
         (
             ["-l", "perceptron", "--tolerance", "1"],
-            "the learner perceptron has no such option; crf, semicrf, svm, latent-svm, jlis, lclr and contrastive have it",
+            "perceptron has no such option; crf, semicrf, svm, latent-svm, jlis, lclr and contrastive have it",
         ),
         (["-l", "crf", "--epochs", "3"], "--epochs: the learner crf has no such option; perceptron and mira have it"),
         (["-l", "crf", "--smoothing", "3"], "--smoothing: the learner crf has no such option; hmm has it"),

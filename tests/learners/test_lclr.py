@@ -31,7 +31,7 @@ from sidelight import (
 )
 from sidelight.solvers import latent_margins
 from sidelight.solvers.latent_margins import LatentProblem
-from sidelight.solvers.margin_constraints import Batch, Rejected, by_structure
+from sidelight.solvers.margin_constraints import MarginInputs, Rejected, by_structure
 from tests.learners.samples import labelled
 from tests.parts_data import LETTERS, sentences, shuffles, spellings
 from tests.structure_kit import enumerate_outputs
@@ -121,7 +121,9 @@ def test_the_cache_changes_nothing_but_the_time():
     structure, encoded = LETTER_TASK.structure(1), model.encode(X)
     good, bad = (
         Rejected(
-            Batch(model.scorer_, structure, encoded.take(np.flatnonzero(np.array(Y) == z)), by_structure(structure)),
+            MarginInputs(
+                model.scorer_, structure, encoded.take(np.flatnonzero(np.array(Y) == z)), by_structure(structure)
+            ),
             1.0, np.ones(len(PAIRS)), 1.0,
         )
         for z in (1, 0)

@@ -286,7 +286,7 @@ class LCLR(LatentGoodOrBadLearner, StructureClassifier):
 
 @declared
 class TwoStage(StructureClassifier):
-    """Two stages, for comparison with `LCLR`: `initial` says the structure of each input, and a linear SVM classifies it.
+    """Two stages, for comparison with `LCLR`: structures by `initial`, and a linear SVM that classifies them.
 
         minimise  ‖w‖² / 2 + C Σ_i ℓ(1 - z_i w·F_B(x_i, h_i)),   h_i the best structure of x_i under `initial`
 
