@@ -1,4 +1,10 @@
+import os
+
 import pytest
+
+# Small matrices are no work for several threads: those that wait for more would only burn processor time.
+# NumPy and SciPy read this when they are imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from sidelight.learners.choosing import guard
 

@@ -22,7 +22,7 @@ WORDS = annealing._WORDS  # before `quick` leaves some out
 
 @pytest.fixture(scope="module")
 def experiment() -> Experiment:
-    X, y = generate_references(50, seed=3)
+    X, y = generate_references(36, seed=3)
     return annealing.classed(Experiment(Task(X[:20], y[:20], X[20:25], y[20:25]), X[25:], (0,)))
 
 

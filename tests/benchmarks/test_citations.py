@@ -22,7 +22,7 @@ from sidelight import check, generate_references, write_columns
 @pytest.fixture(scope="module")
 def experiment() -> Experiment:
     """References whose fields are those of the data."""
-    X, y = generate_references(40, seed=3)
+    X, y = generate_references(32, seed=3)
     return Experiment(Task(X[:20], y[:20], X[20:25], y[20:25]), X[25:], (0, 1))
 
 

@@ -16,7 +16,7 @@ from sidelight.rules.files import saved_text
 
 @pytest.fixture(scope="module")
 def experiment() -> Experiment:
-    X, y = generate_references(40, seed=3)
+    X, y = generate_references(25, seed=3)
     return Experiment(Task(X[:12], y[:12], X[12:17], y[12:17]), X[17:], (0, 1))
 
 
@@ -28,7 +28,7 @@ def test_seventeen_statements() -> None:
 
 def test_tables_are_told(experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(expectation, "SIZES", (3, 5, 12))
-    monkeypatch.setattr(expectation, "GENERATED", 20)
+    monkeypatch.setattr(expectation, "GENERATED", 8)
     monkeypatch.setattr(annealing, "FEATURES", ["word.lower()", "word.shape()"])
     seen = {name: expectation.STATEMENTS[name] for name in ("Start", "Pages", "Year")}
     monkeypatch.setattr(expectation, "STATEMENTS", seen)

@@ -2,7 +2,7 @@ from .conftest import Run
 
 
 def test_json(run: Run) -> None:
-    said = run("demo", "--labeled", 20, "--labeled", 4, "--test", 30, "--unlabeled", 40, "--json").json
+    said = run("demo", "--labeled", 20, "--labeled", 4, "--test", 30, "--unlabeled", 30, "--json").json
     assert [(r["learner"], r["labeled"]) for r in said["results"]] == [
         (name, count) for name in ("HMM", "CRF", "SemiCRF", "StructuredPerceptron") for count in (4, 20)
     ]
@@ -26,7 +26,7 @@ def test_json(run: Run) -> None:
 
 
 def test_page_is_compact_and_readable_without_colours(run: Run) -> None:
-    said = run("demo", "--test", 60, "--unlabeled", 60)
+    said = run("demo", "--test", 30, "--unlabeled", 20)
     lines = said.out.splitlines()
     assert len(lines) <= 50
     assert max(map(len, lines)) <= 100
@@ -34,7 +34,7 @@ def test_page_is_compact_and_readable_without_colours(run: Run) -> None:
     for part in (
         "StructuredPerceptron",
         "100 refs",
-        "What rules and 60 unlabelled",
+        "What rules and 20 unlabelled",
         "both, in expectation (PR)",
         "both, annealed (DASO)",
         "once_each()",

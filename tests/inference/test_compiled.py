@@ -104,7 +104,7 @@ def test_a_step_within_segments_cannot_be_forbidden_alone():
 @pytest.mark.parametrize("differ", [False, True])
 def test_folded_segment_scores_are_scores_less_penalties(differ):
     folded_rules = 0
-    for seed in range(60):
+    for seed in range(30):
         rng = np.random.default_rng(seed)
         X = [random_input(rng, 4) for _ in range(2)]
         scores = random_segment_scores(rng, X, forbidden=0.1 * (seed % 2), differ=differ)
@@ -119,7 +119,7 @@ def test_folded_segment_scores_are_scores_less_penalties(differ):
                 tokens = np.array(labels, np.int32)
                 expected = score - times(penalty, one.violations(tokens)[0]).sum()
                 np.testing.assert_allclose(segment_score(folded, i, y) - left.cost(tokens)[0], expected, atol=1e-9)
-    assert folded_rules > 60
+    assert folded_rules > 30
 
 
 def test_what_folds_and_what_is_searched_adds_up():

@@ -103,7 +103,7 @@ def check(seed, method, tolerance, *, family="chain", **options):
 
 @pytest.mark.parametrize(
     ("family", "block"),
-    [("chain", block) for block in range(10)] + [(name, block) for name in FAMILIES for block in (10, 11, 12)],
+    [("chain", block) for block in range(5)] + [(name, block) for name in FAMILIES for block in (5, 6)],
 )
 def test_search_finds_the_best_outputs(family, block):
     feasible = [check(seed, "exact", 1e-9, family=family) for seed in range(40 * block, 40 * block + 40)]
@@ -111,7 +111,7 @@ def test_search_finds_the_best_outputs(family, block):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", range(2))
 def test_programs_find_the_best_outputs(family, block):
     seeds = range(15 * block, 15 * block + (15 if family == "chain" else 8))
     feasible = [check(seed, "program", 1e-9, family=family, longest=4, sequences=2) for seed in seeds]
@@ -119,7 +119,7 @@ def test_programs_find_the_best_outputs(family, block):
 
 
 @pytest.mark.parametrize(
-    ("family", "block"), [("chain", block) for block in range(5)] + [(name, 5) for name in list(FAMILIES)[1:]]
+    ("family", "block"), [("chain", block) for block in range(3)] + [(name, 3) for name in list(FAMILIES)[1:]]
 )
 def test_counters_are_priced_rightly(family, block):
     """Counts of every kind with bounds of every kind, which search prices (Lagrange): many, and all soft."""
@@ -155,7 +155,7 @@ def narrow_beam(structure, scores, weighed):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_beams(family):
     narrow_misses, structure = 0, FAMILIES[family][0]
-    for seed in range(80):
+    for seed in range(40):
         X, scores, rules, penalty = problem(seed, family=family, longest=4)
         weighed = weigh(rules, X, penalty)
         listed = [every_output(scores, i, x, rules, penalty) for i, x in enumerate(X)]
@@ -314,7 +314,7 @@ def test_three_rules_that_conflict_only_together():
 def test_every_conflict_is_smallest(family):
     """The rules named have no common output, and without any one of them there is one."""
     seen = 0
-    for seed in range(150):
+    for seed in range(100):
         rng = np.random.default_rng(seed)
         x = random_input(rng, 3)
         rules = [random_comparison(rng) for _ in range(5)]
@@ -401,24 +401,25 @@ def test_bad_arguments():
 
 def test_too_many_joint_states_for_search():
     """Such rules are left to the integer program; a beam cannot have it."""
-    x = ["x"] * 14
+    n = 8
+    x = ["x"] * n
     rng = np.random.default_rng(0)
-    scores = ChainParts.of(np.array([0, 14]), rng.normal(size=(14, 3)), np.zeros((3, 3)))
-    rules = [2 * count("A", where=position(k)) + count("A") - count("B") == 7 for k in range(13)]
+    scores = ChainParts.of(np.array([0, n]), rng.normal(size=(n, 3)), np.zeros((3, 3)))
+    rules = [2 * count("A", where=position(k)) + count("A") - count("B") == m for k in range(n) for m in (3, 4)]
     compiled = CompiledRules.compile(rules, [x], LABELS)
-    found = best_outputs(Chain(), scores, compiled.weigh(np.full(13, 0.1)))
+    found = best_outputs(Chain(), scores, compiled.weigh(np.full(2 * n, 0.1)))
     assert found.exact.all()
     assert found.nodes[0] == 0
     np.testing.assert_allclose(
         found.scores[0, 0],
-        scores.unary[np.arange(14), found.outputs.values[0]].sum()
+        scores.unary[np.arange(n), found.outputs.values[0]].sum()
         - 0.1 * compiled.violations(found.outputs.values[0]).sum(),
     )
     with pytest.raises(NotSupported, match="too many joint states for a beam; use method='exact'"):
-        best_outputs(Chain(), scores, compiled.weigh(np.ones(13)), method="beam")
-    hard = [*rules, (count("A") >= 15).named("fifteen")]
-    with pytest.raises(Infeasible, match="sequence 0 has no output that satisfies 'fifteen'"):
-        best_outputs(Chain(), scores, CompiledRules.compile(hard, [x], LABELS).weigh(np.full(14, np.inf)))
+        best_outputs(Chain(), scores, compiled.weigh(np.ones(2 * n)), method="beam")
+    hard = [*rules, (count("A") >= n + 1).named("too many")]
+    with pytest.raises(Infeasible, match="sequence 0 has no output that satisfies 'too many'"):
+        best_outputs(Chain(), scores, CompiledRules.compile(hard, [x], LABELS).weigh(np.full(2 * n + 1, np.inf)))
 
 
 def test_counters_end_where_no_sequence_gets():
@@ -430,7 +431,7 @@ def test_counters_end_where_no_sequence_gets():
 
 def test_many_labels():
     """More labels than search has room for at first."""
-    rng, L, n = np.random.default_rng(0), 2500, 3
+    rng, L, n = np.random.default_rng(0), 2100, 3
     scores = ChainParts.of(np.array([0, n]), rng.normal(size=(n, L)), np.zeros((L, L)))
     compiled = CompiledRules.compile([count("7") >= 2], [["x"] * n], [str(c) for c in range(L)])
     found = best_outputs(Chain(), scores, compiled.weigh(np.array([np.inf])))

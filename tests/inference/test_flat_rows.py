@@ -99,7 +99,11 @@ def by_solver(task, scores, rows, slack):
         divergence = float(xlogy(q, q).sum() - q @ log_p)
         if slack.norm == "squared":
             return divergence + 0.5 * slack.penalty * float(weight @ xi**2)
-        return divergence + slack.penalty * float(weight @ np.abs(xi))
+        return divergence + slack.penalty * float(weight @ xi)
+
+    def slope(z):
+        q, xi = z[:count_of], z[count_of:]
+        return np.concatenate((1 + np.log(q) - log_p, slack.penalty * weight * (xi if slack.norm == "squared" else 1)))
 
     upper, lower = rows.high > 0, rows.low < 0
     identity = np.eye(n)
@@ -110,7 +114,7 @@ def by_solver(task, scores, rows, slack):
     ]
     bounds = [(1e-12, 1.0)] * count_of + [(0.0, None)] * n
     start = np.concatenate((np.exp(log_p), np.ones(n)))
-    found = minimize(objective, start, method="SLSQP", bounds=bounds, constraints=rules,
+    found = minimize(objective, start, jac=slope, method="SLSQP", bounds=bounds, constraints=rules,
                      options={"maxiter": 1000, "ftol": 1e-12})  # fmt: skip
     return found.fun
 

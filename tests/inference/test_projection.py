@@ -88,33 +88,33 @@ class Listed:
             return self.divergence(q) + (self.slack.penalty or 0.0) * self.total(top)
 
         def slope(z):
-            q, xi, top = parts(z)
+            q, xi, _ = parts(z)
             out = np.zeros_like(z)
             out[:q_size] = -self.log_p + self.temperature * (1 + np.log(np.maximum(q, 1e-300)))
             if self.slack.norm == "squared" and self.slack.penalty:
                 out[q_size : q_size + r] = self.slack.penalty * self.scale**2 * xi
             elif self.slack.penalty:
-                out[q_size + r :] = self.slack.penalty * self.total_slope(top)
+                out[q_size + r :] = self.slack.penalty
             return out
 
-        def missing(z):
-            q, xi, _ = parts(z)
-            return self.table.T @ q - self.rows.bound - xi
-
+        tops = {"l1": r, "l2": 1, "linf": 1, "group": g, "squared": 0}[self.slack.norm]
+        size = q_size + r + tops
+        of_q, of_xi, of_top = np.split(np.eye(size), [q_size, q_size + r])
+        missing = self.table.T @ of_q - of_xi
         upper, lower = self.rows.low == 0, self.rows.high == 0
         equal = ~upper & ~lower
         constraints = [
-            {"type": "eq", "fun": lambda z: np.add.reduceat(z[:q_size], self.edges[:-1]) - 1},
-            {"type": "ineq", "fun": lambda z: -missing(z)[upper]},
-            {"type": "ineq", "fun": lambda z: missing(z)[lower]},
-            {"type": "eq", "fun": lambda z: missing(z)[equal]},
-            {"type": "ineq", "fun": lambda z: self.above(parts(z)[1], parts(z)[2])},
+            linear("eq", np.add.reduceat(of_q, self.edges[:-1]), np.ones(len(self.edges) - 1)),
+            linear("ineq", -missing[upper], -self.rows.bound[upper]),
+            linear("ineq", missing[lower], self.rows.bound[lower]),
+            linear("eq", missing[equal], self.rows.bound[equal]),
+            *self.above(of_xi, of_top),
         ]
         if self.slack.bound is not None:
-            constraints.append({"type": "ineq", "fun": lambda z: self.slack.bound - self.total(parts(z)[2])})
+            total = of_top.sum(axis=0, keepdims=True)
+            constraints.append(linear("ineq", -total, np.array([-self.slack.bound])))
         if self.slack.none:
-            constraints.append({"type": "eq", "fun": lambda z: parts(z)[1]})
-        tops = {"l1": r, "l2": 1, "linf": 1, "group": g, "squared": 0}[self.slack.norm]
+            constraints.append(linear("eq", of_xi, np.zeros(r)))
         start = np.concatenate((np.exp(self.log_p), np.zeros(r), np.full(tops, 0.1)))
         limits = [(1e-12, 1)] * q_size + [(None, None)] * r + [(0, None)] * tops
         found = minimize(
@@ -152,23 +152,30 @@ class Listed:
         return answer.fun
 
     def total(self, top):
-        return top.sum() if self.slack.norm in ("l1", "group") else top[0] if len(top) else 0.0
+        return top.sum()
 
-    def total_slope(self, top):
-        return np.ones_like(top)
+    def above(self, of_xi, of_top):
+        """Constraints that keep the variables of a norm above what they bound."""
+        if self.slack.norm == "squared":
+            return []
+        size = self.scale[:, None] * of_xi
+        if self.slack.norm == "l2":
 
-    def above(self, xi, top):
-        size = self.scale * xi
-        match self.slack.norm:
-            case "l1":
-                return np.concatenate((top - size, top + size))
-            case "l2":
-                return np.array([top[0] ** 2 - size @ size])
-            case "linf":
-                return np.concatenate((top[0] - size, top[0] + size))
-            case "group":
-                return np.concatenate((top[self.rows.group] - size, top[self.rows.group] + size))
-        return np.empty(0)
+            def length(z):
+                return np.sqrt(((size @ z) ** 2).sum() + 1e-12)
+
+            def slope(z):
+                return of_top - (size @ z) @ size / length(z)
+
+            return [{"type": "ineq", "fun": lambda z: of_top @ z - length(z), "jac": slope}]
+        which = {"l1": np.arange(len(size)), "linf": np.zeros(len(size), int), "group": self.rows.group}
+        top = of_top[which[self.slack.norm]]
+        return [linear("ineq", np.concatenate((top - size, top + size)), np.zeros(2 * len(size)))]
+
+
+def linear(kind, matrix, bound):
+    """matrix @ z == bound, or >= bound."""
+    return {"type": kind, "fun": lambda z: matrix @ z - bound, "jac": lambda z: matrix}
 
 
 def tiny(seed, rules):
@@ -184,9 +191,10 @@ def test_every_slack_by_a_generic_solver(slack, rules, temperature):
     assert found.converged
     assert found.violation <= 1e-8
     assert abs(found.gap) <= 1e-7
-    value, q = Listed(scores, rows, slack, temperature).best()
+    listed = Listed(scores, rows, slack, temperature)
+    value, q = listed.best()
     np.testing.assert_allclose(found.primal, value, atol=2e-5)
-    np.testing.assert_allclose(found.expected, Listed(scores, rows, slack, temperature).table.T @ q, atol=5e-3)
+    np.testing.assert_allclose(found.expected, listed.table.T @ q, atol=5e-3)
     _, expected, unary = by_listing(rows, scores, found.prices, temperature)
     np.testing.assert_allclose(found.expected, expected, atol=1e-9)
     np.testing.assert_allclose(found.parts.unary, unary, atol=1e-9)

@@ -115,9 +115,11 @@ SLACKS = [
 ]
 
 
-@pytest.mark.parametrize("base", [LOOSE, FAST], ids=["hmm", "crf"])
-@pytest.mark.parametrize("y", [HALF, MIXED], ids=["half", "mixed"])
-@pytest.mark.parametrize("strength", [1.0, 0.4])
+@pytest.mark.parametrize(
+    ("base", "y", "strength"),
+    [(LOOSE, HALF, 1.0), (LOOSE, MIXED, 0.4), (FAST, HALF, 0.4), (FAST, MIXED, 1.0)],
+    ids=["hmm-half", "hmm-mixed", "crf-half", "crf-mixed"],
+)
 @pytest.mark.filterwarnings("ignore:the projection onto the rules stopped")
 def test_the_objective_of_posterior_regularization_never_rises(base, y, strength):
     """Proposition 2.3, scaled as in Appendix A; 2.1 and 2.2 are about the projection."""
@@ -264,7 +266,7 @@ def test_objective_by_enumeration():
 
 def test_rough_projections_lead_almost_as_far():
     """L-BFGS follows the dual, which is near its optimum where rules are stiff and the primal is not."""
-    references, gold = generate_references(30, seed=1)
+    references, gold = generate_references(16, seed=1)
     known = [labels if i < 4 else None for i, labels in enumerate(gold)]
     flat = [label for labels in gold for label in labels]
     fields = sorted(set(flat))
@@ -279,7 +281,7 @@ def test_rough_projections_lead_almost_as_far():
         .trace_[-1]
         for tolerance in (0.02, 1e-4)
     ]
-    rough, exact = (step.objective - 4 / 26 * step.gap for step in lowest)
+    rough, exact = (step.objective - 4 / 12 * step.gap for step in lowest)
     assert rough == pytest.approx(exact, rel=0.01)
     assert lowest[0].iteration == lowest[1].iteration == 41  # no line search gave up
 
@@ -327,7 +329,8 @@ def test_the_likelihood_of_partial_labels_counts_in_full(base, y, batches):
     """Eq. 60: without rules there is no divergence, and its weight does not matter."""
     strengths = (1.0, 0.3, 0.01) if batches == 1 else (1.0, 0.01)
     options = {"batches": batches, "iterations": 8 if batches == 1 else 40 if y is PARTIAL else 20}
-    found = [PosteriorRegularization(base, [], strength=alpha, **options).fit(X, y) for alpha in strengths]
+    some = slice(None) if batches == 1 else slice(None, None, 2)
+    found = [PosteriorRegularization(base, [], strength=alpha, **options).fit(X[some], y[some]) for alpha in strengths]
     if batches > 1:  # they come at other times, and lead to the same in the end
         np.testing.assert_allclose(
             [one.trace_[-1].objective for one in found], found[0].trace_[-1].objective, rtol=1e-3
@@ -359,7 +362,7 @@ def test_partial_labels_without_rules_are_those_of_the_base():
 def test_the_objective_never_rises_with_partial_labels(base, weight):
     """Whatever sequences with partial labels, unlabelled ones and the divergence count, at any temperature."""
     rules = [runs(each) <= 0.7, where(word.isdigit()).label("Y")]
-    options = {"unlabeled_weight": weight, "tolerance": 1e-7, "iterations": 12}
+    options = {"unlabeled_weight": weight, "tolerance": 1e-7, "iterations": 6}
     models = [
         PosteriorRegularization(base, rules, strength=0.4, penalty=3.0, **options),
         PosteriorRegularization(base, rules, strength=0.4, penalty=3.0, batches=4, **options),
@@ -594,8 +597,9 @@ def test_batches(base):
     never_rises(model)
     assert len(model.trace_) == 7
     options = {"penalty": 3.0, "tolerance": 1e-6}
-    whole = PosteriorRegularization(base, rules, iterations=20, **options).fit(X[:20], MIXED[:20])
-    many = PosteriorRegularization(base, rules, iterations=40, batches=3, **options).fit(X[:20], MIXED[:20])
+    some, known = X[:20:2], MIXED[:20:2]
+    whole = PosteriorRegularization(base, rules, iterations=20, **options).fit(some, known)
+    many = PosteriorRegularization(base, rules, iterations=40, batches=3, **options).fit(some, known)
     np.testing.assert_allclose(many.trace_[-1].objective, whole.trace_[-1].objective, rtol=5e-3)
     with pytest.raises(NotSupported, match="is about the corpus and cannot be kept batch by batch"):
         PosteriorRegularization(base, RULES, batches=2).fit(X, HALF)
@@ -711,17 +715,18 @@ def test_the_solver_of_the_base_is_told():
 def test_one_label_everywhere_is_told(cls, monkeypatch):
     """It has each run once, and that is all the rule asks; with the shares as well it is no answer."""
     monkeypatch.setattr(guard, "_LEAST", 100)  # no comparison with the base
-    references, gold = generate_references(40, seed=1)
+    few = {"temperatures": 3} if cls is DeterministicAnnealing else {}
+    references, gold = generate_references(30, seed=1)
     known = [labels if i < 5 else None for i, labels in enumerate(gold)]
     flat = [label for labels in gold[:5] for label in labels]
     once = (runs(each) <= 1).expected(30)
     with pytest.warns(UserWarning, match="the unlabelled sequences get [12] of the [0-9]+ labels that labelled ones"):
-        model = cls(CRF(l2=1.0, tolerance=0.01), [once]).fit(references, known)
+        model = cls(CRF(l2=1.0, tolerance=0.01), [once], **few).fit(references, known)
     assert len({label for labels in model.predict(references[5:]) for label in labels}) <= 2
     shares = [(share(label) == flat.count(label) / len(flat)).expected(3) for label in sorted(set(flat))]
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
-        assert not cls(CRF(l2=1.0, tolerance=0.01), [once, *shares]).fit(references, known).guard_.collapsed
+        assert not cls(CRF(l2=1.0, tolerance=0.01), [once, *shares], **few).fit(references, known).guard_.collapsed
 
 
 def documents(count=120):
@@ -752,13 +757,13 @@ def test_maximum_entropy_under_rules(cls):
     inputs, known = [[x] for x in X], [[c] if i < 8 else None for i, c in enumerate(y)]
     truth = y.count("good") / len(y)
     rule = (share("good") == truth).expected(3000)
-    slack = {"penalty": 1.0} if cls is UnifiedEM else {}
-    model = cls(CRF(all_weights=True, boundaries=False), [rule], **slack).fit(inputs, known)
+    options = {UnifiedEM: {"penalty": 1.0}, DeterministicAnnealing: {"temperatures": 3}}.get(cls, {})
+    model = cls(CRF(all_weights=True, boundaries=False), [rule], **options).fit(inputs, known)
     chance = np.concatenate(model.predict_marginals(inputs[8:]))[:, model.classes_.index("good")]
     assert chance.mean() == pytest.approx(truth, abs=0.1)
     assert token_accuracy([[c] for c in y], model.predict(inputs)) > 0.6
     told = [c if i < 8 else None for i, c in enumerate(y)]
-    same = cls(CRF(all_weights=True, task=Classifying(bias=False)), [rule], **slack).fit(X, told)
+    same = cls(CRF(all_weights=True, task=Classifying(bias=False)), [rule], **options).fit(X, told)
     assert same.predict(X) == [labels[0] for labels in model.predict(inputs)]
     np.testing.assert_allclose(same.predict_proba(X), np.concatenate(model.predict_marginals(inputs)), atol=1e-6)
 

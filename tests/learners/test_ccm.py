@@ -59,7 +59,7 @@ def check_composite(learner, X, y, folder):
     fitted = learner_kit.check_fit(learner, X, y)
     assert not hasattr(fitted.base, "classes_")
     learner_kit.check_repeatable(learner, fitted, X, y)
-    learner_kit.check_model_selection(learner, X, y)
+    learner_kit.check_model_selection(learner, fitted, X, y)
     predicted = fitted.predict(X)
     assert [len(labels) for labels in predicted] == [len(labels) for labels in y]
     assert fitted.score(X, y) > 0.8

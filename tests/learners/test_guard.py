@@ -45,7 +45,7 @@ from tests.learners.samples import labelled
 
 pytestmark = pytest.mark.guarded
 
-X, Y = generate_references(60, seed=2)
+X, Y = generate_references(36, seed=2)
 HALF = [labels if i < 12 else None for i, labels in enumerate(Y)]
 TRUE = [starts_with("author", "editor"), where(word.isin("pp", "pages")).label("pages")]
 FALSE = [

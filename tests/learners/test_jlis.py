@@ -20,13 +20,14 @@ from sidelight.errors import DataError, Infeasible, NotSupported
 from tests.learners.samples import labelled
 
 X, Y = labelled(seed=1, count=30, longest=8)
+SOON = {"change": 0.01}  # where only a model is needed, not the last of what the objective falls by
 LONG = [i for i, x in enumerate(X) if len(x) > 3]
 
 
 def mixed(known, seed=0):
     """The first sequences labelled; of the long others a copy that is GOOD and a shuffled one that is BAD."""
     rng = np.random.default_rng(seed)
-    rest = [X[i] for i in LONG if i >= known]
+    rest = [X[i] for i in LONG if i >= known][:12]
     shuffled = [[x[j] for j in rng.permutation(len(x))] for x in rest]
     return [*X[:known], *rest, *shuffled], [*Y[:known], *[GOOD] * len(rest), *[BAD] * len(rest)]
 
@@ -66,21 +67,21 @@ def test_the_objective_never_rises(known, loss):
 
 def test_the_objective_is_equation_6_3():
     data, y = mixed(5)
-    learner = JLIS(C1=0.5, C2=2.0, constant=0.7).fit(data, y)
+    learner = JLIS(C1=0.5, C2=2.0, constant=0.7, **SOON).fit(data, y)
     np.testing.assert_allclose(learner.objective_, objective(learner, data, y), rtol=1e-6)
 
 
 def test_without_companions_it_is_the_structural_svm():
     options = {"tolerance": 1e-5, "epsilon": 1e-5, "max_iterations": 2000}
-    joint = JLIS(C1=0.3, **options).fit(X, Y)
-    plain = StructuralSVM(C=0.3, **options).fit(X, Y)
+    joint = JLIS(C1=0.3, **options).fit(X[:15], Y[:15])
+    plain = StructuralSVM(C=0.3, **options).fit(X[:15], Y[:15])
     np.testing.assert_allclose(joint.objective_, plain.trace_[-1].objective, rtol=1e-4)
     np.testing.assert_allclose(joint.weights_, plain.weights_, atol=0.02)
 
 
 def test_companions_are_told_apart():
     data, y = mixed(10)
-    learner = JLIS(["word", "word[-1] & word"], C2=100.0).fit(data, y)
+    learner = JLIS(["word", "word[-1] & word"], C2=100.0, **SOON).fit(data, y)
     companions = [(x, known) for x, known in zip(data, y, strict=True) if known is GOOD or known is BAD]
     values = learner.decision_function([x for x, _ in companions])
     right = [(value > 0) == (known is GOOD) for value, (_, known) in zip(values, companions, strict=True)]
@@ -90,7 +91,7 @@ def test_companions_are_told_apart():
 
 def test_the_binary_task_alone_needs_no_labels():
     data, y = mixed(0)
-    learner = JLIS(["word", "word[-1] & word"], C2=100.0, classes=["1", "2"]).fit(data, y)
+    learner = JLIS(["word", "word[-1] & word"], C2=100.0, classes=["1", "2"], **SOON).fit(data, y)
     right = np.mean([a is b for a, b in zip(learner.predict_companion(data), y, strict=True)])
     assert right > 0.8
     assert {label for labels in learner.predict(data) for label in labels} <= {"1", "2"}
@@ -110,15 +111,15 @@ def test_restarts_keep_the_lowest_objective():
 
 def test_sizes():
     data, y = mixed(5)
-    by_length = JLIS().fit(data, y)
-    by_function = JLIS(size=len).fit(data, y)
+    by_length = JLIS(**SOON).fit(data, y)
+    by_function = JLIS(size=len, **SOON).fit(data, y)
     np.testing.assert_array_equal(by_length.weights_, by_function.weights_)
-    assert JLIS(size=None).fit(data, y).objective_ != by_length.objective_
+    assert JLIS(size=None, **SOON).fit(data, y).objective_ != by_length.objective_
 
 
 def test_small_costs_are_learned_from_too():
     """An objective below one is solved to a share of itself, not of one."""
-    learner = JLIS(C1=1e-3, C2=1e-3).fit(*mixed(5))
+    learner = JLIS(C1=1e-3, C2=1e-3, **SOON).fit(*mixed(5))
     assert learner.objective_ < 1
     assert learner.trace_[-1].gap <= 0.01 * learner.objective_
     assert np.count_nonzero(learner.weights_) > 0
@@ -156,7 +157,7 @@ def test_few_iterations_and_rounds():
 def test_a_dictionary_limits_outputs():
     data, y = mixed(0)
     tags = TagDictionary({"Ann": {"A"}, "Bob": {"A"}, "run": {"T"}, "7": {"Y"}}, open={"A", "T", "Y"})
-    learner = JLIS(dictionary=tags, C2=10.0).fit(data, y)
+    learner = JLIS(dictionary=tags, C2=10.0, **SOON).fit(data, y)
     assert learner.classes_ == ["A", "T", "Y"]
     for x, labels in zip(data, learner.predict(data), strict=True):
         for word, label in zip(x, labels, strict=True):
@@ -172,9 +173,9 @@ def test_contradictions_are_told():
     with pytest.warns(
         UserWarning, match=r"3 of 3 labelled sequences contradict the rules or the dictionary, sequence 0"
     ):
-        JLIS(rules=[starts_with("Y")]).fit(data, y)
+        JLIS(rules=[starts_with("Y")], **SOON).fit(data, y)
     with pytest.warns(UserWarning, match="labelled sequences contradict"):
-        JLIS(dictionary=TagDictionary({"Ann": {"Y"}})).fit(data, y)
+        JLIS(dictionary=TagDictionary({"Ann": {"Y"}}), **SOON).fit(data, y)
     with pytest.raises(DataError, match="names the label 'Z', which no sequence has"):
         JLIS(rules=[starts_with("Z")]).fit(data, y)
     with pytest.raises(DataError, match="rules is a list of rules"):
@@ -183,7 +184,7 @@ def test_contradictions_are_told():
 
 def test_words_that_a_dictionary_lacks_may_have_any_label():
     data, y = mixed(5)
-    learner = JLIS(dictionary=TagDictionary({"Ann": {"A"}})).fit(data, y)
+    learner = JLIS(dictionary=TagDictionary({"Ann": {"A"}}), **SOON).fit(data, y)
     assert {label for labels in learner.predict(data) for label in labels} == {"A", "T", "Y"}
     assert learner.score(data, y) > 0.8
 
@@ -192,10 +193,10 @@ def test_words_that_a_dictionary_lacks_may_have_any_label():
 def test_rules_limit_outputs(tmp_path):
     data, y = mixed(10)
     rules = [count("Y") <= 1, starts_with("A")]
-    learner = JLIS(rules=rules, C2=10.0, check_inference=True).fit(data, y)
+    learner = JLIS(rules=rules, C2=10.0, check_inference=True, **SOON).fit(data, y)
     predicted = learner.predict(data)
     assert all(labels[0] == "A" and labels.count("Y") <= 1 for labels in predicted)
-    free = JLIS(C2=10.0).fit(data, y)
+    free = JLIS(C2=10.0, **SOON).fit(data, y)
     assert any(labels.count("Y") > 1 for labels in free.predict(data))
     best = learner.structure_.argmax(learner.scores(data)).scores / [len(x) for x in data] + learner.constant_weight_
     assert (learner.decision_function(data) <= best + 1e-9).all()
@@ -216,22 +217,22 @@ def test_ties_are_random_under_rules_that_fold():
     data, y = mixed(0)
     options = {"classes": ["A", "T", "Y"], "C2": 10.0, "change": 1e-3}
     vacuous = [starts_with("A", "T", "Y")]
-    objectives = [JLIS(rules=vacuous, random_state=seed, **options).fit(data, y).objective_ for seed in range(3)]
-    free = [JLIS(random_state=seed, **options).fit(data, y).objective_ for seed in range(3)]
+    objectives = [JLIS(rules=vacuous, random_state=seed, **options).fit(data, y).objective_ for seed in range(2)]
+    free = [JLIS(random_state=seed, **options).fit(data, y).objective_ for seed in range(2)]
     np.testing.assert_allclose(objectives, free, rtol=0.02)
-    assert len(set(objectives)) == 3
+    assert len(set(objectives)) == 2
 
 
 def test_decisions_about_encoded_input():
     data, y = mixed(5)
-    learner = JLIS().fit(data, y)
+    learner = JLIS(**SOON).fit(data, y)
     np.testing.assert_allclose(learner.decision_function(learner.encode(data)), learner.decision_function(data))
 
 
 def test_files(tmp_path):
     data, y = mixed(5)
     tags = TagDictionary({"Ann": {"A"}, "x": {"A", "T"}}, open={"A", "T", "Y"})
-    learner = JLIS(restarts=2, dictionary=tags).fit(data, y)
+    learner = JLIS(restarts=2, dictionary=tags, **SOON).fit(data, y)
     learner.save(tmp_path / "m")
     read = load(tmp_path / "m")
     np.testing.assert_array_equal(read.decision_function(data), learner.decision_function(data))

@@ -55,7 +55,7 @@ def test_conventions(learner, form, tmp_path):
     assert fitted.predict([]) == []
     learner_kit.check_against_enumeration(fitted, documents)
     learner_kit.check_copies(fitted, documents, tmp_path) if form != "sparse" else None
-    learner_kit.check_model_selection(learner, documents, Y)
+    learner_kit.check_model_selection(learner, fitted, documents, Y)
     proba = fitted.predict_proba(documents)
     assert proba.shape == (40, 3)
     np.testing.assert_allclose(proba.sum(axis=1), 1)

@@ -107,7 +107,7 @@ class Quadratic:
 def test_starts_next_to_an_end_of_the_range(learned):
     """Prices of the last problem are often nearly, but not quite, at their ends."""
     generator = np.random.default_rng(0)
-    for _ in range(200):
+    for _ in range(60):
         root = generator.normal(size=(2, 2))
         problem = Quadratic(root @ root.T + 0.01 * np.eye(2), 3 * generator.normal(size=2))
         start, curvature = np.array([10.0 ** generator.uniform(-9, -2), generator.uniform(0, 3)]), Curvature()

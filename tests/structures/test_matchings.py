@@ -57,7 +57,7 @@ def test_against_enumeration(labels, case):
 def test_forbidden_parts(labels, where):
     """Random parts forbidden; inputs without an output are named, by every call."""
     infeasible = 0
-    for seed in range(15):
+    for seed in range(8):
         structure, scores = batch_of(np.random.default_rng(seed), labels, forbid=0.4 if where == "anywhere" else 0.0)
         if where == "deletions":
             rng = np.random.default_rng(seed)
@@ -162,7 +162,7 @@ def test_larger_matchings_beside_scipy(kind):
 @pytest.mark.parametrize("labels", [1, 2])
 def test_scores_of_any_size(size, labels):
     """Best by exact sums, whether scores are large, or large and negative so as to forbid parts."""
-    for seed in range(30):
+    for seed in range(10):
         rng = np.random.default_rng(seed)
         structure, wide = batch_of(rng, labels, scale=size)
         check_best_exactly(structure, wide)

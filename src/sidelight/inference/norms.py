@@ -4,7 +4,6 @@ The group norm is Σ_g max_{k in g} |v_k| (l1/l∞, section 8 of Ganchev et al. 
 """
 
 from dataclasses import dataclass
-from itertools import pairwise
 from numbers import Real
 from typing import Literal, get_args
 
@@ -129,29 +128,48 @@ def _largest(size: Floats, group: Longs) -> Floats:
     return out
 
 
-def _sorted_groups(group: Longs) -> tuple[Longs, Longs]:
-    order = np.argsort(group, kind="stable")
-    edges = np.flatnonzero(np.diff(group[order])) + 1
-    return order, np.concatenate(([0], edges, [len(group)]))
+@dataclass(frozen=True)
+class _Ranked:
+    """Sizes in falling order within their groups, with rank and sum up to each; group: (entries,), in no order.
+
+    Groups are numbered from 0 without gaps; `first` is where each begins.
+    """
+
+    group: Longs
+    first: Longs
+    sizes: Floats
+    rank: Longs
+    sums: Floats
+
+    @classmethod
+    def of(cls, size: Floats, group: Longs) -> "_Ranked":
+        number, count = np.unique(group, return_inverse=True, return_counts=True)[1:]
+        first = np.cumsum(count) - count
+        sizes, start = size[np.lexsort((-size, number))], np.repeat(first, count)
+        sums = np.cumsum(sizes)
+        return cls(number, first, sizes, np.arange(len(size)) - start + 1, sums - (sums - sizes)[start])
+
+    def thresholds(self, radius: float) -> Floats:
+        """For every entry τ of its group: Σ max(size - τ, 0) = radius there, or zero if the sum is not above it."""
+        means = (self.sums - radius) / self.rank
+        above = np.add.reduceat(self.sizes > means, self.first, dtype=np.int64)
+        found: Floats = np.maximum(means[self.first + np.maximum(above, 1) - 1], 0.0)[self.group]
+        return found
 
 
 def _each_group(v: Floats, group: Longs, radius: float) -> Floats:
     """Every group into the l1 ball."""
     if radius <= 0:
         return np.zeros_like(v)
-    out, (order, edges) = v.copy(), _sorted_groups(group)
-    for a, b in pairwise(edges):
-        at = order[a:b]
-        if np.abs(v[at]).sum() > radius:
-            out[at] = np.sign(v[at]) * np.maximum(np.abs(v[at]) - _threshold(np.abs(v[at]), radius), 0.0)
-    return out
+    size = np.abs(v)
+    return np.sign(v) * np.maximum(size - _Ranked.of(size, group).thresholds(radius), 0.0)
 
 
 def _onto_groups(v: Floats, group: Longs, radius: float) -> Floats:
     """Bisection on the multiplier τ: every group keeps what is left of it outside the l1 ball of radius τ."""
-    low, high = 0.0, float(np.bincount(group, weights=np.abs(v)).max())
-    for _ in range(100):
-        middle = 0.5 * (low + high)
-        left = _largest(np.abs(v - _each_group(v, group, middle)), group).sum()
+    size = np.abs(v)
+    ranked, low, high = _Ranked.of(size, group), 0.0, float(np.bincount(group, weights=size).max())
+    while low < (middle := 0.5 * (low + high)) < high:
+        left = _largest(np.minimum(size, ranked.thresholds(middle)), group).sum()
         low, high = (middle, high) if left > radius else (low, middle)
-    return v - _each_group(v, group, high)
+    return np.sign(v) * np.minimum(size, ranked.thresholds(high))

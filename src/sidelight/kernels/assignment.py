@@ -217,33 +217,41 @@ def rank_matchings(theta: Floats, n: int, m: int, L: int, outputs: Ints, best: F
     k, now, count = len(best), 0, 1
     score, number = np.full(k, -np.inf), np.zeros(k, np.int64)
     share, fixed = np.empty((k, len(theta))), np.zeros((k, n), np.bool_)
-    found, left, without, output = np.empty((k, n), np.int32), theta.copy(), theta.copy(), np.empty(n, np.int32)
-    share[0] = theta
+    found, output, known = np.empty((k, n), np.int32), np.empty(n, np.int32), np.empty(n, np.bool_)
+    left, without = np.empty(len(theta)), np.empty(len(theta))
+    for q in range(len(theta)):
+        share[0, q] = theta[q]
     score[0] = solve(theta, n, m, L, found[0])
     for r in range(k):
         now = extreme(score, number, False)
-        best[r], outputs[r] = score[now], found[now]
+        best[r] = score[now]
+        for i in range(n):
+            outputs[r, i] = found[now, i] if score[now] > -np.inf else -1
         if score[now] == -np.inf:
-            outputs[r] = -1
             continue
         score[now] = -np.inf
         if r == k - 1:
             break
-        left[:] = share[now]
-        known = fixed[now].copy()
+        for q in range(len(theta)):
+            left[q] = share[now, q]
+        for i in range(n):
+            known[i] = fixed[now, i]
         for i in range(n):
             if known[i]:
                 continue
             p = outputs[r, i]
             part = n * m * L + i if p == m * L else i * m * L + p
-            without[:] = left
+            for q in range(len(theta)):
+                without[q] = left[q]
             without[part] = -np.inf
             value = solve(without, n, m, L, output)
             place = extreme(score, number, True)
             if value > score[place]:
-                score[place], number[place], found[place] = value, count, output
-                share[place] = without
-                fixed[place] = known
+                score[place], number[place] = value, count
+                for q in range(len(theta)):
+                    share[place, q] = without[q]
+                for h in range(n):
+                    found[place, h], fixed[place, h] = output[h], known[h]
                 count += 1
             force(left, n, m, L, i, p)
             known[i] = True

@@ -167,8 +167,8 @@ def room_for(needed: int, index: Ints, value: Singles) -> tuple[Ints, Singles]:
         return index, value
     size = max(needed, 2 * len(index))
     more_index, more_value = np.empty(size, np.int32), np.empty(size, np.float32)
-    more_index[: len(index)] = index
-    more_value[: len(value)] = value
+    for k in range(len(index)):
+        more_index[k], more_value[k] = index[k], value[k]
     return more_index, more_value
 
 

@@ -260,7 +260,8 @@ def pop(heap_value: Floats, heap_node: Longs, size: int) -> None:
 def doubled(array: Longs) -> Longs:
     """A copy with twice the room."""
     out = np.empty(2 * len(array), np.int64)
-    out[: len(array)] = array
+    for k in range(len(array)):
+        out[k] = array[k]
     return out
 
 
@@ -268,7 +269,8 @@ def doubled(array: Longs) -> Longs:
 def doubled_floats(array: Floats) -> Floats:
     """A copy with twice the room."""
     out = np.empty(2 * len(array))
-    out[: len(array)] = array
+    for k in range(len(array)):
+        out[k] = array[k]
     return out
 
 

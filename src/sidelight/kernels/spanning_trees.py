@@ -23,7 +23,7 @@ underflows in a sum is below 1e-307, so that a Z of at least FLOOR is exact; els
 import numpy as np
 
 from .chain import random_unit
-from .compiling import Floats, Ints, Stream, inner, ordered_inner
+from .compiling import Floats, Ints, Longs, Stream, inner, ordered_inner
 from .projective_trees import log_total
 
 FLOOR = 1e-250
@@ -221,7 +221,7 @@ def log_eliminate(x: int, first: int, last: int, w: Floats, roots: Floats, ways:
 
 @inner
 def chances_of(
-    c: int, count: int, order: Ints, bounds: Ints, w: Floats, roots: Floats, ways: Floats, e: Floats, out: Floats
+    c: int, count: int, order: Longs, bounds: Longs, w: Floats, roots: Floats, ways: Floats, e: Floats, out: Floats
 ) -> None:
     """Writes the chances of the heads of c, the root's at place n, when all other words have been eliminated in order.
 
@@ -247,7 +247,7 @@ def chances_of(
 
 @inner
 def log_chances_of(
-    c: int, count: int, order: Ints, bounds: Ints, w: Floats, roots: Floats, ways: Floats, e: Floats, out: Floats
+    c: int, count: int, order: Longs, bounds: Longs, w: Floats, roots: Floats, ways: Floats, e: Floats, out: Floats
 ) -> None:
     """`chances_of` with logarithms; weights in units of the small one count only if there are no others."""
     n = len(w)
@@ -282,6 +282,15 @@ def verdict(log_sum: float, order: int, single: bool, logs: bool) -> float:
 
 
 @inner
+def copy_words(first: int, last: int, w: Floats, roots: Floats, to: Floats, to_roots: Floats) -> None:
+    """Weights among words first to last - 1, and those of the root."""
+    for i in range(first, last):
+        to_roots[0, i], to_roots[1, i] = roots[0, i], roots[1, i]
+        for j in range(first, last):
+            to[i, j] = w[i, j]
+
+
+@inner
 def spanning_chances(
     w: Floats,
     roots: Floats,
@@ -291,8 +300,8 @@ def spanning_chances(
     level_roots: Floats,
     ways: Floats,
     e: Floats,
-    rows: Ints,
-    bounds: Ints,
+    rows: Longs,
+    bounds: Longs,
     out: Floats,
 ) -> float:
     """Writes the chances of heads, (n, n + 1) with the root at place n, and returns the logarithm of the sum.
@@ -304,8 +313,7 @@ def spanning_chances(
     n = len(w)
     order, firsts, lasts, stage, done = rows[0], rows[1], rows[2], rows[3], rows[4]
     log_sum, orders = 0.0, 0
-    levels[0, :, :] = w
-    level_roots[0, :, :] = roots
+    copy_words(0, n, w, roots, levels[0], level_roots[0])
     depth, firsts[0], lasts[0], stage[0], done[0] = 0, 0, n, 0, 0
     while depth >= 0:
         first, last, count = firsts[depth], lasts[depth], done[depth]
@@ -325,8 +333,7 @@ def spanning_chances(
             continue
         middle = (first + last) // 2
         below, below_roots = levels[depth + 1], level_roots[depth + 1]
-        below[first:last, first:last] = levels[depth, first:last, first:last]
-        below_roots[:, first:last] = level_roots[depth, :, first:last]
+        copy_words(first, last, levels[depth], level_roots[depth], below, below_roots)
         value, more = eliminate_half(
             first, middle, last, stage[depth] == 1, below, below_roots, single, logs, ways, order, bounds, count
         )
@@ -365,8 +372,8 @@ def eliminate_half(
     single: bool,
     logs: bool,
     ways: Floats,
-    order: Ints,
-    bounds: Ints,
+    order: Longs,
+    bounds: Longs,
     count: int,
 ) -> tuple[float, int]:
     """Eliminates the upper half of words first to last - 1, from the end, or the lower half, from the beginning.
@@ -435,24 +442,25 @@ def head_chances(
     level_roots: Floats,
     ways: Floats,
     e: Floats,
-    order: Ints,
-    bounds: Ints,
+    order: Longs,
+    bounds: Longs,
     out: Floats,
 ) -> float:
     """`spanning_chances` of one word alone; level: (n, n) and level_roots: (2, n) are workspaces."""
     n = len(w)
-    level[:, :] = w
-    level_roots[:, :] = roots
-    above, orders = eliminate_half(0, c + 1, n, True, level, level_roots, single, logs, ways, order, bounds, 0)
-    if not above > -np.inf:
-        return above
-    below, more = eliminate_half(
-        0, c, c + 1, False, level, level_roots, single, logs, ways, order, bounds, n - 1 - c
-    )  # fmt: skip
-    if not below > -np.inf:
-        return below
-    value, last = last_pivot(c, level_roots, logs)
-    log_sum = verdict(above + below + value, orders + more + last, single, logs)
+    copy_words(0, n, w, roots, level, level_roots)
+    log_sum, orders = 0.0, 0
+    for upper in (True, False):  # the words behind c, then those before it
+        middle, last, count = (c + 1, n, 0) if upper else (c, c + 1, n - 1 - c)
+        value, more = eliminate_half(
+            0, middle, last, upper, level, level_roots, single, logs, ways, order, bounds, count
+        )  # fmt: skip
+        if not value > -np.inf:
+            return value
+        log_sum += value
+        orders += more
+    value, more = last_pivot(c, level_roots, logs)
+    log_sum = verdict(log_sum + value, orders + more, single, logs)
     if log_sum > -np.inf:
         if logs:
             log_chances_of(c, n - 1, order, bounds, w, roots, ways, e, out)
@@ -472,8 +480,8 @@ def draw_spanning_tree(
     level_roots: Floats,
     ways: Floats,
     e: Floats,
-    order: Ints,
-    bounds: Ints,
+    order: Longs,
+    bounds: Longs,
     chances: Floats,
     stream: Stream,
     slots: Ints,
@@ -484,15 +492,13 @@ def draw_spanning_tree(
     """
     n = len(weights)
     for c in range(n):
-        total = head_chances(
-            c, weights, weight_roots, single, False, level, level_roots, ways, e, order, bounds, chances
-        )
-        if not total > -np.inf:
-            total = head_chances(
-                c, log_weights, log_roots, single, True, level, level_roots, ways, e, order, bounds, chances
-            )
+        total = -np.inf
+        for logs in (False, True):
+            w, roots = (log_weights, log_roots) if logs else (weights, weight_roots)
             if not total > -np.inf:
-                return False
+                total = head_chances(c, w, roots, single, logs, level, level_roots, ways, e, order, bounds, chances)
+        if not total > -np.inf:
+            return False
         left, head = random_unit(stream), n
         for h in range(n + 1):
             if chances[h] > 0.0:
@@ -501,7 +507,8 @@ def draw_spanning_tree(
                 if left < 0.0:
                     break
         slots[c] = 0 if head == n else slot_of(c, head + 1)
-        settle_head(c, head, weights, weight_roots, single, False)
-        settle_head(c, head, log_weights, log_roots, single, True)
+        for logs in (False, True):
+            w, roots = (log_weights, log_roots) if logs else (weights, weight_roots)
+            settle_head(c, head, w, roots, single, logs)
         single = single and head < n
     return True

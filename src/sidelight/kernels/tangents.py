@@ -154,7 +154,7 @@ def log_tangents(
     alpha, taken = log_forward(u, arcs, types, start, end)
     if not taken > -np.inf:
         return taken, 0.0
-    ahead, behind = np.zeros((n, S)), np.zeros(S)
+    ahead, behind, onward = np.zeros((n, S)), np.zeros(S), np.empty(S)
     mass, weights, xi = np.empty(S), np.empty(L), np.empty((B, L, L))
     for t in range(n):
         if t > 0:
@@ -183,9 +183,8 @@ def log_tangents(
             break
         k, y = min(t, 2) - 1, types[t]
         step_back_in_log_space(arcs[k, y], alpha[t - 1], mass, weights, xi)
-        onward = behind.copy()
         for s in range(S):
-            onward[s] += d[t, s % L]
+            onward[s] = behind[s] + d[t, s % L]
             mass[s], behind[s] = 0.0, 0.0
         bend = turn[k, kinds[t]]
         for b in range(B):
@@ -223,8 +222,9 @@ def lay_arcs(price: Floats, direction: Direction, used: Longs, turn: Floats) -> 
     L, own = turn.shape[3], direction.own
     for z in used:
         for k in range(2):
-            turn[k, z] = direction.arcs[k, z]
             cells = turn[k, z].reshape(L * L)
+            for m in range(L * L):
+                cells[m] = direction.arcs[k, z, 0, m // L, m % L]
             for m in range(own.pair.pointer[z], own.pair.pointer[z + 1]):
                 cells[own.pair.cell[m]] -= price[own.pair.row[m]] * own.pair.value[m]
 

@@ -127,8 +127,8 @@ def lay_common(batch: Batch, space: Space) -> bool:
             for a in range(L):
                 for c in range(L):
                     space.arcs[k, y, 0, a, c] = batch.pair[y, a, c]
-                    space.e_arcs[k, y, 0, a, c] = np.exp(batch.pair[y, a, c] - high)
-        space.common[y] = space.e_arcs[0, y, 0]
+                    space.common[y, a, c] = np.exp(batch.pair[y, a, c] - high)
+                    space.e_arcs[k, y, 0, a, c] = space.common[y, a, c]
     return fits
 
 
@@ -174,11 +174,13 @@ def lay_own(y: int, batch: Batch, own: Own, price: Floats, space: Space) -> bool
 def lay_own_scores(y: int, batch: Batch, own: Own, price: Floats, space: Space) -> None:
     """The pair scores themselves, of which `lay_own` makes the exponentials."""
     L = batch.unary.shape[1]
-    space.arcs[0, y, 0] = batch.pair[y]
-    table = space.arcs[0, y, 0].reshape(L * L)
+    table, again = space.arcs[0, y, 0].reshape(L * L), space.arcs[1, y, 0].reshape(L * L)
+    for m in range(L * L):
+        table[m] = batch.pair[y, m // L, m % L]
     for k in range(own.pair.pointer[y], own.pair.pointer[y + 1]):
         table[own.pair.cell[k]] -= price[own.pair.row[k]] * own.pair.value[k] / batch.temperature
-    space.arcs[1, y, 0] = space.arcs[0, y, 0]
+    for m in range(L * L):
+        again[m] = table[m]
 
 
 @inner
@@ -209,14 +211,14 @@ def tilt(
     if trusted:
         backward(
             space.e_arcs, types, e, alpha, space.scale, space.beta, gamma, space.weight, space.factors,
-            space.nothing, 0,
+            space.nothing, p,
         )  # fmt: skip
     else:
         if len(own.pair.row) > 0:
             for k in range(count):
                 lay_own_scores(space.used[k], batch, own, price, space)
         log_partition = log_forward_backward(
-            u, space.arcs, types, batch.start, batch.end, gamma, space.factors, space.nothing, 0
+            u, space.arcs, types, batch.start, batch.end, gamma, space.factors, space.nothing, p
         )
     for k in range(count):
         y = space.used[k]

@@ -10,7 +10,14 @@ import numpy as np
 from .chain import draw, sequence_stream
 from .compiling import Floats, Ints, Longs, inner, kernel, ordered_inner
 from .projective_trees import GROWTH, arc_chances, best_tree, draw_tree, log_arc_chances, log_chart, log_total
-from .spanning_trees import best_spanning_tree, draw_spanning_tree, known_root, settle_head, spanning_chances
+from .spanning_trees import (
+    best_spanning_tree,
+    copy_words,
+    draw_spanning_tree,
+    known_root,
+    settle_head,
+    spanning_chances,
+)  # fmt: skip
 
 # Scores beyond this could add up to more than numbers can be; they are made smaller by a power of two.
 LARGEST = 1e290
@@ -324,7 +331,7 @@ def spanning_marginals(
     depth = depth_of(longest)
     space, level_space = np.empty(5 * longest * longest + 3 * longest), np.empty(depth * longest * longest)
     vectors, words = np.empty((2 * depth + 4) * longest), np.empty((2, longest))
-    numbers, bounds = np.empty((5, max(longest, depth)), np.int32), np.empty((longest, 2), np.int32)
+    numbers, bounds = np.empty((5, max(longest, depth)), np.int64), np.empty((longest, 2), np.int64)
     for i in range(lo, hi):
         n, L, theta, out = sizes[i], labels[i], values[offsets[i] : offsets[i + 1]], mass[offsets[i] : offsets[i + 1]]
         sums[i, :] = np.nan
@@ -345,19 +352,22 @@ def spanning_marginals(
         root = known_root(matrix, roots, False) if single else -1
         if root >= 0:
             settle_head(root, n, matrix, roots, True, False)
-        total = spanning_chances(
-            matrix, roots, single and root < 0, False, levels, level_roots, ways, e, numbers, bounds, heads
-        )  # fmt: skip
-        if not total > -np.inf:
-            log_arc_weights(theta, L, tops, drops, weights)
-            log_word_weights(weights, single, matrix, roots)
+        total, only = -np.inf, single and root < 0
+        for logs in (False, True):
+            if total > -np.inf:
+                break
+            if logs:
+                log_arc_weights(theta, L, tops, drops, weights)
+                log_word_weights(weights, single, matrix, roots)
+                only = single
             total = spanning_chances(
-                matrix, roots, single, True, levels, level_roots, ways, e, numbers, bounds, heads
+                matrix, roots, only, logs, levels, level_roots, ways, e, numbers, bounds, heads
             )  # fmt: skip
-            if total == -np.inf:
-                sums[i, 0] = total
-                continue
-            weights[:, :] = 0.0
+            if logs:
+                weights[:, :] = 0.0
+        if total == -np.inf:
+            sums[i, 0] = total
+            continue
         for c in range(n):
             chances[c, 0] = heads[c, n]
             for h in range(n):
@@ -445,11 +455,12 @@ def sample_spanning_trees(
             settle_head(root, n, logs, log_roots, True, True)
         one, one_log, one_roots, one_log_roots = weights, np.empty((n, n)), np.empty((2, n)), np.empty((2, n))
         level, level_roots, ways, e = np.empty((n, n)), np.empty((2, n)), np.empty((n, n + 2)), np.empty((2, n))
-        order, bounds, slots = np.empty(n, np.int32), np.empty((n, 2), np.int32), np.empty(n, np.int32)
+        order, bounds, slots = np.empty(n, np.int64), np.empty((n, 2), np.int64), np.empty(n, np.int32)
         chances, chance = np.empty(n + 1), np.empty(L)
         stream = sequence_stream(seed, i)
         for d in range(draws):
-            one[:], one_log[:], one_roots[:], one_log_roots[:] = matrix, logs, roots, log_roots
+            copy_words(0, n, matrix, roots, one, one_roots)
+            copy_words(0, n, logs, log_roots, one_log, one_log_roots)
             draw_spanning_tree(
                 one, one_log, one_roots, one_log_roots, single and root < 0, level, level_roots, ways, e, order, bounds,
                 chances, stream, slots,

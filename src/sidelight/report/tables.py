@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from string import ascii_lowercase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -11,8 +11,10 @@ from rich.text import Text
 
 from ..metrics import Score
 from .evaluation import Confusion, Evaluation
-from .summary import Choice, ModelSummary, TrainingSummary
 from .weights import Transitions, Weight
+
+if TYPE_CHECKING:  # it reads learners, which tables of scores do without
+    from .summary import Choice, ModelSummary, TrainingSummary
 
 _MANY = 20
 Rows = Sequence[tuple[str, RenderableType]]
@@ -58,7 +60,7 @@ def counted(count: int, thing: str) -> str:
     return f"{count:,} {thing if count == 1 else many}"
 
 
-def training_table(summary: TrainingSummary, dev: Rows = ()) -> Table:
+def training_table(summary: "TrainingSummary", dev: Rows = ()) -> Table:
     """What `train` says at the end, but for rules; dev: what it says about held-out data."""
     model = summary.model
     unlabeled = f", {summary.unlabeled:,} of them unlabelled" if summary.unlabeled else ""
@@ -75,7 +77,7 @@ def training_table(summary: TrainingSummary, dev: Rows = ()) -> Table:
     return grid(rows)
 
 
-def _task(model: ModelSummary) -> list[tuple[str, RenderableType]]:
+def _task(model: "ModelSummary") -> list[tuple[str, RenderableType]]:
     """What is predicted, where that is more than labels, and the labels, where there are some."""
     task, rows = model.task, list[tuple[str, RenderableType]]()
     if task.kind != "labels":
@@ -83,12 +85,12 @@ def _task(model: ModelSummary) -> list[tuple[str, RenderableType]]:
     return rows + ([("labels", _labels(model.labels))] if model.labels or task.kind == "labels" else [])
 
 
-def _guard(model: ModelSummary) -> list[tuple[str, RenderableType]]:
+def _guard(model: "ModelSummary") -> list[tuple[str, RenderableType]]:
     """How it compares with its base, if that was asked."""
     return [("held out", Text(str(model.guard)))] if model.guard else []
 
 
-def choice_table(choice: Choice) -> Group:
+def choice_table(choice: "Choice") -> Group:
     """The trials behind a choice, and the choice."""
     table = sheet(["learner", "score", "points", "time", "remarks"])
     table.columns[-1].justify, table.columns[-1].no_wrap = "left", False
@@ -102,7 +104,7 @@ def choice_table(choice: Choice) -> Group:
     return Group(titled(title, table), Text(choice.why))
 
 
-def _course(summary: TrainingSummary) -> str:
+def _course(summary: "TrainingSummary") -> str:
     parts = [f"{summary.seconds:.1f} s"]
     final = bool(summary.rounds) and "temperature" in summary.rounds[-1]  # the last says how the final model stands
     if summary.rounds:
@@ -129,7 +131,7 @@ def _last_round(last: Mapping[str, Any]) -> list[str]:
     return [f"{last[name]:,.10g} {text}" for name, text in texts.items() if name in last] + slack
 
 
-def _model(model: ModelSummary) -> Text:
+def _model(model: "ModelSummary") -> Text:
     around = f" around {model.base.learner}" if model.base else ""
     return Text(f"{model.learner}{around} in {model.path} ({_size(model.bytes)})")
 
@@ -229,7 +231,7 @@ def _emphasis(cell: str, diagonal: bool) -> str:
     return "dim" if cell == "." else "bold" if diagonal else ""
 
 
-def model_table(summary: ModelSummary) -> Table:
+def model_table(summary: "ModelSummary") -> Table:
     """What a model file holds."""
     rows: list[tuple[str, RenderableType]] = [
         ("model", _model(summary)),
