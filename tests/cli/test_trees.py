@@ -42,7 +42,7 @@ def trees(tmp_path_factory: pytest.TempPathFactory, run: Run) -> Path:
     said = run("train", folder / "train.conllu", "-o", folder / "m", "--task", "parsing", "-q", "--json")
     assert said.code == 0, said.err
     assert (said.json["sequences"], said.json["tokens"]) == (4, 17)
-    assert said.json["model"]["learner"] == "CRF"
+    assert said.json["model"]["learner"] == "StructuredPerceptron"
     return folder
 
 
@@ -63,7 +63,8 @@ def test_evaluate(run: Run, trees: Path, tmp_path: Path) -> None:
     (tmp_path / "other.conllu").write_text(text.replace("\t0\troot", "\t_\troot", 1))
     said = run("evaluate", trees / "m", tmp_path / "other.conllu", "--json").json
     assert said == {
-        "sentences": 4, "words": 16, "uas": 15 / 16, "las": None, "exact": 1.0, "whole": 3, "unknown": 1, "skipped": 0
+        "sentences": 4, "words": 16, "uas": 15 / 16, "las": None, "exact": 1.0, "whole": 3, "unknown": 1, "skipped": 0,
+        "without": {"words": 16, "uas": 15 / 16, "las": None},
     }  # fmt: skip
     shown = run("evaluate", trees / "m", tmp_path / "other.conllu").out
     assert "UAS 93.75 %, 16 words in 4 sentences" in shown
@@ -72,19 +73,19 @@ def test_evaluate(run: Run, trees: Path, tmp_path: Path) -> None:
 
 
 def test_labels_and_parameters_of_the_task(run: Run, trees: Path, tmp_path: Path) -> None:
-    options = ["--task", "parsing", "--set", "task.labelled=true", "--set", "task.projective=yes", "--set", "l2=0.5"]
+    options = ["--task", "parsing", "--set", "task.labelled=true", "--set", "task.projective=yes", "--epochs", 7]
     said = run("train", trees / "train.conllu", "-o", tmp_path / "m", *options, "--dev", trees / "train.conllu")
     assert said.code == 0, said.err
-    assert "note: Parsing has no learner auto, so this is crf" in said.err
+    assert "note: Parsing has no learner auto, so this is perceptron with --margin 300" in said.err
     assert "LAS 100.00 %" in said.out
     model = load(tmp_path / "m")
-    assert (model.task.labelled, model.task.projective, model.l2) == (True, True, 0.5)
+    assert (model.task.labelled, model.task.projective, model.epochs, model.margin) == (True, True, 7, 300)
     assert model.classes_ == ["amod", "det", "nsubj", "obj", "root"]
     shown = run("inspect", tmp_path / "m", "--label", "det", "--top", 3).out
-    assert "Parsing(labelled=True, projective=True, single_root=True)" in shown
+    assert "Parsing(labelled=True, projective=True, single_root=True, lift=False)" in shown
     assert "5: amod, det, nsubj, obj, root" in shown
     told = run("inspect", tmp_path / "m", "--json").json["model"]["task"]
-    assert told["parameters"] == {"labelled": True, "projective": True, "single_root": True}
+    assert told["parameters"] == {"labelled": True, "projective": True, "single_root": True, "lift": False}
     out = run("predict", tmp_path / "m", trees / "train.conllu").out
     assert out == (trees / "train.conllu").read_text()
     crossing = (trees / "train.conllu").read_text().replace("\t2\tdet", "\t4\tdet", 1)

@@ -92,7 +92,8 @@ def test_arcs_have_labels(learner, tmp_path):
     model = learner.set_params(task=Parsing(labelled=True)).fit(X, with_labels(X, y))
     assert model.classes_ == ["arg", "det", "mod", "root"]
     assert model.score(NEW_TREES[0], with_labels(*NEW_TREES)) > 0.95
-    assert {label for _, label, _ in model.top_weights(10)} <= {"arg", "det", "mod", "root"}
+    assert {label for _, label, _ in model.top_weights(10)} <= {"", "arg", "det", "mod", "root"}  # "": of the arc
+    assert [label for _, label, _ in model.top_weights(2, "det")] == ["det", "det"]
     model.save(tmp_path / "model")
     assert load(tmp_path / "model").predict(NEW_TREES[0]) == model.predict(NEW_TREES[0])
 

@@ -80,8 +80,13 @@ class StructuredReader:
         return f"{type(self.task).__name__} reads {_CALLED[name]}"
 
 
-def fill_in(learner: Any, reader: DataReader, data: str, output: str) -> None:
-    """Write a file again with the trees or links that a model predicts."""
+def fill_in(learner: Any, reader: DataReader, data: str, output: str) -> int:
+    """Write a file again with the trees or links that a model predicts; returns how many tokens it has."""
+    from sidelight.report.outputs import parse
+
     found, task = reader.read(data, labels=False), learner.task_
-    options = {"labelled": task.has_labels} if task.kind == "trees" else {}
-    found.kept.write(output, learner.predict(found.X), **options)
+    if task.kind == "trees":
+        found.kept.write(output, parse(learner, found.X), labelled=task.has_labels)
+    else:
+        found.kept.write(output, learner.predict(found.X))
+    return sum(map(task.tokens, found.X))

@@ -5,7 +5,7 @@ Every learner has one, `decoder_`, and predictions of all kinds go through it.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -22,7 +22,9 @@ from .tasks.task import Reasons, Task
 
 
 class Decoder(Protocol):
-    """How outputs are read off."""
+    """How outputs are read off; free: whether they are the best ones by the scores of the model, and nothing more."""
+
+    free: ClassVar[bool]
 
     @property
     def reads_tokens(self) -> bool:
@@ -58,6 +60,7 @@ class Decoder(Protocol):
 class Free:
     """The best outputs, whatever they are."""
 
+    free: ClassVar[bool] = True
     structure: Structure[Any]
 
     @property
@@ -103,6 +106,7 @@ class UnderRules:
     folds: whether probabilities are those under the rules, which must be sums over parts then, or those of the model.
     """
 
+    free: ClassVar[bool] = False
     structure: Structure[Any]
     task: Task
     rules: Sequence[Rule]
@@ -162,6 +166,7 @@ class UnderRules:
 class Projected:
     """The best outputs by scores that prices of rules have moved."""
 
+    free: ClassVar[bool] = False
     structure: Structure[Any]
     move: Callable[[Any, Any], Any]
 
@@ -198,6 +203,7 @@ class Projected:
 class Within:
     """The outputs of another decoder that a dictionary allows."""
 
+    free: ClassVar[bool] = False
     inner: Decoder
     dictionary: TagDictionary
     classes: Sequence[str]

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ..errors import DataError, NotSupported
-from ..parts_metrics import LinkScores, TreeScores, as_segments, link_scores, tree_scores
+from ..parts_metrics import Attachment, LinkScores, TreeScores, as_segments, link_scores, tree_scores
 from ..supervision import Companion, Partial
 from .alignments import draw_alignment, links_line
 from .evaluation import evaluate as evaluate_labels
@@ -85,6 +85,15 @@ class LabelOutputs:
         raise NotSupported("labels are drawn with their probabilities; see draw_posteriors")
 
 
+# Sentences that are parsed at a time: scores of all arcs and labels of more would take much memory.
+_SENTENCES = 200
+
+
+def parse(learner: Any, X: Sequence[Any]) -> list[Any]:
+    """Returns the trees of sentences, of some after the other."""
+    return [y for first in range(0, len(X), _SENTENCES) for y in learner.predict(X[first : first + _SENTENCES])]
+
+
 class TreeOutputs:
     """A head for every word."""
 
@@ -95,8 +104,10 @@ class TreeOutputs:
         chosen = [i for i, known in enumerate(y) if known is not None and not isinstance(known, Companion)]
         if not chosen:
             raise DataError("there is nothing to compare with: no head is known")
-        predicted = learner.predict([X[i] for i in chosen])
-        found = tree_scores([y[i] for i in chosen], predicted, labelled=learner.task_.has_labels)
+        some = [X[i] for i in chosen]
+        found = tree_scores(
+            [y[i] for i in chosen], parse(learner, some), labelled=learner.task_.has_labels, X=some
+        )  # fmt: skip
         return replace(found, skipped=len(y) - len(chosen))
 
     def headline(self, evaluation: TreeScores) -> list[tuple[str, RenderableType]]:
@@ -107,11 +118,16 @@ class TreeOutputs:
         las = "" if e.las is None else f"LAS {percent(e.las)} %, "
         return f"UAS {percent(e.uas)} %, {las}{counted(e.words, 'word')} in {counted(e.sentences, 'sentence')}"
 
+    def _without(self, e: Attachment) -> str:
+        las = "" if e.las is None else f"LAS {percent(e.las)} %, "
+        return f"UAS {percent(e.uas)} %, {las}{counted(e.words, 'word')} without punctuation"
+
     def page(self, evaluation: TreeScores, width: int, *, confusion: bool) -> Group:
         """Returns UAS, LAS and exact trees."""
         e = evaluation
         facts: list[tuple[str, RenderableType]] = [
             ("heads", self._summary(e)),
+            *([("", self._without(e.without))] if e.without is not None and e.without.words < e.words else []),
             ("trees", f"{percent(e.exact)} % of {e.whole:,} right as a whole"),
         ]
         if e.unknown:
