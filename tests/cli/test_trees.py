@@ -82,10 +82,16 @@ def test_labels_and_parameters_of_the_task(run: Run, trees: Path, tmp_path: Path
     assert (model.task.labelled, model.task.projective, model.epochs, model.margin) == (True, True, 7, 300)
     assert model.classes_ == ["amod", "det", "nsubj", "obj", "root"]
     shown = run("inspect", tmp_path / "m", "--label", "det", "--top", 3).out
-    assert "Parsing(labelled=True, projective=True, single_root=True, lift=False)" in shown
+    assert "Parsing(labelled=True, projective=True, single_root=True, lift=False, joint=True)" in shown
     assert "5: amod, det, nsubj, obj, root" in shown
     told = run("inspect", tmp_path / "m", "--json").json["model"]["task"]
-    assert told["parameters"] == {"labelled": True, "projective": True, "single_root": True, "lift": False}
+    assert told["parameters"] == {
+        "labelled": True,
+        "projective": True,
+        "single_root": True,
+        "lift": False,
+        "joint": True,
+    }
     out = run("predict", tmp_path / "m", trees / "train.conllu").out
     assert out == (trees / "train.conllu").read_text()
     crossing = (trees / "train.conllu").read_text().replace("\t2\tdet", "\t4\tdet", 1)
@@ -122,7 +128,9 @@ def test_unlabelled_sentences(run: Run, trees: Path, tmp_path: Path) -> None:
 def test_partial_trees(run: Run, trees: Path, tmp_path: Path) -> None:
     text = (trees / "train.conllu").read_text().replace("\t2\tdet", "\t_\tdet", 1)
     (tmp_path / "p.conllu").write_text(text)
-    assert run("train", tmp_path / "p.conllu", "-o", tmp_path / "m", "--task", "parsing", "-q").code == 0
+    options = ["-o", tmp_path / "m", "--task", "parsing", "-q"]
+    assert "use CRF" in run("train", tmp_path / "p.conllu", *options).message
+    assert run("train", tmp_path / "p.conllu", *options, "--learner", "crf").code == 0
     refused = run("train", tmp_path / "p.conllu", "-o", tmp_path / "m2", "--task", "parsing", "-q", "-l", "mira")
     assert "MIRA cannot learn from partial labels (sentence 0); use CRF" in refused.err
 

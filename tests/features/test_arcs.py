@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from sidelight import CRF, DataError, Parsing, StructuredPerceptron, load, register_task
+from sidelight import CRF, DataError, NotSupported, Parsing, StructuredPerceptron, load, register_task
 from sidelight.features.arcs import ArcEncoder, arc_dicts, arc_ends
 from sidelight.features.parts import PartsEncoder
 from sidelight.scorers.arcs import ArcScorer
@@ -38,8 +38,10 @@ def test_places_are_those_of_the_texts(labels):
     of_text, part = {}, 0
     for i, x in enumerate(X):
         for child, head in zip(*arc_ends(len(x)), strict=True):
-            told = batch.features(i, int(head), int(child) + 1, labelled=labels > 1)
-            mine = scorer.attributes(places[pointer[part] : pointer[part + 1]])
+            told = batch.features(i, int(head), int(child) + 1)
+            if labels > 1:
+                told += batch.label_features(i, int(head), int(child) + 1, joint=True)
+            mine = places[pointer[part] : pointer[part + 1]]
             assert len(told) == len(mine)
             for text, place in zip(told, mine.tolist(), strict=True):
                 assert of_text.setdefault(text, place) == place
@@ -53,7 +55,7 @@ def test_dicts_have_all_features():
     dicts, (child, head) = arc_dicts(words, tags), arc_ends(5)
     batch = encoded([list(zip(words, tags, strict=True))], 12)
     for one, c, h in zip(dicts, child, head, strict=True):
-        assert [f"{k}={v}" for k, v in one.items()] == batch.features(0, int(h), int(c) + 1, labelled=False)
+        assert [f"{k}={v}" for k, v in one.items()] == batch.features(0, int(h), int(c) + 1)
     one = dicts[1 * 5 + 4]  # bites -> dog
     assert (one["hw ct"], one["ht ct far"]) == ("bites NOUN <", "VERB NOUN <3")
     assert (one["ht ct between VERB 1"], one["hw ct between PRON"]) == ("VERB NOUN <", "bites NOUN <")
@@ -133,6 +135,26 @@ def test_bad_sentences_are_named(bad):
         encoder.fit_transform([["a"], bad])
     with pytest.raises(DataError, match="a list of sentences"):
         encoder.fit_transform("dog")
+
+
+def test_labels_after_heads(tmp_path):
+    X, rng = sentences(2, [1, 2, 5, 7, 4, 9]), np.random.default_rng(3)
+    y = [[(t, "root" if not t else str(rng.choice(["a", "b"]))) for t in range(len(x))] for x in X]
+    heads = [[head for head, _ in one] for one in y]
+    learner = StructuredPerceptron(task=Parsing(labelled=True, joint=False), margin=3.0, random_state=0).fit(X, y)
+    alone = StructuredPerceptron(task=Parsing(), margin=3.0, random_state=0).fit(X, heads)
+    size = len(alone.weights_)
+    if learner.mistakes_[len(alone.mistakes_) - 1 :][1:] == ():
+        np.testing.assert_array_equal(learner.weights_[:size], alone.weights_)
+    assert learner.predict(X) == y
+    X_new = sentences(5, [1, 30, 3])
+    assert [[head for head, _ in one] for one in learner.predict(X_new)] == [
+        [head for head, _ in ranked[0].labels] for ranked in learner.predict_kbest(X_new, 1)
+    ]
+    learner.save(tmp_path / "model")
+    assert load(tmp_path / "model").predict(X_new) == learner.predict(X_new)
+    with pytest.raises(NotSupported, match="use Parsing\\(joint=True\\)"):
+        CRF(task=Parsing(labelled=True, joint=False)).fit(X, y)
 
 
 @pytest.mark.parametrize("length", [1, 500])

@@ -42,11 +42,18 @@ _TEMPLATES = (
     ("t", "w-1 t"), ("t", "w+1 t"), ("w-1 t", "t"), ("w+1 t", "t"),
     ("t", "f t"), ("f t", "t"), ("f t", "f t"), ("w t", "f t"), ("end t", "f t"), ("t", "f w"), ("w", "f w"),
 )  # fmt: skip
-# The same for the labels of arcs; the first one is there with the distance, too.
+# The same for the labels of arcs, and more of them for labels that are chosen after the heads, when only few arcs are
+# asked for; the first one is there with the distance, too.
 _LABEL_TEMPLATES = (
     ("t", "t"), ("", "w t"), ("w t", ""), ("w", "t"), ("t", "w"), ("w", "w"), ("t", "end t"), ("end t", "t"),
     ("t", "t-1 t t+1"), ("t-1 t t+1", "t"), ("t", "begin t"), ("t", "w-1 t"), ("t", "w+1 t"), ("t", "f t"),
     ("w t", "f t"), ("f t", "t"), ("t", "t left right"),
+)  # fmt: skip
+_MORE_LABEL_TEMPLATES = (
+    ("w-1 t", "t"), ("w+1 t", "t"), ("t t+1", "t-1 t"), ("t-1 t", "t t+1"), ("w t", "w t"), ("t", "w t"),
+    ("w t", "t"), ("t", "t-2 t-1 t"), ("t", "t t+1 t+2"), ("f t", "f t"), ("end t", "end t"), ("w", "end t"),
+    ("f t", "w"), ("", "w-1 w"), ("", "w w+1"), ("w", "w-1 t"), ("w", "w+1 t"), ("", "w left right"),
+    ("t-1 t", "t-1 t"), ("t t+1", "t t+1"), ("w-1 t", "w"), ("t", "f w"), ("end t", "f t"),
 )  # fmt: skip
 # Universal tags of function words, and those at which one looks no further for such a word. Other tags are passed over.
 _FUNCTION, _STOP = ("ADP", "SCONJ", "CCONJ", "PART", "PUNCT"), ("VERB", "AUX", "PRON")
@@ -68,10 +75,10 @@ def arc_ends(n: int) -> tuple[Longs, Longs]:
 
 
 @cache
-def layout() -> tuple[Ints, Ints]:
+def layout(*, joint: bool) -> tuple[Ints, Ints]:
     """Returns the columns of head and child of every feature of arcs, and of labels: (2, features, 3), -1 for none."""
     found = []
-    for templates in (_TEMPLATES, _LABEL_TEMPLATES):
+    for templates in (_TEMPLATES, label_templates(joint)):
         table = np.full((2, len(templates), 3), -1, np.int32)
         for k, template in enumerate(templates):
             for end, names in enumerate(template):
@@ -79,6 +86,11 @@ def layout() -> tuple[Ints, Ints]:
                     table[end, k, j] = _NAMES.index(name)
         found.append(table)
     return found[0], found[1]
+
+
+def label_templates(joint: bool) -> tuple[tuple[str, str], ...]:
+    """Returns what features of labels join, where labels are chosen together with heads, or after them."""
+    return _LABEL_TEMPLATES if joint else (*_LABEL_TEMPLATES, *_MORE_LABEL_TEMPLATES)
 
 
 @dataclass(frozen=True)
@@ -124,11 +136,13 @@ class ArcsEncoded(Encoded):
             [self.sentences[i] for i in which.tolist()],
         )  # fmt: skip
 
-    def features(self, index: int, h: int, c: int, *, labelled: bool) -> list[str]:
+    def features(self, index: int, h: int, c: int) -> list[str]:
         """Returns the features of an arc in words, in the order of the kernel; child from 1, head 0 for the root."""
-        sentence = _Sentence(*self.sentences[index])
-        told = [*sentence.features(h, c), *(sentence.labelled(h, c) if labelled else ())]
-        return [f"{name}={text}" for name, text in told]
+        return [f"{name}={text}" for name, text in _Sentence(*self.sentences[index]).features(h, c)]
+
+    def label_features(self, index: int, h: int, c: int, *, joint: bool) -> list[str]:
+        """Returns the features of an arc's label in words."""
+        return [f"{name}={text}" for name, text in _Sentence(*self.sentences[index]).labelled(h, c, joint)]
 
 
 def arc_dicts(words: Sequence[str], tags: Sequence[str]) -> list[dict[str, Any]]:
@@ -181,10 +195,10 @@ class _Sentence:
                 if tag not in count:
                     yield f"ct later {tag}", self.tags[c]
 
-    def labelled(self, h: int, c: int) -> Iterator[tuple[str, str]]:
+    def labelled(self, h: int, c: int, joint: bool) -> Iterator[tuple[str, str]]:
         """Yields name and text of the features of an arc's label, in the order of the kernel."""
         side, way = way_of(h, c)
-        for names in _LABEL_TEMPLATES:
+        for names in label_templates(joint):
             name, text = self._joined(names, h, c)
             yield f"label {name}", f"{text} {side}"
         name, text = self._joined(_LABEL_TEMPLATES[0], h, c)
@@ -282,21 +296,21 @@ class ArcEncoder:
         return _code("w", known), _code("e", _ending(word)), _code("b", _beginning(word))
 
     def _names(self, encoded: ArcsEncoded) -> dict[int, str]:
-        """The most frequent features of the first sentences by their places."""
+        """The most frequent features of the first sentences by their places, those of labels behind those of arcs."""
         from ..scorers.arcs import ArcScorer
         from ..structures.trees import Trees
 
         count = int(np.searchsorted(encoded.offsets, _NAMED_ARCS, side="right")) - 1
         some = encoded.sequences(0, max(count, 1))
-        scorer = ArcScorer(self.bits_, Trees(1), 2)
-        pointer, places = scorer.places(some, 2 * np.arange(some.tokens))  # with the first of two labels
-        found, first, times = np.unique(scorer.attributes(places), return_index=True, return_counts=True)
+        scorer = ArcScorer(self.bits_, Trees(1), 2)  # of the first of two labels
+        pointer, places = scorer.places(some, 2 * np.arange(some.tokens))
+        found, first, times = np.unique(places, return_index=True, return_counts=True)
         names: dict[int, str] = {}
         for at in np.argsort(-times, kind="stable")[:_NAMED].tolist():
             part = int(np.searchsorted(pointer, first[at], side="right")) - 1
             index = int(np.searchsorted(some.offsets, part, side="right")) - 1
             child, head = (int(end[part - some.offsets[index]]) for end in arc_ends(int(some.shapes[index, 0])))
-            told = some.features(index, head, child + 1, labelled=True)
+            told = some.features(index, head, child + 1) + some.label_features(index, head, child + 1, joint=True)
             names[int(found[at])] = told[first[at] - pointer[part]]
         return names
 

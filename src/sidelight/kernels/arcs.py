@@ -8,7 +8,7 @@ place of the feature is the leading bits of
 
 so that all features of an arc are sums of numbers that are worked out once for each word (a hash kernel: Shi et al.
 2009, Bohnet 2010). The way is the side on which the head stands, or also how far away it is. Further features tell the
-tags between the two. Labels have tables with a row for each place, and fewer templates.
+tags between the two. A feature of a label has its place behind that of the arc's own: labels are next to each other.
 
 Whoever reads this: `templates` is (2, templates, 3), the columns of head and child, -1 for none; the first three
 templates join tag and tag, word and tag, tag and word. `shift` is 64 less the number of bits of a place. `parts` of a
@@ -181,7 +181,7 @@ def places_between(h: int, c: int, columns: Ints, codes: Stream, shift: int, see
 
 @ordered_inner
 def label_places(h: int, c: int, codes: Stream, shift: int, out: Ints) -> int:
-    """Writes the rows of the labels' table that belong to an arc and returns how many there are."""
+    """Writes where the weights of all labels of an arc begin, for every feature, and returns how many there are."""
     side, way = way_of(h, c)
     near, far, bits = _SIDES[side], _WAYS[way], np.uint64(shift)
     head, child = codes[0, h], codes[1, c]
@@ -222,9 +222,19 @@ def score_labels(h: int, c: int, codes: Stream, shift: int, table: Floats, rows:
     """Adds the scores of all labels of an arc."""
     m = label_places(h, c, codes, shift, rows)
     for j in range(m):
-        row = table[rows[j]]
+        row = table[rows[j] : rows[j] + len(out)]
         for label in range(len(out)):
             out[label] += row[label]
+
+
+@ordered_inner
+def best_label(theta: Floats) -> int:
+    """The first label of the highest score."""
+    best = 0
+    for label in range(1, len(theta)):
+        if theta[label] > theta[best]:
+            best = label
+    return best
 
 
 @ordered_inner
@@ -245,11 +255,12 @@ def longest_in(words: Longs, lo: int, hi: int) -> int:
 @ordered
 def score_arcs(
     lo: int, hi: int, words: Longs, columns: Ints, tags: int, templates: Ints, shift: int, w: Floats,
-    label_templates: Ints, label_shift: int, table: Floats, offsets: Longs, out: Floats,
+    label_templates: Ints, label_shift: int, table: Floats, joint: bool, offsets: Longs, out: Floats,
 ) -> None:  # fmt: skip
     """Scores of all parts of sentences lo to hi; words: where tokens begin, offsets: where arcs begin.
 
-    out: (arcs, labels). table: (places, labels); without places there is one label that stands for none.
+    out: (arcs, labels). table: of the labels; empty where one label stands for none. Where labels are not `joint` with
+    heads, the best label of every arc adds nothing, and others add less.
     """
     longest = longest_in(words, lo, hi)
     codes = np.empty((2, longest, templates.shape[1]), np.uint64)
@@ -268,10 +279,14 @@ def score_arcs(
         for c in range(1, n + 1):
             for slot in range(n):
                 theta = out[offsets[i] + (c - 1) * n + slot]
-                theta[:] = arcs[c - 1, slot]
+                theta[:] = arcs[c - 1, slot] if joint else 0.0
                 if len(table) > 0:
                     h = slot if slot < c else slot + 1
                     score_labels(h, c, label_codes, label_shift, table, rows, theta)
+                if not joint:
+                    best = theta[best_label(theta)]
+                    for label in range(len(theta)):
+                        theta[label] += arcs[c - 1, slot] - best
 
 
 @ordered
@@ -307,7 +322,7 @@ def expect_arcs(
                     m = label_places(h, c, label_codes, label_shift, rows)
                     for j in range(m):
                         for label in range(len(part)):
-                            table[rows[j], label] += part[label]
+                            table[rows[j] + label] += part[label]
 
 
 @ordered
@@ -344,7 +359,7 @@ def list_places(
             m = label_places(heads[a], children[a], label_codes, label_shift, rows)
             for j in range(m):
                 if size < len(out):
-                    out[size] = first + rows[j] * label_count + labels[a]
+                    out[size] = first + rows[j] + labels[a]
                 size += 1
         pointer[a + 1] = size
     return size
@@ -352,17 +367,24 @@ def list_places(
 
 @ordered_inner
 def bump_arc(
-    h: Any, c: int, label: Any, sentence: Ints, codes: Stream, shift: int, label_codes: Stream, label_shift: int,
-    labels: int, seen: Ints, count: Ints, places: Ints, step: float, clock: float, w: Floats, late: Floats,
+    h: int, c: int, sentence: Ints, codes: Stream, shift: int, seen: Ints, count: Ints, places: Ints, step: float,
+    clock: float, w: Floats, late: Floats,
 ) -> None:  # fmt: skip
     """Changes the weights of an arc."""
     m = places_between(h, c, sentence, codes, shift, seen, count, places)
     for j in range(m):
         bump(w, late, places[j], step, clock)
-    if labels > 0:
-        m = label_places(h, c, label_codes, label_shift, places)
-        for j in range(m):
-            bump(w, late, (1 << (64 - shift)) + int(places[j]) * labels + label, step, clock)
+
+
+@ordered_inner
+def bump_label(
+    h: int, c: int, label: int, codes: Stream, shift: int, places: Ints, first: int, step: float, clock: float,
+    w: Floats, late: Floats,
+) -> None:  # fmt: skip
+    """Changes the weights of a label; first: where the table of labels begins in the weights."""
+    m = label_places(h, c, codes, shift, places)
+    for j in range(m):
+        bump(w, late, first + places[j] + label, step, clock)
 
 
 @ordered_inner
@@ -384,12 +406,8 @@ def choose_labels(
                 theta[right[c] % labels] = 0.0
             if len(table) > 0:
                 score_labels(h, c + 1, codes, shift, table, rows, theta)
-            label = 0
-            for k in range(1, labels):
-                if theta[k] > theta[label]:
-                    label = k
-            best[c, slot] = label
-            arcs[c, slot] += theta[label]
+            best[c, slot] = best_label(theta)
+            arcs[c, slot] += theta[best[c, slot]]
 
 
 @ordered_inner
@@ -412,7 +430,8 @@ def read_tree(arcs: Floats, projective: bool, single: bool, charts: Floats, numb
 @ordered
 def best_trees(
     lo: int, hi: int, words: Longs, columns: Ints, tags: int, templates: Ints, shift: int, w: Floats,
-    label_templates: Ints, label_shift: int, table: Floats, projective: bool, single: bool, outputs: Ints,
+    label_templates: Ints, label_shift: int, table: Floats, joint: bool, labels: int, projective: bool, single: bool,
+    outputs: Ints,
 ) -> None:  # fmt: skip
     """The best trees of sentences lo to hi, head * labels + label of every word, straight from the weights.
 
@@ -425,8 +444,7 @@ def best_trees(
     places = np.empty(max(most_places(templates, tags), label_templates.shape[1] + 1), np.int32)
     space, best_space, slots = np.empty(longest**2), np.empty(longest**2, np.int32), np.empty(longest, np.int32)
     charts, numbers = np.empty(6 * longest**2), np.empty(2 * longest**2 + 18 * longest, np.int32)
-    labels, right = table.shape[1], np.empty(0, np.int32)
-    theta = np.empty(labels)
+    theta, right = np.empty(labels), np.empty(0, np.int32)
     for i in range(lo, hi):
         sentence = columns[words[i] : words[i + 1]]
         n = len(sentence) - 1
@@ -435,32 +453,40 @@ def best_trees(
         score_sentence(sentence, codes, shift, w, seen, count, places, arcs)
         if len(table) > 0:
             write_codes(sentence, label_templates, label_codes)
-        choose_labels(label_codes, label_shift, table, right, 0.0, places, theta, arcs, best)
+        if joint:
+            choose_labels(label_codes, label_shift, table, right, 0.0, places, theta, arcs, best)
         read_tree(arcs, projective, single, charts, numbers, slots)
         for c in range(n):
-            h = slots[c] if slots[c] <= c else slots[c] + 1
-            outputs[words[i] - words[0] - i + c] = h * labels + best[c, slots[c]]
+            h, label = slots[c] if slots[c] <= c else slots[c] + 1, best[c, slots[c]]
+            if not joint:
+                theta[:] = 0.0
+                score_labels(h, c + 1, label_codes, label_shift, table, places, theta)
+                label = best_label(theta)
+            outputs[words[i] - words[0] - i + c] = h * labels + label
 
 
 @ordered
 def tree_pass(
     order: Longs, words: Longs, columns: Ints, tags: int, templates: Ints, shift: int, label_templates: Ints,
-    label_shift: int, labels: int, gold: Ints, margin: float, projective: bool, single: bool, w: Floats, late: Floats,
-    clock: float,
+    label_shift: int, joint: bool, labels: int, gold: Ints, margin: float, projective: bool, single: bool, w: Floats,
+    late: Floats, clock: float,
 ) -> int:  # fmt: skip
     """Visits the sentences in `order` as the averaged perceptron does; returns how many words were wrong.
 
-    gold: head * labels + label of all words, one sentence after the other; labels: 0 for none. A wrong word adds the
-    margin to the score of a tree. The clock ticks once a sentence.
+    gold: head * labels + label of all words, one sentence after the other. A wrong word adds the margin to the score of
+    a tree. Where labels are not `joint` with heads, trees are learned without them, and labels on the right arcs, with
+    a margin that is smaller as they have fewer features. The clock ticks once a sentence.
     """
-    longest, count_labels = longest_in(words, 0, len(words) - 1), max(labels, 1)
+    longest, first = longest_in(words, 0, len(words) - 1), 1 << (64 - shift)
     codes = np.empty((2, longest, templates.shape[1]), np.uint64)
     label_codes = np.empty((2, longest, label_templates.shape[1]), np.uint64)
     seen, count = np.empty(tags, np.int32), np.zeros(tags, np.int32)
     places = np.empty(max(most_places(templates, tags), label_templates.shape[1] + 1), np.int32)
-    table, theta = w[1 << (64 - shift) :].reshape(-1, count_labels), np.empty(count_labels)
+    table, no_table, theta, alone = w[first:], w[:0], np.empty(labels), np.empty(1)
+    right_heads = np.empty(longest, np.int32)
     space, best_space, slots = np.empty(longest**2), np.empty(longest**2, np.int32), np.empty(longest, np.int32)
     charts, numbers = np.empty(6 * longest**2), np.empty(2 * longest**2 + 18 * longest, np.int32)
+    label_margin = margin * label_templates.shape[1] / (2 * templates.shape[1])
     mistakes = 0
     for i in order:
         sentence, right = columns[words[i] : words[i + 1]], gold[words[i] - i : words[i + 1] - i - 1]
@@ -468,20 +494,34 @@ def tree_pass(
         arcs, best = space[: n * n].reshape(n, n), best_space[: n * n].reshape(n, n)
         write_codes(sentence, templates, codes)
         score_sentence(sentence, codes, shift, w, seen, count, places, arcs)
-        if labels > 0:
+        if len(table) > 0:
             write_codes(sentence, label_templates, label_codes)
-        choose_labels(label_codes, label_shift, table, right, margin, places, theta, arcs, best)
+        if joint:
+            choose_labels(label_codes, label_shift, table, right, margin, places, theta, arcs, best)
+        else:
+            for c in range(n):
+                right_heads[c] = right[c] // labels
+            choose_labels(label_codes, label_shift, no_table, right_heads[:n], margin, places, alone, arcs, best)
         read_tree(arcs, projective, single, charts, numbers, slots)
         for c in range(n):
-            h = slots[c] if slots[c] <= c else slots[c] + 1
-            guess = h * count_labels + best[c, slots[c]]
-            if guess == right[c]:
+            h, label = slots[c] if slots[c] <= c else slots[c] + 1, best[c, slots[c]]
+            right_head, right_label = right[c] // labels, right[c] % labels
+            if not joint:
+                theta[:] = label_margin
+                theta[right_label] = 0.0
+                score_labels(right_head, c + 1, label_codes, label_shift, table, places, theta)
+                label = best_label(theta)
+            if h == right_head and label == right_label:
                 continue
             mistakes += 1
-            for which, step in ((np.int64(right[c]), 1.0), (np.int64(guess), -1.0)):
-                bump_arc(
-                    which // count_labels, c + 1, which % count_labels, sentence, codes, shift, label_codes,
-                    label_shift, labels, seen, count, places, step, clock, w, late,
+            if joint or h != right_head:
+                bump_arc(right_head, c + 1, sentence, codes, shift, seen, count, places, 1.0, clock, w, late)
+                bump_arc(h, c + 1, sentence, codes, shift, seen, count, places, -1.0, clock, w, late)
+            if len(table) > 0 and (joint or label != right_label):
+                wrong_head = h if joint else right_head
+                bump_label(
+                    right_head, c + 1, right_label, label_codes, label_shift, places, first, 1.0, clock, w, late
                 )  # fmt: skip
+                bump_label(wrong_head, c + 1, label, label_codes, label_shift, places, first, -1.0, clock, w, late)
         clock += 1.0
     return mistakes

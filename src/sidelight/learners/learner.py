@@ -266,7 +266,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "classes_")
         found = self.model_.best_outputs(X, self.n_jobs) if self.decoder_.free else None
         if found is not None:
-            return self.task_.decode(*found, self.classes_)
+            outputs, parts = found
+            return self.task_.decode(outputs, parts, self.classes_)
         return self._written(X, self.scores(X))
 
     def complete(self, X: Any, y: Any) -> list[Any]:

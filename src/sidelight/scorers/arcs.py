@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import NotSupported
 from ..features.arcs import ArcsEncoded, layout
 from ..kernels.compiling import Floats, Ints, Longs
 from ..kernels.parallel import map_shards
@@ -22,29 +23,26 @@ _BLOCK = 32_000
 
 @dataclass(frozen=True)
 class ArcScorer:
-    """A table of weights of arcs, and with labels one that has a row of weights, one a label, for each place.
+    """A table of weights of arcs, and with labels one of theirs behind it.
 
-    bits: logarithm of the places of arcs; structure: the trees; labels: how many labels arcs have, 1 without labels.
+    bits: logarithm of the places of arcs; structure: the trees; labels: how many labels arcs have, 1 without labels;
+    joint: whether labels are chosen together with heads, by the sum of both scores, or after them.
     """
 
     bits: int
     structure: Trees
     labels: int
+    joint: bool = True
 
     @property
     def size(self) -> int:
         """How many weights there are."""
-        return int((1 << self.bits) + self.rows_of_labels * self.labels)
-
-    @property
-    def rows_of_labels(self) -> int:
-        """How many rows the table of the labels has."""
-        return 1 << self.label_bits if self.labels > 1 else 0
+        return (1 << self.bits) + ((1 << self.label_bits) + self.labels if self.labels > 1 else 0)
 
     @property
     def label_bits(self) -> int:
-        """Logarithm of the rows of the labels."""
-        return max(self.bits - 5, 8)
+        """Logarithm of the places of labels."""
+        return self.bits - 1
 
     @property
     def block(self) -> int:
@@ -53,10 +51,20 @@ class ArcScorer:
 
     def tables(self, w: Floats) -> Any:
         """Returns what kernels take of weights: templates, bits and table of arcs, and the same of labels."""
-        templates, label_templates = layout()
+        templates, label_templates = layout(joint=self.joint)
         first = 1 << self.bits
-        table = w[first:].reshape(-1, self.labels)
-        return templates, 64 - self.bits, w[:first], label_templates, 64 - self.label_bits, table
+        return templates, 64 - self.bits, w[:first], label_templates, 64 - self.label_bits, w[first:]
+
+    @property
+    def _joint(self) -> bool:
+        """Whether heads and labels are chosen at once, or there are no labels."""
+        return self.joint or self.labels == 1
+
+    def _require_joint(self) -> None:
+        if not self._joint:
+            raise NotSupported(
+                "labels that are chosen after the heads are learned by StructuredPerceptron; use Parsing(joint=True)"
+            )
 
     def prepare(self, w: Floats) -> "ArcWeights":
         """A weight vector made ready for scoring batches."""
@@ -68,6 +76,7 @@ class ArcScorer:
 
     def expectation(self) -> "ArcExpectation":
         """An empty sum of expected features."""
+        self._require_joint()
         return ArcExpectation(self, np.zeros(self.size))
 
     def for_rows(self) -> "ArcScorer":
@@ -76,6 +85,7 @@ class ArcScorer:
 
     def rows(self, encoded: ArcsEncoded, sequences: Longs, plus: Ints | None, minus: Ints | None) -> Rows:
         """F(x, plus) - F(x, minus) of some sentences as sparse vectors; None counts as nothing."""
+        self._require_joint()
         some, blank = encoded.take(sequences), blank_parts(encoded, self.labels)
         parts = blank_parts(some, self.labels)
         chosen: Floats = np.zeros(len(parts.values))
@@ -116,32 +126,27 @@ class ArcScorer:
         from ..kernels import arcs
 
         kernel: Any = arcs.best_trees
-        tables, trees = self.tables(w), (self.structure.projective, self.structure.single_root)
+        tables = (*self.tables(w), self._joint, self.labels, self.structure.projective, self.structure.single_root)
         outputs = np.empty(int(encoded.shapes.sum()), np.int32)
 
         def run(lo: int, hi: int) -> None:
-            kernel(lo, hi, encoded.indptr, encoded.columns, encoded.tags, *tables, *trees, outputs)
+            kernel(lo, hi, encoded.indptr, encoded.columns, encoded.tags, *tables, outputs)
 
         map_shards(run, encoded.offsets, n_jobs)
         shapes = np.concatenate((encoded.shapes, np.full((len(encoded), 1), self.labels)), axis=1)
         return outputs, FlatParts(np.empty(0), self.labels * encoded.offsets, shapes)
 
-    def attributes(self, places: NDArray[Any]) -> Longs:
-        """Returns the attributes of weights: places of arcs, and behind these the rows of the labels."""
-        first = np.int64(1) << self.bits
-        return np.where(places < first, places, first + (places - first) // self.labels)
-
     def perceptron_pass(self, encoded: ArcsEncoded, gold: Ints, state: Any) -> Callable[[Longs, float], int]:
         """Returns a compiled pass of the averaged perceptron, (order, margin) -> wrong words, that changes a state."""
         from ..kernels import arcs
 
-        templates, shift, _, label_templates, label_shift, table = self.tables(state.weights)
-        labels = self.labels if len(table) else 0
+        templates, shift, _, label_templates, label_shift, _ = self.tables(state.weights)
+        joint, trees = self._joint, self.structure
 
         def visit(order: Longs, margin: float) -> int:
             return arcs.tree_pass(
                 order, encoded.indptr, encoded.columns, encoded.tags, templates, shift, label_templates, label_shift,
-                labels, gold, float(margin), self.structure.projective, self.structure.single_root, state.weights,
+                joint, self.labels, gold, float(margin), trees.projective, trees.single_root, state.weights,
                 state.late, state.clock,
             )  # fmt: skip
 
@@ -149,7 +154,7 @@ class ArcScorer:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What a model file keeps."""
-        return {"bits": np.array([self.bits])}
+        return {"bits": np.array([self.bits]), "joint": np.array([self.joint])}
 
 
 @dataclass(frozen=True)
@@ -165,7 +170,8 @@ class ArcWeights:
 
         kernel: Any = arcs.score_arcs
         blank = blank_parts(encoded, self.scorer.labels)
-        out, tables = blank.values.reshape(-1, self.scorer.labels), self.scorer.tables(self.weights)
+        out = blank.values.reshape(-1, self.scorer.labels)
+        tables = (*self.scorer.tables(self.weights), self.scorer.joint or self.scorer.labels == 1)
 
         def run(lo: int, hi: int) -> None:
             kernel(lo, hi, encoded.indptr, encoded.columns, encoded.tags, *tables, encoded.offsets, out)
