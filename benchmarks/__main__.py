@@ -16,7 +16,7 @@ from .setting import TOKENS, Setting
 # Modules with `files(setting)`, `scored(setting)` (the data that accuracies are of) and `run(setting, report)`.
 BENCHMARKS = (
     "startup", "tasks", "defaults", "citations", "annealing", "expectation", "chunking", "letters", "companions",
-    "tagging", "gamma", "induction", "structures", "relations", "parsing",
+    "tagging", "gamma", "induction", "structures", "relations", "parsing", "parser",
 )  # fmt: skip
 TABLES = {
     "defaults": tuple(defaults.TABLES),

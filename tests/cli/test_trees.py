@@ -72,6 +72,38 @@ def test_evaluate(run: Run, trees: Path, tmp_path: Path) -> None:
     assert "this is for labels" in run("evaluate", trees / "m", trees / "train.conllu", "--confusion").message
 
 
+def test_parse_keeps_everything_else(run: Run, trees: Path, tmp_path: Path) -> None:
+    lines = (trees / "train.conllu").read_text().splitlines()[:6]
+    lines.insert(3, "2-3\tdogsees\t_\t_\t_\t_\t_\t_\t_\tA=1")
+    lines.insert(5, "3.1\tgone\t_\tVERB\t_\t_\t_\t_\t3:conj\t_")
+    (tmp_path / "new.conllu").write_text("\n".join([*lines, "", ""]))
+    said = run("parse", trees / "m", tmp_path / "new.conllu", "-o", tmp_path / "out.conllu")
+    assert "note: 5 words in " in said.err
+    parsed = (tmp_path / "out.conllu").read_text().splitlines()
+    for before, now in zip(lines, parsed, strict=False):
+        assert [cell for k, cell in enumerate(now.split("\t")) if k not in (6, 7)] == [
+            cell for k, cell in enumerate(before.split("\t")) if k not in (6, 7)
+        ]
+    assert read_trees(tmp_path / "out.conllu") == read_trees(tmp_path / "new.conllu")
+    assert run("parse", trees / "m", "-q", stdin="\n".join([*lines, "", ""])).out.splitlines() == parsed
+
+
+def test_score_compares_treebanks(run: Run, trees: Path, tmp_path: Path) -> None:
+    text = (trees / "train.conllu").read_text().replace("\tcat\t", "\t,\t")
+    (tmp_path / "gold.conllu").write_text(text)
+    (tmp_path / "guess.conllu").write_text(text.replace("\t3\tobj", "\t2\tobj").replace("amod", "det", 1))
+    said = run("score", tmp_path / "gold.conllu", tmp_path / "guess.conllu", "--task", "parsing", "--json").json
+    assert (said["words"], said["uas"], said["las"]) == (17, 16 / 17, 15 / 17)
+    assert said["without"] == {"words": 14, "uas": 1.0, "las": 13 / 14}
+    shown = run("score", tmp_path / "gold.conllu", tmp_path / "guess.conllu", "--task", "parsing").out
+    assert "LAS 92.86 %, 14 words without punctuation" in shown
+    (tmp_path / "short.conllu").write_text(text.split("\n\n")[0] + "\n\n")
+    said = run("score", tmp_path / "gold.conllu", tmp_path / "short.conllu", "--task", "parsing")
+    assert "has 4 sentences, and" in said.err
+    said = run("score", tmp_path / "gold.conllu", tmp_path / "gold.conllu", "--task", "aligning")
+    assert "of trees (parsing)" in said.message
+
+
 def test_labels_and_parameters_of_the_task(run: Run, trees: Path, tmp_path: Path) -> None:
     options = ["--task", "parsing", "--set", "task.labelled=true", "--set", "task.projective=yes", "--epochs", 7]
     said = run("train", trees / "train.conllu", "-o", tmp_path / "m", *options, "--dev", trees / "train.conllu")
