@@ -264,7 +264,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> list[Any]:
         """The best output of each input, written as in y."""
         check_is_fitted(self, "classes_")
-        found = self.model_.best_outputs(X, self.n_jobs) if self.decoder_.free else None
+        quick = getattr(self.model_, "best_outputs", None) if self.decoder_.free else None
+        found = None if quick is None else quick(X, self.n_jobs)
         if found is not None:
             outputs, parts = found
             return self.task_.decode(outputs, parts, self.classes_)

@@ -41,10 +41,6 @@ class Model(Protocol):
         """Returns the scores of every part of every input."""
         ...
 
-    def best_outputs(self, X: Any, n_jobs: int) -> tuple[Ints, Any] | None:
-        """Returns the best outputs, and parts with their shapes, where that is quicker than by scores; else None."""
-        ...
-
     def reasons(self, X: Any, outputs: Ints, t: int, n_jobs: int) -> Reasons:
         """Returns every contribution to the score of decision t of one input, the others being as in `outputs`."""
         ...
@@ -85,7 +81,7 @@ class LinearModel:
         return self.scorer.scores(encoded, self.weights, n_jobs)
 
     def best_outputs(self, X: Any, n_jobs: int) -> tuple[Ints, Any] | None:
-        """Returns the best outputs where the scorer finds them without scores of all parts."""
+        """Returns the best outputs, and parts with their shapes, where the scorer finds them without scores."""
         if not hasattr(self.scorer, "best_outputs"):
             return None
         encoded = self.encode(X)
@@ -143,10 +139,6 @@ class Mixture:
         if isinstance(X, Encoded):
             self.encode(X)
         return self.first.scores(X, n_jobs).mix(self.second.scores(X, n_jobs), self.weight)
-
-    def best_outputs(self, X: Any, n_jobs: int) -> tuple[Ints, Any] | None:
-        """Scores say what is best."""
-        return None
 
     def reasons(self, X: Any, outputs: Ints, t: int, n_jobs: int) -> Reasons:
         """Returns what both models say, those with the same text added up."""
@@ -207,10 +199,6 @@ class Fitted:
         """Returns the scores that the learner predicts by."""
         return self.learner.scores(X)
 
-    def best_outputs(self, X: Any, n_jobs: int) -> tuple[Ints, Any] | None:
-        """Scores say what is best."""
-        return None
-
     def reasons(self, X: Any, outputs: Ints, t: int, n_jobs: int) -> Reasons:
         """Returns every contribution to the score of decision t."""
         reasons: Reasons = self.learner.model_.reasons(X, outputs, t, n_jobs)
@@ -250,10 +238,6 @@ class RowView:
     def scores(self, X: Any, n_jobs: int) -> Any:
         """Returns the scores of every part."""
         return self.inner.scores(X, n_jobs).for_rows()
-
-    def best_outputs(self, X: Any, n_jobs: int) -> tuple[Ints, Any] | None:
-        """Scores say what is best."""
-        return None
 
     def reasons(self, X: Any, outputs: Ints, t: int, n_jobs: int) -> Reasons:
         """Returns every contribution to the score of decision t."""
