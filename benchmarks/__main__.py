@@ -16,8 +16,8 @@ from .setting import TOKENS, Setting
 # Modules with `files(setting)`, `scored(setting)` (the data that accuracies are of) and `run(setting, report)`.
 BENCHMARKS = (
     "startup", "tasks", "defaults", "citations", "annealing", "expectation", "chunking", "letters", "companions",
-    "tagging", "gamma", "induction", "structures", "relations", "parsing", "transliteration", "phonetic", "paraphrase",
-    "entailment", "wordalign",
+    "tagging", "gamma", "induction", "structures", "relations", "parsing", "parser", "transliteration", "phonetic",
+    "paraphrase", "entailment", "wordalign",
 )  # fmt: skip
 TABLES = {
     "defaults": tuple(defaults.TABLES),

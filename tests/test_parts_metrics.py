@@ -13,6 +13,14 @@ def test_attachment_scores():
     assert (found.whole, found.exact, found.sentences) == (1, 0.0, 3)
 
 
+def test_scores_without_punctuation():
+    X = [[("a", "X"), ("...", "PUNCT")], ["$", ",a"]]
+    found = tree_scores([[2, 0], [0, 1]], [[0, 1], [0, 1]], X=X).without
+    assert (found.words, found.uas, found.las) == (3, 2 / 3, None)
+    assert tree_scores([[0]], [[0]]).without is None
+    assert tree_scores([[0]], [[0]], X=[["!"]]).without is None
+
+
 def test_scores_of_links():
     found = link_scores([[(0, 0), ((1, 3), (1, 2))], []], [[(0, 0), (1, 1)], []])
     assert (found.links.precision, found.links.recall, found.exact, found.pairs) == (0.5, 0.5, 0.5, 2)

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from numbers import Integral
 from typing import Any
+from unicodedata import category
 
 import numpy as np
 
@@ -19,12 +21,22 @@ from sidelight.supervision import GOOD
 
 
 @dataclass(frozen=True)
+class Attachment:
+    """Scores of some words: how many they are, and the shares with the right head, and with the right label too."""
+
+    words: int
+    uas: float
+    las: float | None
+
+
+@dataclass(frozen=True)
 class TreeScores:
     """Scores of dependency trees.
 
     uas: the share of words with the right head; las: with the right head and label, None where arcs have no labels;
     exact: the share of trees that are right as a whole, of `whole` that are known as a whole. unknown: words left out,
-    since their head (or label) is not known; skipped: sentences left out, since nothing of them is known.
+    since their head (or label) is not known; skipped: sentences left out, since nothing of them is known. without: the
+    scores of the words that are no punctuation, None where it is not known which these are.
     """
 
     sentences: int
@@ -35,6 +47,7 @@ class TreeScores:
     whole: int
     unknown: int
     skipped: int = 0
+    without: Attachment | None = None
 
 
 @dataclass(frozen=True)
@@ -148,10 +161,13 @@ class AlignmentScores:
     possible: int
 
 
-def tree_scores(y_true: Sequence[Any], y_pred: Sequence[Any], *, labelled: bool = False) -> TreeScores:
+def tree_scores(
+    y_true: Sequence[Any], y_pred: Sequence[Any], *, labelled: bool = False, X: Sequence[Any] | None = None
+) -> TreeScores:
     """Return the attachment scores of dependency trees.
 
-    Words whose true head (or label, with labels) is not known are left out.
+    Words whose true head (or label, with labels) is not known are left out. A word is punctuation if all of its
+    characters are, by their Unicode category, as in the evaluation of CoNLL-X.
 
     Parameters
     ----------
@@ -161,6 +177,8 @@ def tree_scores(y_true: Sequence[Any], y_pred: Sequence[Any], *, labelled: bool 
         The predicted heads of each sentence.
     labelled : bool, default=False
         Whether heads come with labels.
+    X : sequence or None, default=None
+        The words of each sentence, or tuples that begin with the word, for scores without punctuation.
 
     Returns
     -------
@@ -169,7 +187,8 @@ def tree_scores(y_true: Sequence[Any], y_pred: Sequence[Any], *, labelled: bool 
     """
     _require_as_many(y_true, y_pred)
     words = unknown = heads = both = whole = exact = 0
-    for truth, guess in zip(y_true, y_pred, strict=True):
+    rest = [0, 0, 0]  # words other than punctuation, and those with the right head and the right label
+    for i, (truth, guess) in enumerate(zip(y_true, y_pred, strict=True)):
         if len(truth) != len(guess):
             raise DataError(f"expected {len(truth)} heads, one a word, got {len(guess)}")
         pairs = [(_pair(one, labelled), _pair(other, labelled)) for one, other in zip(truth, guess, strict=True)]
@@ -178,12 +197,29 @@ def tree_scores(y_true: Sequence[Any], y_pred: Sequence[Any], *, labelled: bool 
         heads += sum(one[0] == other[0] for one, other in known)
         right = sum(one == other for one, other in known)
         both += right
+        for token, (one, other) in zip(() if X is None else X[i], pairs, strict=X is not None):
+            if None not in one and not is_punctuation(token):
+                rest = [rest[0] + 1, rest[1] + (one[0] == other[0]), rest[2] + (one == other)]
         if len(known) == len(pairs):
             whole, exact = whole + 1, exact + (right == len(pairs))
     if not words:
         raise DataError("there is nothing to compare with: no head is known")
-    las = both / words if labelled else None
-    return TreeScores(len(y_true), words, heads / words, las, exact / whole if whole else 0.0, whole, unknown)
+    las, without = both / words if labelled else None, None
+    if rest[0]:
+        without = Attachment(rest[0], rest[1] / rest[0], rest[2] / rest[0] if labelled else None)
+    return TreeScores(
+        len(y_true), words, heads / words, las, exact / whole if whole else 0.0, whole, unknown, without=without
+    )
+
+
+def is_punctuation(token: Any) -> bool:
+    """Whether all characters of a word are punctuation; token: the word, or a tuple that begins with it."""
+    return all(map(_is_mark, token if isinstance(token, str) else token[0]))
+
+
+@cache
+def _is_mark(character: str) -> bool:
+    return category(character).startswith("P")
 
 
 def link_scores(y_true: Sequence[Any], y_pred: Sequence[Any]) -> LinkScores:

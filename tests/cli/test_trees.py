@@ -43,7 +43,7 @@ def trees(tmp_path_factory: pytest.TempPathFactory, run: Run) -> Path:
     said = run("train", folder / "train.conllu", "-o", folder / "m", "--task", "parsing", "-q", "--json")
     assert said.code == 0, said.err
     assert (said.json["sequences"], said.json["tokens"]) == (4, 17)
-    assert said.json["model"]["learner"] == "CRF"
+    assert said.json["model"]["learner"] == "StructuredPerceptron"
     return folder
 
 
@@ -105,7 +105,8 @@ def test_evaluate(run: Run, trees: Path, tmp_path: Path) -> None:
     (tmp_path / "other.conllu").write_text(text.replace("\t0\troot", "\t_\troot", 1))
     said = run("evaluate", trees / "m", tmp_path / "other.conllu", "--json").json
     assert said == {
-        "sentences": 4, "words": 16, "uas": 15 / 16, "las": None, "exact": 1.0, "whole": 3, "unknown": 1, "skipped": 0
+        "sentences": 4, "words": 16, "uas": 15 / 16, "las": None, "exact": 1.0, "whole": 3, "unknown": 1, "skipped": 0,
+        "without": {"words": 16, "uas": 15 / 16, "las": None},
     }  # fmt: skip
     shown = run("evaluate", trees / "m", tmp_path / "other.conllu").out
     assert "UAS 93.75 %, 16 words in 4 sentences" in shown
@@ -113,20 +114,58 @@ def test_evaluate(run: Run, trees: Path, tmp_path: Path) -> None:
     assert "this is for labels" in run("evaluate", trees / "m", trees / "train.conllu", "--confusion").message
 
 
+def test_parse_keeps_everything_else(run: Run, trees: Path, tmp_path: Path) -> None:
+    lines = (trees / "train.conllu").read_text().splitlines()[:6]
+    lines.insert(3, "2-3\tdogsees\t_\t_\t_\t_\t_\t_\t_\tA=1")
+    lines.insert(5, "3.1\tgone\t_\tVERB\t_\t_\t_\t_\t3:conj\t_")
+    (tmp_path / "new.conllu").write_text("\n".join([*lines, "", ""]))
+    said = run("parse", trees / "m", tmp_path / "new.conllu", "-o", tmp_path / "out.conllu")
+    assert "note: 5 words in " in said.err
+    parsed = (tmp_path / "out.conllu").read_text().splitlines()
+    for before, now in zip(lines, parsed, strict=False):
+        assert [cell for k, cell in enumerate(now.split("\t")) if k not in (6, 7)] == [
+            cell for k, cell in enumerate(before.split("\t")) if k not in (6, 7)
+        ]
+    assert read_trees(tmp_path / "out.conllu") == read_trees(tmp_path / "new.conllu")
+    assert run("parse", trees / "m", "-q", stdin="\n".join([*lines, "", ""])).out.splitlines() == parsed
+
+
+def test_score_compares_treebanks(run: Run, trees: Path, tmp_path: Path) -> None:
+    text = (trees / "train.conllu").read_text().replace("\tcat\t", "\t,\t")
+    (tmp_path / "gold.conllu").write_text(text)
+    (tmp_path / "guess.conllu").write_text(text.replace("\t3\tobj", "\t2\tobj").replace("amod", "det", 1))
+    said = run("score", tmp_path / "gold.conllu", tmp_path / "guess.conllu", "--task", "parsing", "--json").json
+    assert (said["words"], said["uas"], said["las"]) == (17, 16 / 17, 15 / 17)
+    assert said["without"] == {"words": 14, "uas": 1.0, "las": 13 / 14}
+    shown = run("score", tmp_path / "gold.conllu", tmp_path / "guess.conllu", "--task", "parsing").out
+    assert "LAS 92.86 %, 14 words without punctuation" in shown
+    (tmp_path / "short.conllu").write_text(text.split("\n\n")[0] + "\n\n")
+    said = run("score", tmp_path / "gold.conllu", tmp_path / "short.conllu", "--task", "parsing")
+    assert "has 4 sentences, and" in said.err
+    said = run("score", tmp_path / "gold.conllu", tmp_path / "gold.conllu", "--task", "aligning")
+    assert "of trees (parsing)" in said.message
+
+
 def test_labels_and_parameters_of_the_task(run: Run, trees: Path, tmp_path: Path) -> None:
-    options = ["--task", "parsing", "--set", "task.labelled=true", "--set", "task.projective=yes", "--set", "l2=0.5"]
+    options = ["--task", "parsing", "--set", "task.labelled=true", "--set", "task.projective=yes", "--epochs", 7]
     said = run("train", trees / "train.conllu", "-o", tmp_path / "m", *options, "--dev", trees / "train.conllu")
     assert said.code == 0, said.err
-    assert "note: Parsing has no learner auto, so this is crf" in said.err
+    assert "note: Parsing has no learner auto, so this is perceptron with --margin 300" in said.err
     assert "LAS 100.00 %" in said.out
     model = load(tmp_path / "m")
-    assert (model.task.labelled, model.task.projective, model.l2) == (True, True, 0.5)
+    assert (model.task.labelled, model.task.projective, model.epochs, model.margin) == (True, True, 7, 300)
     assert model.classes_ == ["amod", "det", "nsubj", "obj", "root"]
     shown = run("inspect", tmp_path / "m", "--label", "det", "--top", 3).out
-    assert "Parsing(labelled=True, projective=True, single_root=True)" in shown
+    assert "Parsing(labelled=True, projective=True, single_root=True, lift=False, joint=True)" in shown
     assert "5: amod, det, nsubj, obj, root" in shown
     told = run("inspect", tmp_path / "m", "--json").json["model"]["task"]
-    assert told["parameters"] == {"labelled": True, "projective": True, "single_root": True}
+    assert told["parameters"] == {
+        "labelled": True,
+        "projective": True,
+        "single_root": True,
+        "lift": False,
+        "joint": True,
+    }
     out = run("predict", tmp_path / "m", trees / "train.conllu").out
     assert out == (trees / "train.conllu").read_text()
     first = json.loads(
@@ -174,7 +213,9 @@ def test_unlabelled_sentences(run: Run, trees: Path, tmp_path: Path) -> None:
 def test_partial_trees(run: Run, trees: Path, tmp_path: Path) -> None:
     text = (trees / "train.conllu").read_text().replace("\t2\tdet", "\t_\tdet", 1)
     (tmp_path / "p.conllu").write_text(text)
-    assert run("train", tmp_path / "p.conllu", "-o", tmp_path / "m", "--task", "parsing", "-q").code == 0
+    options = ["-o", tmp_path / "m", "--task", "parsing", "-q"]
+    assert "use CRF" in run("train", tmp_path / "p.conllu", *options).message
+    assert run("train", tmp_path / "p.conllu", *options, "--learner", "crf").code == 0
     refused = run("train", tmp_path / "p.conllu", "-o", tmp_path / "m2", "--task", "parsing", "-q", "-l", "mira")
     assert "MIRA cannot learn from partial labels (sentence 0); use CRF" in refused.err
 

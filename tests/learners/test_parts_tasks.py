@@ -41,6 +41,8 @@ from sidelight import (
     without,
     word,
 )
+from sidelight.learners.tasks.parsing import lifted
+from sidelight.structures.trees import Trees
 from tests.parts_data import sentences, shuffles, spellings, with_labels
 
 TREES = sentences(40)
@@ -92,7 +94,8 @@ def test_arcs_have_labels(learner, tmp_path):
     model = learner.set_params(task=Parsing(labelled=True)).fit(X, with_labels(X, y))
     assert model.classes_ == ["arg", "det", "mod", "root"]
     assert model.score(NEW_TREES[0], with_labels(*NEW_TREES)) > 0.95
-    assert {label for _, label, _ in model.top_weights(10)} <= {"arg", "det", "mod", "root"}
+    assert {label for _, label, _ in model.top_weights(10)} <= {"", "arg", "det", "mod", "root"}  # "": of the arc
+    assert [label for _, label, _ in model.top_weights(2, "det")] == ["det", "det"]
     model.save(tmp_path / "model")
     assert load(tmp_path / "model").predict(NEW_TREES[0]) == model.predict(NEW_TREES[0])
 
@@ -308,6 +311,31 @@ def test_labels_of_arcs_must_be_known():
     X, y = TREES
     with pytest.raises(DataError, match="no label is known: give outputs with labels"):
         CRF(task=Parsing(labelled=True)).fit(X, [[(head, None) for head in heads] for heads in y])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_crossing_arcs_are_lifted(seed):
+    rng, projective = np.random.default_rng(seed), Trees(projective=True)._is_tree
+    for _ in range(20):
+        n = int(rng.integers(2, 9))
+        order = rng.permutation(n)
+        heads = [0] * n
+        for k in range(1, n):
+            heads[order[k]] = int(order[rng.integers(k)]) + 1
+        found = lifted(heads)
+        assert projective(tuple(found))
+        if projective(tuple(heads)):
+            assert found == heads
+        for c, lift in enumerate(found, start=1):  # an ancestor is the head
+            above = heads[c - 1]
+            while above != lift:
+                above = heads[above - 1]
+    X, y = [["a", "b", "c", "d"]], [[3, 4, 0, 3]]
+    learner = StructuredPerceptron(task=Parsing(projective=True, lift=True)).fit(X, y)
+    assert learner.predict(X) == [[3, 3, 0, 3]]
+    assert learner.score(X, y) == 0.75
+    labelled = Parsing(labelled=True, projective=True, lift=True).read([[(h, "x") for h in y[0]]], [(4,)])
+    assert labelled[0].y == [(3, "x"), (3, "x"), (0, "x"), (3, "x")]
 
 
 def test_known_heads_that_cross():

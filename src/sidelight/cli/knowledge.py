@@ -23,6 +23,10 @@ from sidelight.cli.parameters import (
 from sidelight.cli.reading import DataReader, Sequences
 from sidelight.errors import DataError, Infeasible
 
+# By how much a tree must be above others for each wrong word, where nothing is said: an arc has some hundred features,
+# each of which changes by one.
+MARGIN = 300.0
+
 
 @dataclass(frozen=True)
 class Knowledge:
@@ -55,6 +59,8 @@ class Knowledge:
         Without a name it is auto, or the usual one of the task.
         """
         wrapper, inside = self._arrange(name or usual_learner(task), base, usual_learner(task))
+        if name is None and wrapper is None and getattr(task, "kind", None) == "trees":
+            inside, options = "perceptron", {**options, "margin": options.get("margin") or MARGIN}
         if task is not None:
             require_task(inside, type(task).__name__.lower())
             if name is None and not quiet:
@@ -249,6 +255,7 @@ def usual_learner(task: Any) -> str:
 def _tell(task: str, wrapper: str | None, inside: str) -> None:
     """Say what learns: what auto would try is for sequences."""
     around = f"{wrapper} around {inside}" if wrapper else inside
+    around += f" with --margin {MARGIN:g}" if inside == "perceptron" else ""
     print(f"note: {task} has no learner auto, so this is {around}; --learner names another", file=sys.stderr)
 
 

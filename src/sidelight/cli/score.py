@@ -1,5 +1,6 @@
 """`sidelight score`."""
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -22,7 +23,7 @@ NAME = "score"
 EXAMPLES = (
     "sidelight score gold.tsv predicted.tsv",
     "sidelight score gold.txt predicted.txt --scheme bio --json",
-    "sidelight score gold.conllu parsed.conllu --task parsing --set task.labelled=true",
+    "sidelight score gold.conllu parsed.conllu --task parsing",
     "sidelight score gold.jsonl predicted.jsonl --task aligning",
 )
 
@@ -54,8 +55,8 @@ def command(
 ) -> None:
     """Compare two files of labels, trees or links, without a model.
 
-    Trees are compared word by word; of words only the form must be the same (--columns names other columns). A head
-    that is not predicted is wrong.
+    Trees are compared word by word, with their labels where GOLD has some, with punctuation and without; of words only
+    the form must be the same (--columns names other columns). A head that is not predicted is wrong.
     """
     from sidelight.cli.output import print_json
     from sidelight.report.console import results
@@ -65,10 +66,10 @@ def command(
         raise typer.BadParameter("this is for labels", param_hint="--confusion" if confusion else "--scheme")
     words = columns or ("form" if what.kind == "trees" else None)
     options = Reader(format, label_column, words, comment)
-    shown, reader, truth = _gold(what, options, gold)
+    what, shown, reader, truth = _gold(what, options, gold)
     guess = reader.read(predicted, labels=True)
     _require_same(truth, guess, what)
-    evaluation = shown.compare(what, truth.y, guess.y, scheme=scheme)
+    evaluation = shown.compare(what, truth.X, truth.y, guess.y, scheme=scheme)
     if json:
         print_json(evaluation)
     else:
@@ -76,17 +77,27 @@ def command(
         console.print(shown.page(evaluation, console.width, confusion=confusion))
 
 
-def _gold(task: Any, options: Reader, path: str) -> tuple[Any, DataReader, Sequences]:
-    """How predictions are compared, what reads them, and what they are compared with: answers where there are some."""
+def _gold(task: Any, options: Reader, path: str) -> tuple[Any, Any, DataReader, Sequences]:
+    """The task, how predictions are compared, what reads them, and what they are compared with.
+
+    Answers are compared where there are some, and labels of arcs where there are some.
+    """
     from sidelight.report.outputs import YesOrNo, outputs_of
 
     if task.kind == "links":
         reader = reader_for(task, options, answers=True)
         found = reader.read(path, labels=True)
         if any(known is not None for known in found.y):
-            return YesOrNo(), reader, found
+            return task, YesOrNo(), reader, found
+    if task.kind == "trees":
+        task = replace(task.for_comparing(), labelled=True)
+        reader = reader_for(task, options)
+        found = reader.read(path, labels=True)
+        if any(label is not None for known in found.y for _, label in known or ()):
+            return task, outputs_of(task), reader, found
+        task = replace(task, labelled=False)
     reader = reader_for(task, options)
-    return outputs_of(task), reader, reader.read(path, labels=True)
+    return task, outputs_of(task), reader, reader.read(path, labels=True)
 
 
 def _require_same(truth: Sequences, guess: Sequences, task: Any) -> None:

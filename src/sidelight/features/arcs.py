@@ -1,39 +1,67 @@
-"""Features of dependency arcs: word and tag of both ends, their neighbours' tags, and the distance.
+"""Features of dependency arcs: those of the MSTParser (Table 7 of Ganchev et al. 2010), and some more of their kind.
 
-`arc_dicts` says them in words, a feature dict for every arc. `ArcEncoder` works the same attributes out on whole
-numbers for all arcs of a batch at once: words and tags are numbered, and a feature is a number whose digits are those
-of the columns that it joins. The two agree wherever words and tags are without spaces; with spaces in them, two
-features of the same text are one attribute for the dicts, and two for the encoder.
+A feature joins columns of the head and of the child: words, tags, how words begin and end, tags and words beside them,
+the last function word before them, and where they stand. All of them are there twice, with the side on which the head
+is, and with how far away it is; the tags between head and child are joined with words and tags of both.
+
+`arc_dicts` says them in words, a feature dict for every arc. `ArcEncoder` keeps whole numbers for each word only, and
+the features are worked out from these whenever arcs are scored: see `kernels.arcs`. They are places in a table that is
+smaller than the number of all features, so that some share a weight.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from functools import cache
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
 from ..errors import DataError
 from ..kernels.compiling import Ints, Longs
 from .encoded import Encoded, State
-from .numbering import Numbering, factorize
-from .parts import PartsEncoded, described
+from .parts import described
 
 ROOT, END, NONE = "<root>", "<end>", "<none>"
-# Distances between a word and its head that count as different; longer ones count as the last.
-_DISTANCES = (1, 2, 3, 4, 6, 10)
-# How an arc goes: from the root, or from a head to the right (<) or left (>) of the child, and how far.
-_WAYS = ("root", *(f"{side}{distance}" for side in "<>" for distance in _DISTANCES))
-_SIDES = ("r", "<", ">")
-# The columns that features join: head and child have words (hw, cw) and tags (ht, ct), tags beside the head are before
-# and after, those beside the child left and right; way is how the arc goes, and side is how without the distance.
-_TEMPLATES = {
-    "hw": ("hw",), "ht": ("ht",), "cw": ("cw",), "ct": ("ct",), "way": ("way",), "hw ht": ("hw", "ht"),
-    "cw ct": ("cw", "ct"), "hw cw": ("hw", "cw"), "ht ct": ("ht", "ct"), "hw ct": ("hw", "ct"), "ht cw": ("ht", "cw"),
-    "ht ct way": ("ht", "ct", "way"), "hw ct way": ("hw", "ct", "way"), "ht cw way": ("ht", "cw", "way"),
-    "ct way": ("ct", "way"), "ht way": ("ht", "way"), "tags": ("before", "ht", "after", "ct", "side"),
-    "tags 2": ("ht", "left", "ct", "right", "side"),
-}  # fmt: skip
+# The columns of a token, as `kernels.arcs` numbers them, and what features call them: word and tag, how the word ends
+# and begins, tags and words before and after, the function word before, and places from the left and the right.
+_NAMES = ("w", "t", "end", "begin", "t-1", "t+1", "t-2", "t+2", "w-1", "w+1", "f", "left", "right")
+# What features join of head and child. The first three are also joined with every tag between the two.
+_TEMPLATES = (
+    ("t", "t"), ("w", "t"), ("t", "w"),
+    ("w", ""), ("t", ""), ("w t", ""), ("end t", ""), ("t-1 t t+1", ""),
+    ("", "w"), ("", "t"), ("", "w t"), ("", "end t"), ("", "t-1 t t+1"),
+    ("w", "w"), ("w t", "t"), ("t", "w t"), ("w t", "w"), ("w", "w t"), ("w t", "w t"),
+    ("end t", "t"), ("t", "end t"), ("end t", "end t"), ("w", "end t"), ("end t", "w"),
+    ("begin t", "t"), ("t", "begin t"), ("begin t", "begin t"),
+    ("t t+1", "t"), ("t-1 t", "t"), ("t", "t-1 t"), ("t", "t t+1"),
+    ("t t+1", "t-1 t"), ("t-1 t", "t-1 t"), ("t t+1", "t t+1"), ("t-1 t", "t t+1"),
+    ("t-1 t t+1", "t"), ("t", "t-1 t t+1"), ("t-1 t t+1", "t-1 t t+1"), ("w t", "t-1 t t+1"), ("t-1 t t+1", "w t"),
+    ("t", "t-2 t-1 t"), ("t", "t t+1 t+2"), ("t-2 t-1 t", "t"), ("t t+1 t+2", "t"),
+    ("t", "w-1 t"), ("t", "w+1 t"), ("w-1 t", "t"), ("w+1 t", "t"),
+    ("t", "f t"), ("f t", "t"), ("f t", "f t"), ("w t", "f t"), ("end t", "f t"), ("t", "f w"), ("w", "f w"),
+)  # fmt: skip
+# The same for the labels of arcs, and more of them for labels that are chosen after the heads, when only few arcs are
+# asked for; the first one is there with the distance, too.
+_LABEL_TEMPLATES = (
+    ("t", "t"), ("", "w t"), ("w t", ""), ("w", "t"), ("t", "w"), ("w", "w"), ("t", "end t"), ("end t", "t"),
+    ("t", "t-1 t t+1"), ("t-1 t t+1", "t"), ("t", "begin t"), ("t", "w-1 t"), ("t", "w+1 t"), ("t", "f t"),
+    ("w t", "f t"), ("f t", "t"), ("t", "t left right"),
+)  # fmt: skip
+_MORE_LABEL_TEMPLATES = (
+    ("w-1 t", "t"), ("w+1 t", "t"), ("t t+1", "t-1 t"), ("t-1 t", "t t+1"), ("w t", "w t"), ("t", "w t"),
+    ("w t", "t"), ("t", "t-2 t-1 t"), ("t", "t t+1 t+2"), ("f t", "f t"), ("end t", "end t"), ("w", "end t"),
+    ("f t", "w"), ("", "w-1 w"), ("", "w w+1"), ("w", "w-1 t"), ("w", "w+1 t"), ("", "w left right"),
+    ("t-1 t", "t-1 t"), ("t t+1", "t t+1"), ("w-1 t", "w"), ("t", "f w"), ("end t", "f t"),
+)  # fmt: skip
+# Universal tags of function words, and those at which one looks no further for such a word. Other tags are passed over.
+_FUNCTION, _STOP = ("ADP", "SCONJ", "CCONJ", "PART", "PUNCT"), ("VERB", "AUX", "PRON")
+# A word that is seen less often is known by how it ends, so that something is learned about words that were never seen.
+_RARE = 2
+# Logarithms of the sizes of tables, and about how many features stand for one place. See `ArcEncoder.describe`.
+_BITS, _MOST_BITS, _PER_PLACE = 12, 22, 16
+_NAMED, _NAMED_ARCS = 5000, 20_000
 
 # Words and tags of a sentence.
 Columns = tuple[list[str], list[str]]
@@ -46,169 +74,274 @@ def arc_ends(n: int) -> tuple[Longs, Longs]:
     return child, place + (place > child)
 
 
+@cache
+def layout(*, joint: bool) -> tuple[Ints, Ints]:
+    """Returns the columns of head and child of every feature of arcs, and of labels: (2, features, 3), -1 for none."""
+    found = []
+    for templates in (_TEMPLATES, label_templates(joint)):
+        table = np.full((2, len(templates), 3), -1, np.int32)
+        for k, template in enumerate(templates):
+            for end, names in enumerate(template):
+                for j, name in enumerate(names.split()):
+                    table[end, k, j] = _NAMES.index(name)
+        found.append(table)
+    return found[0], found[1]
+
+
+def label_templates(joint: bool) -> tuple[tuple[str, str], ...]:
+    """Returns what features of labels join, where labels are chosen together with heads, or after them."""
+    return _LABEL_TEMPLATES if joint else (*_LABEL_TEMPLATES, *_MORE_LABEL_TEMPLATES)
+
+
+@dataclass(frozen=True)
+class ArcsEncoded(Encoded):
+    """A batch of sentences with a row of whole numbers for every token, the root first.
+
+    offsets: where the arcs of each sentence begin; indptr: where its tokens begin; indices: the rows, flat, of which
+    `sequences` shares all; attributes: how many places the table of arcs has; shapes: (sentences, 1) words; tags: how
+    many tags there are; sentences: words and tags, for explanations.
+    """
+
+    shapes: Longs
+    tags: int
+    sentences: list[Columns]
+
+    @property
+    def columns(self) -> Ints:
+        """The rows of all tokens: (tokens, columns)."""
+        return self.indices.reshape(-1, len(_NAMES))
+
+    @property
+    def tokens(self) -> int:
+        """Number of arcs."""
+        return int(self.offsets[-1])
+
+    def sequences(self, first: int, last: int) -> "ArcsEncoded":
+        """Sentences first to last - 1."""
+        offsets = self.offsets[first : last + 1]
+        indptr, shapes = self.indptr[first : last + 1], self.shapes[first:last]
+        return ArcsEncoded(
+            offsets - offsets[0], indptr, self.indices, self.values, self.attributes, shapes, self.tags,
+            self.sentences[first:last],
+        )  # fmt: skip
+
+    def take(self, which: Longs) -> "ArcsEncoded":
+        """Some sentences, in this order, with rows of their own."""
+        shapes = self.shapes[which]
+        tokens = shapes[:, 0] + 1
+        indptr, offsets = _edges(tokens), _edges(shapes[:, 0] ** 2)
+        rows = np.repeat(self.indptr[which] - indptr[:-1], tokens) + np.arange(indptr[-1])
+        return ArcsEncoded(
+            offsets, indptr, self.columns[rows].ravel(), self.values, self.attributes, shapes, self.tags,
+            [self.sentences[i] for i in which.tolist()],
+        )  # fmt: skip
+
+    def features(self, index: int, h: int, c: int) -> list[str]:
+        """Returns the features of an arc in words, in the order of the kernel; child from 1, head 0 for the root."""
+        return [f"{name}={text}" for name, text in _Sentence(*self.sentences[index]).features(h, c)]
+
+    def label_features(self, index: int, h: int, c: int, *, joint: bool) -> list[str]:
+        """Returns the features of an arc's label in words."""
+        return [f"{name}={text}" for name, text in _Sentence(*self.sentences[index]).labelled(h, c, joint)]
+
+
 def arc_dicts(words: Sequence[str], tags: Sequence[str]) -> list[dict[str, Any]]:
     """Returns the features of every arc of a sentence as dicts, in the structure's order."""
-    around = [ROOT, *tags, END]
-    ends = [(ROOT, ROOT), *zip(words, tags, strict=True)]
+    sentence = _Sentence(words, tags)
     child, head = arc_ends(len(words))
-    return [_arc_dict(ends[h], ends[c], h, c, around) for c, h in zip((child + 1).tolist(), head.tolist(), strict=True)]
+    return [dict(sentence.features(h, c)) for c, h in zip((child + 1).tolist(), head.tolist(), strict=True)]
 
 
-def _arc_dict(head: tuple[str, str], child: tuple[str, str], h: int, c: int, tags: Sequence[str]) -> dict[str, Any]:
-    """Features of one arc; tags: of all words, with one more at each end."""
-    (hw, ht), (cw, ct) = head, child
-    distance = next((d for d in reversed(_DISTANCES) if abs(h - c) >= d), 1)
-    way = f"{'<' if h > c else '>'}{distance}" if h else "root"
-    before = tags[h - 1] if h else NONE
-    return {
-        "hw": hw, "ht": ht, "cw": cw, "ct": ct, "way": way, "hw ht": f"{hw} {ht}", "cw ct": f"{cw} {ct}",
-        "hw cw": f"{hw} {cw}", "ht ct": f"{ht} {ct}", "hw ct": f"{hw} {ct}", "ht cw": f"{ht} {cw}",
-        "ht ct way": f"{ht} {ct} {way}", "hw ct way": f"{hw} {ct} {way}", "ht cw way": f"{ht} {cw} {way}",
-        "ct way": f"{ct} {way}", "ht way": f"{ht} {way}", "tags": f"{before} {ht} {tags[h + 1]} {ct} {way[:1]}",
-        "tags 2": f"{ht} {tags[c - 1]} {ct} {tags[c + 1]} {way[:1]}",
-    }  # fmt: skip
+class _Sentence:
+    """Words and tags as features say them; places count from the root as 0."""
+
+    def __init__(self, words: Sequence[str], tags: Sequence[str]) -> None:
+        self.n, self.tags = len(words), [ROOT, *tags]
+        self.rows = [self._row(t, [ROOT, *words]) for t in range(self.n + 1)]
+        function = NONE
+        for t, row in enumerate(self.rows):
+            row["f"] = function
+            if t and self.tags[t] in _FUNCTION:
+                function = row["w"]
+            elif t and self.tags[t] in _STOP:
+                function = self.tags[t]
+
+    def _row(self, t: int, words: list[str]) -> dict[str, str]:
+        word, end, begin = words[t], _ending(words[t]), _beginning(words[t])
+        beside = {f"{kind}{k:+}": self._at(values, t + k) for kind, values in (("t", self.tags), ("w", words))
+                  for k in (-2, -1, 1, 2)}  # fmt: skip
+        return {"w": word, "t": self.tags[t], "end": end, "begin": begin, **beside,
+                "left": str(min(t - 1, 2)), "right": str(min(self.n - t, 2))}  # fmt: skip
+
+    def _at(self, values: list[str], t: int) -> str:
+        return values[t] if 0 <= t <= self.n else END if t > 0 else NONE
+
+    def features(self, h: int, c: int) -> Iterator[tuple[str, str]]:
+        """Yields name and text of all features of an arc, in the order of the kernel."""
+        side, way = way_of(h, c)
+        for names in _TEMPLATES:
+            name, text = self._joined(names, h, c)
+            yield name, f"{text} {side}"
+            yield f"{name} far", f"{text} {way}"
+        count = Counter(self.tags[min(h, c) + 1 : max(h, c)])
+        for tag in dict.fromkeys(self._between(h, c)):
+            for k in range(min(count[tag], 3)):
+                yield f"ht ct between {tag} {k + 1}", f"{self._joined(_TEMPLATES[0], h, c)[1]} {side}"
+            for names in _TEMPLATES[1:3]:
+                name, text = self._joined(names, h, c)
+                yield f"{name} between {tag}", f"{text} {side}"
+        if h == 0:
+            for tag in dict.fromkeys(self.tags[c + 1 :]):
+                if tag not in count:
+                    yield f"ct later {tag}", self.tags[c]
+
+    def labelled(self, h: int, c: int, joint: bool) -> Iterator[tuple[str, str]]:
+        """Yields name and text of the features of an arc's label, in the order of the kernel."""
+        side, way = way_of(h, c)
+        for names in label_templates(joint):
+            name, text = self._joined(names, h, c)
+            yield f"label {name}", f"{text} {side}"
+        name, text = self._joined(_LABEL_TEMPLATES[0], h, c)
+        yield f"label {name} far", f"{text} {way}"
+
+    def _between(self, h: int, c: int) -> list[str]:
+        """Tags between head and child, from the child on."""
+        return self.tags[c + 1 : h] if h > c else self.tags[h + 1 : c][::-1]
+
+    def _joined(self, names: tuple[str, str], h: int, c: int) -> tuple[str, str]:
+        """Name and text of what a template joins."""
+        ends = [(f"{end}{name}", self.rows[t][name]) for end, some, t in zip("hc", names, (h, c), strict=True)
+                for name in some.split()]  # fmt: skip
+        return " ".join(name for name, _ in ends), " ".join(text for _, text in ends)
+
+
+def way_of(h: int, c: int) -> tuple[str, str]:
+    """Returns the side on which the head is, < or > as it is written, and that with the distance."""
+    from ..kernels.arcs import DISTANCES
+
+    if not h:
+        return "root", "root"
+    side = "<" if h > c else ">"
+    return side, f"{side}{max(d for d in DISTANCES if d <= abs(h - c))}"
+
+
+def _ending(word: str) -> str:
+    return word[-3:]
+
+
+def _beginning(word: str) -> str:
+    return word[:4].lower()
 
 
 @dataclass
 class ArcEncoder:
-    """Turns sentences into rows of attributes, one for each arc.
+    """Turns sentences into rows of whole numbers, from which features of arcs are worked out.
 
-    read: words and tags of a sentence, checked; min_count: attributes of fewer arcs are dropped.
+    read: words and tags of a sentence, checked; min_count: words that are seen less often are known by their endings,
+    as are those that are seen once. bits: logarithm of the places of features.
     """
 
     read: Callable[[Any], Columns]
     min_count: int = 1
-    words_: dict[str, int] = field(default_factory=dict, init=False, repr=False)
+    words_: set[str] = field(default_factory=set, init=False, repr=False)
     tags_: dict[str, int] = field(default_factory=dict, init=False, repr=False)
+    bits_: int = field(default=_BITS, init=False, repr=False)
+    names_: dict[int, str] = field(default_factory=dict, init=False, repr=False)
 
-    def fit_transform(self, X: Sequence[Any]) -> PartsEncoded:
-        """Learn the attributes of X and encode it."""
+    def fit_transform(self, X: Sequence[Any]) -> ArcsEncoded:
+        """Learn words, tags and the size of tables from X and encode it."""
         sentences = self._sentences(X)
-        self.words_, _ = factorize([ROOT, *chain.from_iterable(words for words, _ in sentences)])
-        self.tags_, _ = factorize([ROOT, END, NONE, *chain.from_iterable(tags for _, tags in sentences)])
-        self._require_room()
-        arcs = self._arcs(sentences)
-        shape = int(arcs.offsets[-1]), len(_TEMPLATES)
-        self.numbering_, ids = Numbering.learn(self._keys(arcs), shape, self.min_count)
-        return arcs.encoded(self.numbering_.encoded(ids, arcs.offsets))
+        count = Counter(word for words, _ in sentences for word in words)
+        self.words_ = {word for word, times in count.items() if times >= max(self.min_count, _RARE)}
+        self.tags_ = {tag: k for k, tag in enumerate(dict.fromkeys(t for _, tags in sentences for t in (ROOT, *tags)))}
+        features = sum(len(words) ** 2 for words, _ in sentences) * 2 * len(_TEMPLATES)
+        self.bits_ = min(max((features // _PER_PLACE).bit_length(), _BITS), _MOST_BITS)
+        encoded = self._encoded(sentences)
+        self.names_ = self._names(encoded)
+        return encoded
 
-    def transform(self, X: Sequence[Any]) -> PartsEncoded:
-        """Encode X; attributes never seen in fit are left out."""
-        arcs = self._arcs(self._sentences(X))
-        ids = np.empty((int(arcs.offsets[-1]), len(_TEMPLATES)), np.int32)
-        for number, keys in enumerate(self._keys(arcs)):
-            self.numbering_.look_up(number, keys, ids[:, number])
-        return arcs.encoded(self.numbering_.encoded(ids, arcs.offsets))
+    def transform(self, X: Sequence[Any]) -> ArcsEncoded:
+        """Encode X."""
+        return self._encoded(self._sentences(X))
 
     def _sentences(self, X: Sequence[Any]) -> list[Columns]:
         if isinstance(X, str):
             raise DataError("X must be a list of sentences, got a string")
         return described(self.read, X, "sentence")
 
-    def _require_room(self) -> None:
-        """Raise `DataError` unless all keys are below 2^63."""
-        values = self._values()
-        for name, columns in _TEMPLATES.items():
-            room = 2**63
-            for column in columns:
-                room //= len(values[column])
-            if room == 0:
-                raise DataError(
-                    f"{len(self.words_)} words and {len(self.tags_)} tags are too many for the feature {name!r} of "
-                    "arcs; join rare ones, or give Parsing a method `describe` with features of your own"
-                )
+    def _encoded(self, sentences: Sequence[Columns]) -> ArcsEncoded:
+        from ..kernels import arcs
 
-    def _values(self) -> dict[str, Sequence[str]]:
-        """What the digits of every column stand for."""
-        words, tags = list(self.words_), list(self.tags_)
-        return {
-            "hw": words, "cw": words, "ht": tags, "ct": tags, "before": tags, "after": tags, "left": tags,
-            "right": tags, "way": _WAYS, "side": _SIDES,
-        }  # fmt: skip
+        flat = [word for words, _ in sentences for word in (ROOT, *words)]
+        distinct = {word: k for k, word in enumerate(dict.fromkeys(flat))}
+        number = np.fromiter(map(distinct.__getitem__, flat), np.int64, len(flat))
+        codes = np.array([self._codes(word) for word in distinct], np.uint32).reshape(-1, 3).view(np.int32)
+        tag, unknown = self.tags_.get, len(self.tags_)
+        columns = np.empty((len(flat), arcs.COLUMNS), np.int32)
+        columns[:, [arcs.WORD, arcs.END, arcs.BEGIN]] = codes[number]
+        columns[:, arcs.TAG] = [tag(t, unknown) for _, tags in sentences for t in (ROOT, *tags)]
+        sizes = np.array([len(words) for words, _ in sentences], np.int64)
+        words, kinds = _edges(sizes + 1), np.zeros(unknown + 1, np.int32)
+        kinds[[self.tags_[t] for t in _FUNCTION if t in self.tags_]] = arcs.BY_WORD
+        kinds[[self.tags_[t] for t in _STOP if t in self.tags_]] = arcs.BY_TAG
+        arcs.fill_context(words, kinds, columns)
+        return ArcsEncoded(
+            _edges(sizes**2), words, columns.ravel(), np.empty(0), 1 << self.bits_, sizes.reshape(-1, 1), unknown + 1,
+            list(sentences),
+        )  # fmt: skip
 
-    def _arcs(self, sentences: Sequence[Columns]) -> "_Arcs":
-        """Words and tags as numbers, -1 for those never seen in fit."""
-        known, tag = self.words_.get, self.tags_.get
-        words = [known(w, -1) for some, _ in sentences for w in (ROOT, *some, ROOT)]
-        tags = [tag(t, -1) for _, some in sentences for t in (ROOT, *some, END)]
-        sizes = np.array([len(some) for some, _ in sentences], np.int64)
-        return _Arcs(np.array(words, np.int32), np.array(tags, np.int32), self.tags_[NONE], sizes)
+    def _codes(self, word: str) -> tuple[int, int, int]:
+        """Word, ending and beginning as whole numbers."""
+        known = word if word in self.words_ or word == ROOT else f"<unknown> {word[-2:]}"
+        return _code("w", known), _code("e", _ending(word)), _code("b", _beginning(word))
 
-    def _keys(self, arcs: "_Arcs") -> Iterator[Longs]:
-        """The keys of all arcs, template by template; -1 where a word or tag was never seen in fit."""
-        from ..kernels import hashing
+    def _names(self, encoded: ArcsEncoded) -> dict[int, str]:
+        """The most frequent features of the first sentences by their places, those of labels behind those of arcs."""
+        from ..scorers.arcs import ArcScorer
+        from ..structures.trees import Trees
 
-        columns, count = arcs.columns(), int(arcs.offsets[-1])
-        radix = {column: len(values) for column, values in self._values().items()}
-        for template in _TEMPLATES.values():
-            digits, keys = np.stack([columns[column] for column in template]), np.empty(count, np.int64)
-            sizes = np.array([radix[column] for column in template], np.int64)
-            hashing.template_keys(np.array([0, count]), digits, np.zeros(len(sizes), np.int64), sizes, 0, keys)
-            yield keys
+        count = int(np.searchsorted(encoded.offsets, _NAMED_ARCS, side="right")) - 1
+        some = encoded.sequences(0, max(count, 1))
+        scorer = ArcScorer(self.bits_, Trees(1), 2)  # of the first of two labels
+        pointer, places = scorer.places(some, 2 * np.arange(some.tokens))
+        found, first, times = np.unique(places, return_index=True, return_counts=True)
+        names: dict[int, str] = {}
+        for at in np.argsort(-times, kind="stable")[:_NAMED].tolist():
+            part = int(np.searchsorted(pointer, first[at], side="right")) - 1
+            index = int(np.searchsorted(some.offsets, part, side="right")) - 1
+            child, head = (int(end[part - some.offsets[index]]) for end in arc_ends(int(some.shapes[index, 0])))
+            told = some.features(index, head, child + 1) + some.label_features(index, head, child + 1, joint=True)
+            names[int(found[at])] = told[first[at] - pointer[part]]
+        return names
 
     def describe(self, attribute: int) -> str:
-        """For example "hw ct=sees NOUN", as the feature dicts have it."""
-        number, key = self.numbering_.find(attribute)
-        name, columns = list(_TEMPLATES.items())[number]
-        values, texts = self._values(), []
-        for column in reversed(columns):
-            key, digit = divmod(key, len(values[column]))
-            texts.append(values[column][digit])
-        return f"{name}={' '.join(reversed(texts))}"
+        """For example "hw ct=sees NOUN <"; the number of the place where no frequent feature is known to have it."""
+        if not attribute >= 0:
+            raise DataError(f"there is no attribute {attribute}")
+        return self.names_.get(attribute, f"rare features {attribute}")
 
     def state(self) -> State:
-        """Words and tags in order, and the keys of each feature."""
-        values = {"min_count": self.min_count, "words": list(self.words_), "tags": list(self.tags_)}
-        return values, dict(self.numbering_.arrays())
+        """Words and tags, and the names of frequent features."""
+        values = {
+            "min_count": self.min_count, "words": sorted(self.words_), "tags": list(self.tags_), "bits": self.bits_,
+            "names": {str(place): name for place, name in self.names_.items()},
+        }  # fmt: skip
+        return values, {}
 
     @classmethod
     def from_state(cls, values: dict[str, Any], arrays: dict[str, Any], read: Callable[[Any], Columns]) -> "ArcEncoder":
         """The encoder that gave this state."""
         encoder = cls(read, values["min_count"])
-        encoder.words_, encoder.tags_ = (
-            {value: k for k, value in enumerate(values[name])} for name in ("words", "tags")
-        )
-        encoder.numbering_ = Numbering.from_arrays(arrays, len(_TEMPLATES))
+        encoder.words_, encoder.bits_ = set(values["words"]), values["bits"]
+        encoder.tags_ = {tag: k for k, tag in enumerate(values["tags"])}
+        encoder.names_ = {int(place): name for place, name in values["names"].items()}
         return encoder
 
 
-class _Arcs:
-    """All arcs of a batch.
-
-    words, tags: numbers of all words and tags, with one more at both ends of every sentence; none: the number of the
-    tag before the root; sizes: how many words each sentence has.
-    """
-
-    def __init__(self, words: Ints, tags: Ints, none: int, sizes: Longs) -> None:
-        self.words, self.tags, self.none, self.sizes = words, tags, none, sizes
-        self.offsets = np.concatenate(([0], np.cumsum(sizes * sizes))).astype(np.int64)
-
-    def columns(self) -> dict[str, Ints]:
-        """Returns the digits of every column: (arcs,) int32."""
-        first = np.cumsum(self.sizes + 2) - self.sizes - 2
-        before = np.concatenate(([self.none], self.tags[:-1])).astype(np.int32)
-        before[first] = self.none
-        counts = self.sizes * self.sizes
-        base, n = np.repeat(first, counts), np.repeat(self.sizes, counts)
-        child, place = np.divmod(np.arange(len(n)) - np.repeat(self.offsets[:-1], counts), n)
-        head = place + (place > child)
-        side, way = _ways(child + 1, head)
-        c, h = base + child + 1, base + head
-        return {
-            "hw": self.words[h], "ht": self.tags[h], "cw": self.words[c], "ct": self.tags[c], "before": before[h],
-            "after": self.tags[h + 1], "left": self.tags[c - 1], "right": self.tags[c + 1], "way": way, "side": side,
-        }  # fmt: skip
-
-    def encoded(self, rows: Encoded) -> PartsEncoded:
-        """Returns rows of arcs as the parts of sentences."""
-        return PartsEncoded(
-            rows.offsets, rows.indptr, rows.indices, rows.values, rows.attributes, self.sizes.reshape(-1, 1)
-        )
+def _code(kind: str, text: str) -> int:
+    """A number for a text that is the same on every machine."""
+    return crc32(f"{kind}{text}".encode(errors="surrogatepass"))
 
 
-def _ways(child: Longs, head: Longs) -> tuple[Ints, Ints]:
-    """Numbers of side and way of arcs; child: from 1, head: 0 for the root."""
-    side = np.where(head == 0, 0, np.where(head > child, 1, 2))
-    distance = np.searchsorted(_DISTANCES, np.abs(head - child), side="right") - 1
-    way = np.where(head == 0, 0, 1 + (side - 1) * len(_DISTANCES) + distance)
-    return side.astype(np.int32), way.astype(np.int32)
+def _edges(sizes: Longs) -> Longs:
+    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)

@@ -23,7 +23,12 @@ from .tasks.task import Reasons, Task
 
 @dataclass(frozen=True)
 class Decoder:
-    """The best outputs, whatever they are. Other decoders change what predictions see, cost or may be."""
+    """The best outputs, whatever they are. Other decoders change what predictions see, cost or may be.
+
+    free: whether outputs are the best ones by the scores of the model, and nothing more.
+    """
+
+    free: ClassVar[bool] = True
 
     structure: Structure[Any]
     # Whether it needs the inputs themselves, not only their encoding.
@@ -76,6 +81,7 @@ class UnderRules(Decoder):
     folding: whether probabilities are those under the rules, which must be sums over parts then, or those of the model.
     """
 
+    free: ClassVar[bool] = False
     task: Task
     rules: Sequence[Rule]
     penalties: Floats
@@ -130,6 +136,7 @@ class UnderRules(Decoder):
 class Projected(Decoder):
     """The best outputs by scores that prices of rules have moved; the model alone gives reasons."""
 
+    free: ClassVar[bool] = False
     move: Callable[[Any, Any], Any]
     reads_tokens = True
 
@@ -148,6 +155,7 @@ class Projected(Decoder):
 class Within(Decoder):
     """The outputs of another decoder that a dictionary allows."""
 
+    free: ClassVar[bool] = False
     inner: Decoder
     dictionary: TagDictionary
     classes: Sequence[str]

@@ -320,6 +320,12 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     def predict_structure(self, X: Any) -> list[Any]:
         """The best output of each input, which is what most learners predict; others predict a label by it."""
+        check_is_fitted(self, "classes_")
+        quick = getattr(self.model_, "best_outputs", None) if self.decoder_.free else None
+        found = None if quick is None else quick(X, self.n_jobs)
+        if found is not None:
+            outputs, parts = found
+            return self.task_.decode(outputs, parts, self.classes_)
         return self._written(X, self.scores(X))
 
     def complete(self, X: Any, y: Any) -> list[Any]:

@@ -80,6 +80,15 @@ class LinearModel:
         self.task.require_encoded(self.scorer, encoded)
         return self.scorer.scores(encoded, self.weights, n_jobs)
 
+    def best_outputs(self, X: Any, n_jobs: int) -> tuple[Ints, Any] | None:
+        """Returns the best outputs, and parts with their shapes, where the scorer finds them without scores."""
+        if not hasattr(self.scorer, "best_outputs"):
+            return None
+        encoded = self.encode(X)
+        self.task.require_encoded(self.scorer, encoded)
+        found: tuple[Ints, Any] = self.scorer.best_outputs(encoded, self.weights, n_jobs)
+        return found
+
     def reasons(self, X: Any, outputs: Ints, t: int, n_jobs: int) -> Reasons:
         """Returns every contribution to the score of decision t."""
         return self.task.reasons(self, self.encode(X), self.scores(X, n_jobs), outputs, t)

@@ -8,7 +8,16 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ..errors import DataError, NotSupported
-from ..parts_metrics import AnswerScores, LinkScores, TreeScores, answer_scores, as_segments, link_scores, tree_scores
+from ..parts_metrics import (
+    AnswerScores,
+    Attachment,
+    LinkScores,
+    TreeScores,
+    answer_scores,
+    as_segments,
+    link_scores,
+    tree_scores,
+)
 from ..supervision import BAD, GOOD, Companion, Partial
 from .alignments import draw_alignment, links_line
 from .evaluation import compare as compare_labels
@@ -25,7 +34,7 @@ class Evaluating(Protocol):
         """Returns how good predictions are."""
         ...
 
-    def compare(self, task: Any, y: Sequence[Any], predicted: Sequence[Any], **options: Any) -> Any:
+    def compare(self, task: Any, X: Sequence[Any], y: Sequence[Any], predicted: Sequence[Any], **options: Any) -> Any:
         """Returns how good outputs are that were predicted somewhere else."""
         ...
 
@@ -69,7 +78,7 @@ class LabelOutputs:
         """Returns scores of tokens, spans and labels."""
         return evaluate_labels(learner, X, y, **options)
 
-    def compare(self, task: Any, y: Sequence[Any], predicted: Sequence[Any], **options: Any) -> Any:
+    def compare(self, task: Any, X: Sequence[Any], y: Sequence[Any], predicted: Sequence[Any], **options: Any) -> Any:
         """Returns scores of tokens, spans and labels."""
         return compare_labels(y, predicted, **options)
 
@@ -98,6 +107,15 @@ class LabelOutputs:
         raise NotSupported("labels are drawn with their probabilities; see draw_posteriors")
 
 
+# Sentences that are parsed at a time: scores of all arcs and labels of more would take much memory.
+_SENTENCES = 200
+
+
+def parse(learner: Any, X: Sequence[Any]) -> list[Any]:
+    """Returns the trees of sentences, of some after the other."""
+    return [y for first in range(0, len(X), _SENTENCES) for y in learner.predict(X[first : first + _SENTENCES])]
+
+
 class TreeOutputs:
     """A head for every word."""
 
@@ -106,15 +124,17 @@ class TreeOutputs:
     def evaluate(self, learner: Any, X: Sequence[Any], y: Sequence[Any], **options: Any) -> TreeScores:
         """Returns attachment scores; sentences without any known head are left out."""
         chosen = self._known(y)
-        predicted = learner.predict([X[i] for i in chosen])
-        found = tree_scores([y[i] for i in chosen], predicted, labelled=learner.task_.has_labels)
+        some = [X[i] for i in chosen]
+        found = tree_scores([y[i] for i in chosen], parse(learner, some), labelled=learner.task_.has_labels, X=some)
         return replace(found, skipped=len(y) - len(chosen))
 
-    def compare(self, task: Any, y: Sequence[Any], predicted: Sequence[Any], **options: Any) -> TreeScores:
+    def compare(
+        self, task: Any, X: Sequence[Any], y: Sequence[Any], predicted: Sequence[Any], **options: Any
+    ) -> TreeScores:
         """Returns attachment scores; heads that were not predicted are wrong."""
         chosen = self._known(y)
         guesses = [[None] * len(y[i]) if predicted[i] is None else predicted[i] for i in chosen]
-        found = tree_scores([y[i] for i in chosen], guesses, labelled=task.has_labels)
+        found = tree_scores([y[i] for i in chosen], guesses, labelled=task.has_labels, X=[X[i] for i in chosen])
         return replace(found, skipped=len(y) - len(chosen))
 
     def _known(self, y: Sequence[Any]) -> list[int]:
@@ -132,11 +152,16 @@ class TreeOutputs:
         las = "" if e.las is None else f"LAS {percent(e.las)} %, "
         return f"UAS {percent(e.uas)} %, {las}{counted(e.words, 'word')} in {counted(e.sentences, 'sentence')}"
 
+    def _without(self, e: Attachment) -> str:
+        las = "" if e.las is None else f"LAS {percent(e.las)} %, "
+        return f"UAS {percent(e.uas)} %, {las}{counted(e.words, 'word')} without punctuation"
+
     def page(self, evaluation: TreeScores, width: int, *, confusion: bool) -> Group:
         """Returns UAS, LAS and exact trees."""
         e = evaluation
         facts: list[tuple[str, RenderableType]] = [
             ("heads", self._summary(e)),
+            *([("", self._without(e.without))] if e.without is not None and e.without.words < e.words else []),
             ("trees", f"{percent(e.exact)} % of {e.whole:,} right as a whole"),
         ]
         if e.unknown:
@@ -174,7 +199,9 @@ class LinkOutputs:
         found = link_scores([y[i] for i in chosen], learner.predict([X[i] for i in chosen]))
         return replace(found, skipped=len(y) - len(chosen))
 
-    def compare(self, task: Any, y: Sequence[Any], predicted: Sequence[Any], **options: Any) -> LinkScores:
+    def compare(
+        self, task: Any, X: Sequence[Any], y: Sequence[Any], predicted: Sequence[Any], **options: Any
+    ) -> LinkScores:
         """Returns scores of links; every pair that is compared needs predicted ones."""
         chosen = self._known(y)
         for i in chosen:
@@ -234,9 +261,11 @@ class YesOrNo:
             raise DataError("there is nothing to compare with: of no pair is known whether it is good")
         good = dict(zip(chosen, learner.decision_function([X[i] for i in chosen]) > 0, strict=True))
         answers = [(GOOD if good[i] else BAD) if i in good else None for i in range(len(y))]
-        return self.compare(learner.task_, y, answers)
+        return self.compare(learner.task_, X, y, answers)
 
-    def compare(self, task: Any, y: Sequence[Any], predicted: Sequence[Any], **options: Any) -> AnswerScores:
+    def compare(
+        self, task: Any, X: Sequence[Any], y: Sequence[Any], predicted: Sequence[Any], **options: Any
+    ) -> AnswerScores:
         """Returns scores of the answers; pairs of which none is known, on either side, are left out."""
         chosen = [i for i in range(len(y)) if isinstance(y[i], Companion) and isinstance(predicted[i], Companion)]
         if not chosen:

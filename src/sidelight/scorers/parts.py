@@ -73,12 +73,16 @@ class PartScorer:
         entry = np.arange(len(part)) + np.repeat(encoded.indptr[row] - np.cumsum(width) + width, width)
         column = encoded.indices[entry].astype(np.int64) * (self.labels or 1) + label[part]
         data = factor[part] * encoded.values[entry] if len(encoded.values) else factor[part]
-        place = owner[part] * self.size + column
+        return self.summed(owner[part] * self.size + column, data, self.size, count)
+
+    @staticmethod
+    def summed(place: Longs, data: Floats, size: int, count: int) -> SparseVectors:
+        """Entries as `count` sparse vectors, those at the same place added up; place: vector * size + weight."""
         order = np.argsort(place, kind="stable")
         place, data = place[order], data[order]
         first = np.flatnonzero(np.diff(place, prepend=-1))
         total = np.add.reduceat(data, first) if len(first) else data
-        owner, column = np.divmod(place[first][total != 0.0], self.size)
+        owner, column = np.divmod(place[first][total != 0.0], size)
         pointer = np.searchsorted(owner, np.arange(count + 1)).astype(np.int64)
         return SparseVectors(pointer, column.astype(np.int32), total[total != 0.0].astype(np.float32))
 
@@ -87,7 +91,7 @@ class PartScorer:
         return {"size": np.array([self.size])}
 
 
-def blank_parts(encoded: PartsEncoded, labels: int | None) -> FlatParts:
+def blank_parts(encoded: Any, labels: int | None) -> FlatParts:
     """Returns the parts of a batch, without scores."""
     if labels is None:
         return FlatParts(np.zeros(encoded.tokens), encoded.offsets, encoded.shapes)

@@ -3,8 +3,8 @@
     w ← w + F(x, y) - F(x, argmax θ)      and the average of w over all visits is what is kept.
 
 With a margin the argmax is taken over θ + margin * Δ, Δ the loss of the structure: the large-margin structured
-perceptron of Fernandes and Brefeld 2011. Passes over chains are compiled; other structures go through the same steps in
-Python, input by input.
+perceptron of Fernandes and Brefeld 2011. Passes over chains, and over trees with features of arcs, are compiled; other
+structures go through the same steps in Python, input by input.
 """
 
 from collections.abc import Callable
@@ -157,6 +157,15 @@ def run(
     offer = examples.compiled()
     if offer is None and (growth or squared or sums is not None):
         raise NotSupported("subgradient steps have compiled passes only; use another solver for this structure")
+    if offer is None and hasattr(examples.scorer, "perceptron_pass"):
+        step = examples.scorer.perceptron_pass(examples.encoded, examples.known.outputs.values, state)
+
+        def visit_trees(order: Longs) -> tuple[int, int]:
+            wrong = step(order, margin)
+            return wrong, wrong
+
+        make_passes(len(examples), state, visit_trees, passes=passes, seed=seed, on_pass=on_pass)
+        return
     if offer is None:
         make_passes(len(examples), state, partial(_visit, examples, state, margin), passes=passes, seed=seed,
                     on_pass=on_pass)  # fmt: skip

@@ -75,7 +75,7 @@ class OnlineLearner(LinearParameters, Learner):
                 state,
                 passes=passes,
                 seed=self.seed(len(state.mistakes)),
-                on_pass=lambda number, wrong: tell(number, f"{wrong} of {data.encoded.tokens} tokens wrong"),
+                on_pass=lambda number, wrong: tell(number, f"{wrong} of {len(data.known.outputs.values)} tokens wrong"),
             )
         self._adopt(data.model(state.average()))
         self._passes_ = state

@@ -9,13 +9,15 @@ import numpy as np
 
 from ...errors import DataError
 from ...features.arcs import ArcEncoder, arc_dicts, arc_ends
-from ...features.encoded import Encoder
-from ...kernels.compiling import Flags, Ints, Longs
+from ...features.encoded import Encoder, require_attributes
+from ...kernels.compiling import Flags, Floats, Ints, Longs
 from ...rules.part_view import EndView, PartView
+from ...scorers.arcs import ArcScorer
 from ...structures.flat import FlatParts, Shape
 from ...structures.trees import Trees
 from ...supervision import Given, Signal
 from .parts import PartsTask, token_columns
+from .task import Reasons, Weighted
 
 
 @dataclass(frozen=True)
@@ -34,11 +36,20 @@ class Parsing(PartsTask):
         Whether arcs may not cross.
     single_root : bool, default=True
         Whether exactly one word depends on the root.
+    lift : bool, default=False
+        Whether known trees with crossing arcs are learned from where arcs may not cross: an arc that crosses others is
+        lifted, to the head of its head, until none does. Only trees that are known as a whole are.
+    joint : bool, default=True
+        Whether labels are chosen together with heads, by the sum of their scores. Else heads are chosen first, and
+        labels of the arcs that are there after that, which is faster and has more features; `StructuredPerceptron`
+        learns it.
     """
 
     labelled: Annotated[bool, "Whether arcs have labels."] = False
     projective: Annotated[bool, "Whether arcs may not cross."] = False
     single_root: Annotated[bool, "Whether exactly one word depends on the root."] = True
+    lift: Annotated[bool, "Whether crossing arcs of known trees are lifted until none crosses."] = False
+    joint: Annotated[bool, "Whether labels are chosen together with heads; else after them, by more features."] = True
 
     noun: ClassVar[str] = "sentence"
     kind: ClassVar[str] = "trees"
@@ -77,16 +88,73 @@ class Parsing(PartsTask):
 
     def choose_encoder(self, X: Any, features: Any, min_count: int, n_jobs: int) -> Encoder:
         """Returns the encoder of arcs, or that of feature dicts where a subclass describes arcs in its own way."""
-        if type(self).describe is not Parsing.describe:
+        if self._described:
             return super().choose_encoder(X, features, min_count, n_jobs)
         self.require_own(X, features)
         return ArcEncoder(self._columns, min_count)
 
     def restore_encoder(self, values: dict[str, Any], arrays: dict[str, Any]) -> Encoder:
         """Returns the encoder that gave this state."""
-        if type(self).describe is not Parsing.describe:
+        if self._described:
             return super().restore_encoder(values, arrays)
         return ArcEncoder.from_state(values, arrays, self._columns)
+
+    @property
+    def _described(self) -> bool:
+        """Whether a subclass describes arcs in its own way, by feature dicts."""
+        return type(self).describe is not Parsing.describe
+
+    def lay_out(self, encoded: Any, known: Any, labels: int, *, all_weights: bool) -> Any:
+        """Returns tables of weights of hashed features, or a weight for every feature of a dict and label."""
+        if self._described:
+            return super().lay_out(encoded, known, labels, all_weights=all_weights)
+        return ArcScorer(int(encoded.attributes).bit_length() - 1, self.structure(1), max(labels, 1), self.joint)
+
+    def restore(self, labels: int, arrays: dict[str, Any]) -> Any:
+        """Returns the scorer whose arrays these are."""
+        if self._described:
+            return super().restore(labels, arrays)
+        return ArcScorer(int(arrays["bits"][0]), self.structure(1), max(labels, 1), bool(arrays["joint"][0]))
+
+    def require_encoded(self, scorer: Any, encoded: Any) -> None:
+        """Raises `DataError` where input was encoded by another model."""
+        if self._described:
+            super().require_encoded(scorer, encoded)
+        else:
+            require_attributes(encoded, 1 << scorer.bits)
+
+    def reasons(self, model: Weighted, encoded: Any, scores: FlatParts, outputs: Ints, t: int) -> Reasons:
+        """Returns what features add to each of the parts of token t."""
+        if self._described:
+            return super().reasons(model, encoded, scores, outputs, t)
+        parts = self.parts_at(tuple(scores.shapes[0].tolist()), t)
+        (n, labels), rows = scores.shapes[0].tolist(), dict[str, Floats]()
+        pointer, places = model.scorer.places(encoded, parts)
+        heads = arc_ends(n)[1]
+        for column, part in enumerate(parts.tolist()):
+            head, joint = int(heads[part // labels]), model.scorer.joint
+            told = encoded.features(0, head, t + 1)
+            if labels > 1:
+                told += encoded.label_features(0, head, t + 1, joint=joint)
+            weights = model.weights[places[pointer[column] : pointer[column + 1]]].tolist()
+            for text, weight in zip(told, weights, strict=True):
+                rows.setdefault(text, np.zeros(len(parts)))[column] += weight
+        return list(rows.items())
+
+    def strongest(self, model: Weighted, count: int, label: int | None) -> list[tuple[str, int, float]]:
+        """Returns the weights of largest size; those of arcs belong to all labels, -1."""
+        if self._described:
+            return super().strongest(model, count, label)
+        weights, first, labels = model.weights, 1 << model.scorer.bits, range(model.scorer.labels)
+        found: list[tuple[str, int, float]] = []
+        if label is None:
+            largest = np.argsort(-np.abs(weights[:first]), kind="stable")[:count]
+            found = [(model.encoder.describe(place), -1, float(weights[place])) for place in largest.tolist()]
+        if len(weights) > first:
+            wanted = labels if label is None else (label,)
+            for place, name in model.encoder.names_.items():
+                found += [(name, k, float(weights[place + k])) for k in wanted if place >= first]
+        return sorted(found, key=lambda one: -abs(one[2]))[:count]
 
     def view(self, X: Sequence[Any], classes: Sequence[str]) -> PartView:
         """Returns the arcs of a batch with head and child."""
@@ -118,7 +186,7 @@ class Parsing(PartsTask):
 
     def for_comparing(self) -> "Parsing":
         """Returns the same task with all trees."""
-        return replace(self, projective=False, single_root=False)
+        return replace(self, projective=False, single_root=False, lift=False)
 
     # Outputs ----------------------------------------------------------------------------------------------------------
 
@@ -128,6 +196,10 @@ class Parsing(PartsTask):
         missing = [head is None for head in heads] + [label is None for label in labels if self.labelled]
         if all(missing):
             return None
+        if self.lift and self.projective and None not in heads:
+            _require_tree(heads, single_root=self.single_root, projective=False)
+            heads = lifted(heads)
+            y = list(zip(heads, labels, strict=True)) if self.labelled else heads
         _require_tree(heads, single_root=self.single_root, projective=self.projective)
         return Given(Signal.PARTIAL if any(missing) else Signal.FULL, y)
 
@@ -240,6 +312,30 @@ class Parsing(PartsTask):
             table[child, head] = values.reshape(-1, count)
             out.append(table if self.labelled else table[:, :, 0])
         return out
+
+
+def lifted(heads: Sequence[int]) -> list[int]:
+    """Returns the heads of a tree without crossing arcs: the shortest arc over a word that does not depend on its head
+    is lifted to the head of that head, again and again (Nivre & Nilsson 2005).
+    """
+    found = list(heads)
+    while True:
+        wrong = [(abs(head - c), c) for c, head in enumerate(found, start=1) if _reaches_over(found, c, head)]
+        if not wrong:
+            return found
+        _, c = min(wrong)
+        found[c - 1] = found[found[c - 1] - 1]
+
+
+def _reaches_over(heads: Sequence[int], c: int, head: int) -> bool:
+    """Whether a word between a child and its head does not depend on that head, directly or through others."""
+    for word in range(min(c, head) + 1, max(c, head)):
+        above = word
+        while above not in (0, head):
+            above = heads[above - 1]
+        if above != head:
+            return True
+    return False
 
 
 def _require_tree(heads: Sequence[int | None], *, single_root: bool, projective: bool) -> None:
