@@ -3,7 +3,7 @@
 Reviews: a classifier of books' reviews is used on dvds' and the other way round, with those as unlabelled ones; views
 are a division of the words and pairs of words by chance. Noun phrases: CoNLL-2000 training data, 500 sentences scored,
 a few labelled and all others unlabelled; a view of the current word and tag, and one of those before and behind it. A
-feature of the word before sees both labels that it stands between (`Labelling(edges=True)`), without which that view
+feature of the word before sees both labels that it stands between (`CRF(edges=True)`), without which that view
 cannot know what its own word is.
 """
 
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sidelight import CRF, Agreement, Labelling, MaxEnt, pos, random_views, read_columns, span_scores, word
+from sidelight import CRF, Agreement, MaxEnt, pos, random_views, read_columns, span_scores, word
 
 from . import two_views
 from .report import Report, quoted, seconds
@@ -137,7 +137,6 @@ def _chunks(setting: Setting, report: Report) -> None:
     X, y = read_columns(setting.data / "conll2000" / "train.txt")
     X = [[token[:2] for token in x] for x in X]
     y = [[label if label.endswith("-NP") else "O" for label in one] for one in y]
-    edges = Labelling(edges=True)
     for size, published in PUBLISHED_CHUNKS.items():
         scores: dict[str, list[float]] = {}
         for seed in setting.seeds:
@@ -145,9 +144,9 @@ def _chunks(setting: Setting, report: Report) -> None:
             test, few, rest = order[:SCORED], order[SCORED : SCORED + size], order[SCORED + size :]
             labelled, known, pool = [X[i] for i in few], [y[i] for i in few], [X[i] for i in rest]
             test_X, test_y = [X[i] for i in test], [y[i] for i in test]
-            views = {"content": CRF(CONTENT, l2=L2), "context": CRF(CONTEXT, l2=L2, task=edges)}
+            views = {"content": CRF(CONTENT, l2=L2), "context": CRF(CONTEXT, l2=L2, edges=True)}
             learners = {
-                "CRF": CRF([*CONTENT, *CONTEXT], l2=L2, task=edges),
+                "CRF": CRF([*CONTENT, *CONTEXT], l2=L2, edges=True),
                 "CRF, features of single labels only": CRF([*CONTENT, *CONTEXT], l2=L2),
                 "views put together (agree₀)": Agreement(views, iterations=0),
                 "agreement": Agreement(views, iterations=CHUNK_ROUNDS, guard=False),

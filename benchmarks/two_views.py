@@ -19,7 +19,7 @@ Matrix = Any
 Floats = Any
 
 
-def co_training(views: Sequence[Matrix], y: Floats, *, rounds: int = 10, share: float = 0.05, l2: float = 1.0) -> Any:
+def co_training(views: Sequence[Matrix], y: Floats, *, rounds: int = 5, share: float = 0.1, l2: float = 1.0) -> Any:
     """Each view labels the documents that it is surest of for both, as many of each label; returns the models."""
     count, total = len(y), views[0].shape[0]
     known = np.concatenate((y, np.zeros(total - count)))
@@ -47,16 +47,17 @@ def together(models: Sequence[Any], views: Sequence[Matrix]) -> Floats:
     return np.where(np.diff(sum(chances))[:, 0] > 0, 1.0, -1.0)
 
 
-def co_boosting(views: Sequence[Matrix], y: Floats, *, rounds: int = 300) -> list[Floats]:
+def co_boosting(views: Sequence[Matrix], y: Floats, *, rounds: int = 300, alone: int = 100) -> list[Floats]:
     """Stumps that are there or not, one at a time for each view; unlabelled documents have the other view's labels.
 
-    Returns what each view gives to all documents, of whatever sign they are sure of.
+    The first rounds, `alone`, see labelled documents only: these are many here, and labels of few stumps are poor.
+    Returns what each view gives to all documents; its sign is the label.
     """
     count, total = len(y), views[0].shape[0]
     columns, given, smooth = [view.tocsc() for view in views], [np.zeros(total), np.zeros(total)], 1.0
-    for _ in range(rounds):
+    for number in range(rounds):
         for k, table in enumerate(columns):
-            target = np.concatenate((y, np.sign(given[1 - k][count:])))
+            target = np.concatenate((y, np.sign(given[1 - k][count:]) * (number >= alone)))
             weights = np.exp(np.clip(-target * given[k], -30, 30)) * (target != 0)
             scale = weights.sum() / total
             for_, against = (table.T @ (weights * (target == sign)) for sign in (1, -1))
