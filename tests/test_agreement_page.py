@@ -27,7 +27,7 @@ def test_commands_and_code(run: Run, tmp_path: Path, monkeypatch) -> None:  # no
     said = run("train", "train.txt", "-o", "m", "--view", "content.txt")
     assert "two files with different names" in said.message
     said = run("train", "train.txt", "-o", "m", "--view", "content.txt", "--view", "context.txt", "--learner", "crf")
-    assert "the models of all views" in said.message
+    assert "views have a learner of their own" in said.message
     names: dict = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
