@@ -136,7 +136,6 @@ class StructureClassifier(ClassifierMixin, LinearParameters, CompanionParameters
         if self.class_weight not in (None, "balanced"):
             raise DataError(f"class_weight is None or 'balanced', got {self.class_weight!r}")
         classes, known = read_answers(y, len(self.task_.sizes(X)), self.task_.noun)
-        self.read_input(X, known)
         if self.task_.has_labels and self.classes is None:
             raise DataError("the labels of the structures are not known; name them in classes=[...]")
         calibrated = self._calibrate(X, known) if self.calibration else None
