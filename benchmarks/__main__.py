@@ -8,7 +8,7 @@ from importlib import import_module
 from itertools import chain
 from pathlib import Path
 
-from . import agreement, annealing, citations, companions, defaults, expectation, tagging, wordalign
+from . import agreement, annealing, citations, companions, defaults, expectation, paraphrase, tagging, wordalign
 from .datasets import MissingData, require_files
 from .report import Report
 from .setting import TOKENS, Setting
@@ -26,6 +26,7 @@ TABLES = {
     "expectation": tuple(expectation.TABLES),
     "companions": tuple(companions.TABLES),
     "tagging": tuple(tagging.TABLES),
+    "paraphrase": paraphrase.TABLES,
     "wordalign": tuple(wordalign.TABLES),
     "agreement": tuple(agreement.TABLES),
 }

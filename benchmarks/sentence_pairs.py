@@ -1,22 +1,26 @@
 """What the benchmarks of sentence pairs share: LCLR, its approximation and the two-stage system, on the same folds.
 
 Sentences are aligned as graphs (section 5.3 of Chang 2011). The two-stage system aligns words by their similarity alone
-and learns to classify what comes out. LCLR begins with its weights, as in the thesis, or with the same similarity. All
-systems run with each of some costs C, and are compared at the best C of each, so that none is favoured by the C that
-another one likes. Tags, lemmas and trees are sidelight's own.
+and learns to classify what comes out; LCLR and its approximation begin with its weights, as in the thesis. All have the
+same features and tolerance. C is chosen for each system by the pairs that it learns from: of five folds one is tested,
+and C is the one that is best where each of the other four is left out in turn. Tags, lemmas and trees are sidelight's
+own.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from statistics import fmean, pstdev
-from time import perf_counter
+from dataclasses import dataclass, field, fields, replace
+from itertools import combinations
+from statistics import fmean, stdev
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 
 from sidelight import LCLR, GraphAligning, Sentence, TwoStage
+from sidelight.features.dicts import DictEncoder
+from sidelight.features.parts import PartsEncoded, PartsEncoder
 
 from .report import Report
 from .sentences import Pairs
@@ -24,71 +28,127 @@ from .sentences import Pairs
 # What aligns words in the first stage: those that are more similar than 0.4, the most similar ones first.
 START = {"similarity": 1.0, "link": -0.4}
 FOLDS = 5
-# How closely the convex problems of LCLR are solved.
-TOLERANCE = 0.01
+# What missed margins may cost, how closely convex problems are solved, and rounds at most.
+COSTS = (0.1, 0.3, 1.0, 3.0)
+TOLERANCE = 0.002
+ROUNDS = 6
 TWO_STAGE, JOINT, APPROXIMATE = "two-stage", "LCLR", "Algorithm 12"
 SYSTEMS = (TWO_STAGE, JOINT, APPROXIMATE)
 
-Fold = tuple[Sequence[int], Sequence[int]]
-Found = dict[str, tuple[list[float], list[float]]]
+Found = dict[str, list[float]]
+
+
+class _Once:
+    """The features of all pairs of a benchmark, made once: fits to some of them take theirs."""
+
+    def __init__(self, task: GraphAligning, X: list[Any]) -> None:
+        self.inner = PartsEncoder(task.describe, DictEncoder())
+        self.encoded = self.inner.fit_transform(X)
+        self.places, self.X = {id(x): i for i, x in enumerate(X)}, X
+
+    def transform(self, X: Sequence[Any]) -> PartsEncoded:
+        """Those of some pairs."""
+        return self.encoded.take(np.array([self.places[id(x)] for x in X]))
+
+    fit_transform = transform
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+
+@dataclass(frozen=True)
+class _Encoded(GraphAligning):
+    """Aligns pairs whose features are known; those that others alone have get no weight."""
+
+    once: Any = field(default=None, repr=False, compare=False)
+
+    def sizes(self, X: Any) -> list[Any]:
+        return [tuple(self.once.encoded.shapes[self.once.places[id(x)]]) for x in X]
+
+    def choose_encoder(self, X: Any, features: Any, min_count: int, n_jobs: int) -> Any:
+        return self.once
 
 
 @dataclass(frozen=True)
 class Study:
-    """Pairs with their answers, and how they are aligned.
+    """Pairs with their answers, how they are aligned, and what features are divided by.
 
-    costs: values of C; rounds: of LCLR at most; staged: whether LCLR begins with the weights of the two-stage system,
-    else with those that align its words.
+    first: how many of the pairs are to be learned from, if the others are to be tested.
     """
 
     X: list[Any]
     y: list[bool]
-    folds: list[Fold]
     task: GraphAligning
-    costs: tuple[float, ...]
-    rounds: int
-    staged: bool = True
+    size: Any = "length"
+    first: int | None = None
+
+    def encoded(self, **options: Any) -> "Study":
+        """The same pairs with their features, aligned otherwise if options of the task say so."""
+        task = replace(self.task, **options)
+        given = {one.name: getattr(task, one.name) for one in fields(GraphAligning)}
+        return replace(self, task=_Encoded(**given, once=_Once(task, self.X)))
 
     def some(self, which: Sequence[int]) -> tuple[list[Any], list[bool]]:
         """Some of the pairs."""
         return [self.X[i] for i in which], [self.y[i] for i in which]
 
-    def systems(self, C: float) -> dict[str, Callable[[Any], Any]]:
-        """What makes each system, given what LCLR begins with."""
-        same: dict[str, Any] = {"task": self.task, "C": C, "size": "length", "random_state": 0, "n_jobs": 1}
-        joint = {**same, "tolerance": TOLERANCE, "max_rounds": self.rounds}
-        return {
-            TWO_STAGE: lambda _: TwoStage(initial=START, **same),
-            JOINT: lambda start: LCLR(initial=start, **joint),
-            APPROXIMATE: lambda start: LCLR(initial=start, approximate=True, **joint),
+    def fitted(self, which: Sequence[int], C: float, systems: Sequence[str]) -> dict[str, Any]:
+        """The systems, fitted to some of the pairs."""
+        same: dict[str, Any] = {
+            "task": self.task, "size": self.size, "C": C, "tolerance": TOLERANCE, "random_state": 0, "n_jobs": 1,
+        }  # fmt: skip
+        with catch_warnings():
+            simplefilter("ignore", ConvergenceWarning)
+            two = TwoStage(initial=START, **same).fit(*self.some(which))
+            joint = {
+                name: LCLR(initial=two, approximate=name == APPROXIMATE, max_rounds=ROUNDS, **same).fit(
+                    *self.some(which)
+                )
+                for name in systems
+                if name != TWO_STAGE
+            }
+        return {TWO_STAGE: two, **joint}
+
+    def accuracies(self, seed: int, systems: Sequence[str], note: Callable[[str], None]) -> tuple[Found, Found]:
+        """Accuracy in per cent on every fold, by system, with the C of each."""
+        split = StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(self.y, self.y)
+        folds = [test.tolist() for _, test in split]
+        held = {name: np.zeros((len(COSTS), FOLDS, FOLDS)) for name in systems}  # C, fold that is tested, other one
+        for c, C in enumerate(COSTS):
+            for a, b in combinations(range(FOLDS), 2):
+                models = self.fitted(_others(folds, a, b), C, systems)
+                for name, values in held.items():
+                    values[c, a, b], values[c, b, a] = (models[name].score(*self.some(folds[k])) for k in (a, b))
+        found, costs = Found(), Found()
+        for name, values in held.items():
+            best = [COSTS[int(values[:, :, k].sum(axis=1).argmax())] for k in range(FOLDS)]
+            models = [self.fitted(_others(folds, k), C, (name,))[name] for k, C in enumerate(best)]
+            found[name] = [100 * one.score(*self.some(fold)) for one, fold in zip(models, folds, strict=True)]
+            costs[name] = best
+            note(f"seed {seed}, {name}: {fmean(found[name]):.2f} %, C = {', '.join(f'{C:g}' for C in best)}")
+        return found, costs
+
+    def tested(self, seed: int, systems: Sequence[str], note: Callable[[str], None]) -> tuple[Found, Found]:
+        """Accuracy in per cent on the pairs after the first ones, by system, with the C that folds of these chose."""
+        train, test = list(range(self.first or 0)), list(range(self.first or 0, len(self.y)))
+        split = StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(train, self.y[: len(train)])
+        held = {name: np.zeros(len(COSTS)) for name in systems}
+        for some, rest in split:
+            for c, C in enumerate(COSTS):
+                models = self.fitted(some, C, systems)
+                for name, values in held.items():
+                    values[c] += models[name].score(*self.some(rest))
+        costs = {name: [COSTS[int(values.argmax())]] for name, values in held.items()}
+        found = {
+            name: [100 * self.fitted(train, C[0], (name,))[name].score(*self.some(test))] for name, C in costs.items()
         }
+        note(f"seed {seed}: C = {costs}")
+        return found, costs
 
-    def run(self, C: float, systems: Sequence[str] = SYSTEMS, note: Callable[[str], None] = lambda _: None) -> Found:
-        """Accuracies of all folds in per cent, and seconds of fits, by system."""
-        made, found = self.systems(C), {name: (list[float](), list[float]()) for name in systems}
-        for number, (train, test) in enumerate(self.folds):
-            start: Any = START
-            for name in systems:
-                learner, begun = made[name](start), perf_counter()
-                with catch_warnings():
-                    simplefilter("ignore", ConvergenceWarning)
-                    learner.fit(*self.some(train))
-                found[name][1].append(perf_counter() - begun)
-                found[name][0].append(100 * learner.score(*self.some(test)))
-                start = learner if name == TWO_STAGE and self.staged else start
-            note(
-                f"C = {C:g}, fold {number}: "
-                + ", ".join(f"{name} {values[0][-1]:.2f}" for name, values in found.items())
-            )
-        return found
 
-    def changed(self, **options: Any) -> "Study":
-        """The same pairs, aligned otherwise."""
-        return replace(self, task=replace(self.task, **options))
-
-    def first(self, count: int) -> "Study":
-        """The first pairs alone, with folds of their own."""
-        return replace(self, X=self.X[:count], y=self.y[:count], folds=folds_of(self.y[:count], 0))
+def _others(folds: Sequence[list[int]], *left_out: int) -> list[int]:
+    """The pairs of all folds but some."""
+    return [i for k, fold in enumerate(folds) if k not in left_out for i in fold]
 
 
 def graphs(pairs: Pairs) -> list[tuple[Sentence, Sentence]]:
@@ -99,19 +159,20 @@ def graphs(pairs: Pairs) -> list[tuple[Sentence, Sentence]]:
     ]  # type: ignore[misc]
 
 
-def folds_of(y: Sequence[bool], seed: int) -> list[Fold]:
-    """Folds with the same share of either answer."""
-    split = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
-    return [(train.tolist(), test.tolist()) for train, test in split.split(y, y)]
+def report_systems(
+    report: Report, study: Study, what: str, seeds: Sequence[int], systems: Sequence[str] = SYSTEMS
+) -> Found:
+    """Reports mean accuracies over all folds and seeds, with their spread over seeds; returns all accuracies."""
+    run = study.accuracies if study.first is None else study.tested
+    runs = [run(seed, systems, report.note)[0] for seed in seeds]
+    for name in systems:
+        means = [fmean(one[name]) for one in runs]
+        report.add(what, name, fmean(means), "%", deviation=stdev(means) if len(means) > 1 else None)
+    return {name: [value for one in runs for value in one[name]] for name in systems}
 
 
-def report_systems(report: Report, study: Study, what: str, systems: Sequence[str] = SYSTEMS) -> dict[str, float]:
-    """Reports accuracies and times for every C; returns the mean accuracy of each system at its best C."""
-    best = dict.fromkeys(systems, 0.0)
-    for C in study.costs:
-        for name, (accuracies, times) in study.run(C, systems, report.note).items():
-            spread = pstdev(accuracies) if len(accuracies) > 1 else None
-            report.add(f"{what}, C = {C:g}", name, fmean(accuracies), "%", deviation=spread)
-            report.add(f"a fit, {what}, C = {C:g}", name, fmean(times), "s")
-            best[name] = max(best[name], fmean(accuracies))
-    return best
+def report_difference(report: Report, found: Found, one: str, other: str, **asked: float) -> None:
+    """Reports the mean difference of two systems on the same folds, with the deviation of single folds."""
+    differences = [a - b for a, b in zip(found[one], found[other], strict=True)]
+    spread = stdev(differences) if len(differences) > 1 else None
+    report.add(f"{one} less {other}", "accuracy", fmean(differences), "%", deviation=spread, **asked)

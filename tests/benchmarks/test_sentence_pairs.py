@@ -45,15 +45,20 @@ def test_words_are_split() -> None:
 
 
 def test_every_system_is_scored(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sentence_pairs, "FOLDS", 2)
+    monkeypatch.setattr(sentence_pairs, "FOLDS", 3)
+    monkeypatch.setattr(sentence_pairs, "COSTS", (0.01, 1.0))
     monkeypatch.setattr(paraphrase, "REPRESENTATIONS", {"one to one": paraphrase.REPRESENTATIONS["one to one"]})
     out = data / "results.jsonl"
-    assert main(["paraphrase", "entailment", "--data", str(data), "--seeds", "0", "--json", str(out)]) == 0
+    assert main(["paraphrase", "entailment", "--data", str(data), "--seeds", "0,1", "--json", str(out)]) == 0
     lines = [json.loads(line) for line in out.read_text().splitlines()]
-    scores = [x["value"] for x in lines if x["what"].startswith("accuracy, C = ") and x["unit"] == "%"]
-    assert scores == [100.0] * 12
+    scores = [x["value"] for x in lines if x["what"] == "accuracy" and not x["system"].startswith("quoted")]
+    assert scores == [100.0] * 6
     assert all(x["met"] for x in lines if x["target"] is not None)
+    (data / "rte" / "rte3_test.xml").write_text((data / "rte" / "rte3_dev.xml").read_text())
+    assert main(["entailment", "--data", str(data), "--split", "test", "--seeds", "0", "--json", str(out)]) == 0
+    last = [json.loads(line) for line in out.read_text().splitlines()][len(lines) :]
+    assert [x["value"] for x in last if x["system"] in sentence_pairs.SYSTEMS] == [100.0] * 5
     kept = list((data / "temporary" / "sidelight-benchmarks").iterdir())
-    assert len(kept) == 1  # both read the same sentences
-    parsed = sentences.Parsed(**json.loads(kept[0].read_text())[0])
+    assert len(kept) == 2  # the first two read the same sentences
+    parsed = sentences.Parsed(**json.loads(min(kept, key=lambda file: file.stat().st_size).read_text())[0])
     assert (parsed.words, parsed.heads, parsed.lemmas[2]) == (sentences.tokens(SAME), [2, 3, 0, 3], "bark")

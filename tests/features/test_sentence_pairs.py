@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sidelight import DataError, Sentence
-from sidelight.features.sentence_pairs import ALIKE, SAME_LEMMA, similarities, stem
+from sidelight.features.sentence_pairs import ALIKE, SAME_LEMMA, link_features, similarities, stem
 from sidelight.kernels import spelling
 
 
@@ -64,6 +64,13 @@ def test_trees_become_edges():
     assert Sentence.parsed(["a", "b"], [0, 1]).edges == [(0, 1)]
     with pytest.raises(DataError, match="2 words, 1 heads"):
         Sentence.parsed(["a", "b"], [0])
+
+
+def test_links_have_a_distance_and_neighbours():
+    one, other = Sentence(["The", "old", "dog"]), Sentence(["the", "dog"])
+    found = link_features(one, other, np.array([[0, 0], [2, 1], [0, 1]]), np.array([1.0, 1.0, 0.5]))
+    np.testing.assert_allclose([x["distance"] for x in found], [1 / 12, 1 / 12, 7 / 12])
+    assert [x["equal neighbours"] for x in found] == ["1", "1", "0"]  # no word before the first, none behind the last
 
 
 def test_word_vectors(tmp_path):

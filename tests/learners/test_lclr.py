@@ -29,6 +29,7 @@ from sidelight import (
     source,
     word,
 )
+from sidelight.learners.margins.jlis import input_sizes
 from sidelight.solvers import latent_margins
 from sidelight.solvers.latent_margins import LatentProblem
 from sidelight.solvers.margin_constraints import MarginInputs, Rejected, by_structure
@@ -52,7 +53,7 @@ def listed(model, pairs):
     """The best score of each pair by listing all structures."""
     scores = model.scores(pairs)
     best = np.array([enumerate_outputs(model.structure_, scores, i)[1].max() for i in range(len(pairs))])
-    return best / model._sizes(pairs) + model.constant * model.constant_weight_
+    return best / input_sizes(model, pairs) + model.constant * model.constant_weight_
 
 
 def rises(model):

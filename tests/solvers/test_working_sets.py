@@ -72,3 +72,21 @@ def test_without_groups_nothing_moves():
         np.empty(0, np.int64), SparseVectors(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32))
     )
     assert (sets.dual(), sets.count) == (before, rows)
+
+
+@pytest.mark.parametrize("tolerance", [0.1, 0.002])
+def test_settled_duals_are_as_near_the_optimum_as_asked(tolerance):
+    """From nothing, and from the optimum, which they never leave; the other loss and many weights are left alone."""
+    for seed in range(5):
+        best, _, _ = filled(seed, True, passes=3000)
+        sets, _, _ = filled(seed, True, passes=0)
+        least = best.dual()
+        sets.settle(tolerance)
+        assert (1 - tolerance) * least - 1e-9 <= sets.dual() <= least + 1e-9
+        np.testing.assert_allclose(sets.total, np.bincount(GROUPS, weights=sets._alpha[:6]))
+        best.settle(tolerance)
+        assert best.dual() >= least - 1e-9
+        linear, _, _ = filled(seed, False, passes=1)
+        before = linear.dual()
+        linear.settle(tolerance)
+        assert linear.dual() == before

@@ -5,8 +5,9 @@ A string value makes the attribute "name=value", True makes "name", False and No
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any, Self
 
@@ -30,19 +31,26 @@ class DictEncoder:
 
     def fit_transform(self, X: Sequence[Sequence[Token]]) -> Encoded:
         """Learn the attributes of X and encode it."""
-        counts: dict[str, int] = {}
-        for _, _, name, _ in self._features(X):
-            counts[name] = counts.get(name, 0) + 1
+        if self.min_count <= 1:  # every name has an attribute, so that one pass is enough
+            names: dict[str, int] = {}
+            encoded = self._encode(X, lambda name: names.setdefault(name, len(names)))
+            self.names_ = names
+            return replace(encoded, attributes=len(names))
+        counts = Counter(name for _, _, name, _ in self._features(X))
         self.names_ = {n: k for k, n in enumerate(n for n, count in counts.items() if count >= self.min_count)}
         return self.transform(X)
 
     def transform(self, X: Sequence[Sequence[Token]]) -> Encoded:
         """Encode X; names never seen are left out."""
+        return replace(self._encode(X, self.names_.get), attributes=len(self.names_))
+
+    def _encode(self, X: Sequence[Sequence[Token]], number_of: Callable[[str], int | None]) -> Encoded:
+        """X, without the number of attributes; number_of: the attribute of a name, None where it is left out."""
         offsets = self._offsets(X)
         per_token = np.zeros(int(offsets[-1]) + 1, np.int64)
         indices, values = [], []
         for i, t, name, value in self._features(X):
-            number = self.names_.get(name)
+            number = number_of(name)
             if number is not None:
                 per_token[offsets[i] + t + 1] += 1
                 indices.append(number)
@@ -50,7 +58,7 @@ class DictEncoder:
         flat = np.array(values, np.float64)
         if (flat == 1.0).all():
             flat = np.empty(0)
-        return Encoded(offsets, np.cumsum(per_token), np.array(indices, np.int32), flat, len(self.names_))
+        return Encoded(offsets, np.cumsum(per_token), np.array(indices, np.int32), flat, 0)
 
     def _offsets(self, X: Sequence[Any]) -> Longs:
         return sequence_offsets(X)
@@ -62,6 +70,9 @@ class DictEncoder:
                 if not isinstance(token, Mapping):
                     raise DataError(f"sequence {i}, token {t}: expected a feature dict as before, got {token!r}")
                 for name, value in token.items():
+                    if value.__class__ is str:  # as most are
+                        yield i, t, f"{name}={value}", 1.0
+                        continue
                     try:
                         attribute = attribute_of(name, value)
                     except DataError as error:

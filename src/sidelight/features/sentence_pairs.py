@@ -144,10 +144,13 @@ def link_features(source: Sentence, target: Sentence, links: Longs, similarity: 
     """Returns the features of links; similarity: that of the words of each link."""
     tags, other_tags = _classes(source), _classes(target)
     numbers, other_numbers = (_numbers(side) for side in (source, target))
+    one, other = (["", *(word.lower() for word in side.words), ""] for side in (source, target))
     out: list[dict[str, Any]] = []
     for (i, j), value in zip(links.tolist(), similarity.tolist(), strict=True):
         kind = kind_of(value)
         features: dict[str, Any] = {"link": True, "similarity": value, "kind": kind}
+        features["distance"] = abs((i + 0.5) / len(source) - (j + 0.5) / len(target))
+        features["equal neighbours"] = str((one[i] == other[j]) + (one[i + 2] == other[j + 2]))
         if tags and other_tags:
             features["kind, tags"] = f"{kind} {tags[i]} {other_tags[j]}"
             features["one tag"] = kind if tags[i] == other_tags[j] else None

@@ -187,6 +187,16 @@ class Within(Decoder):
         return self.inner.reasons(X, outputs, t)
 
 
+def hard_decoder(learner: Any, rules: Sequence[Rule]) -> Decoder:
+    """How a fitted learner reads outputs off where every rule is hard; a dictionary of its own limits them too."""
+    structure, free = learner.structure_, Decoder(learner.structure_)
+    if not rules and learner.dictionary is None:
+        return free
+    classes, hard = learner.model_.classes, [rule.hard() for rule in rules]
+    inner = UnderRules(structure, learner.task_, hard, np.full(len(hard), np.inf), classes) if hard else free
+    return inner if learner.dictionary is None else Within(structure, inner, learner.dictionary, classes)
+
+
 def warn_unproved(found: Constrained) -> Constrained:
     """Returns the same, with a warning where outputs are not proved to be the best."""
     open_ends = int((~found.exact).sum())

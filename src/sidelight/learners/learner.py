@@ -30,7 +30,7 @@ from ..solvers.expected import Fitting, ToFit
 from ..structures.known import Known
 from ..structures.protocol import Marginals, Structure
 from ..supervision import Companion, Signal, require
-from .decoding import Decoder, warn_unproved
+from .decoding import Decoder, hard_decoder, warn_unproved
 from .model import LinearModel
 from .registry import REGISTRY
 from .tasks.labelling import Labelling
@@ -168,14 +168,14 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     @property
     def decoder_(self) -> Decoder:
         """How outputs are read off."""
-        return Decoder(self.structure_) if self._free else self._decoder()
+        return hard_decoder(self, ()) if self._free else self._decoder()
 
     def _decoder(self) -> Decoder:
-        """How outputs are read off where there are rules or dictionaries."""
-        return Decoder(self.structure_)
+        """How outputs are read off where there are rules; they are hard where a learner does not say otherwise."""
+        return hard_decoder(self, self.rules or ())
 
     def without_rules(self) -> Self:
-        """Returns the same model, which predicts as if it had no rules."""
+        """Returns the same model, which predicts as if it had no rules; a dictionary stays."""
         free = copy(self)
         free._free = True
         return free
@@ -233,8 +233,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         return tuple(self.rules or ())
 
     def rule_readings(self) -> list[RuleReading]:
-        """How each of the rules is used."""
-        return []
+        """How each of the rules is used: as a limit, where a learner does not say otherwise."""
+        return [RuleReading("hard", None, False) for _ in self.rules or ()]
 
     def check_base(self) -> None:
         """Raise `DataError` unless a learner around another has a learner inside."""

@@ -12,7 +12,7 @@ alone takes its texts from `ATTRIBUTES`.
 
 import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from numbers import Integral, Real
 from types import UnionType
@@ -27,6 +27,7 @@ from .tasks.task import Task
 
 C = TypeVar("C", bound=type)
 MarginLoss = Literal["squared_hinge", "hinge"]
+Size = Literal["length"] | Callable[[Any], float] | None
 
 # Parameters that say how a fit runs.
 _RUNNING = ("guard", "random_state", "verbose", "n_jobs")
@@ -216,6 +217,29 @@ class LatentParameters(MarginParameters):
     ] = 1e-5
     max_rounds: Annotated[int, "Rounds at most."] = 50
     restarts: Annotated[int, "Runs with different seeds, of which the one with the lowest objective is kept."] = 1
+
+
+@declared
+class CompanionParameters(MarginParameters):
+    """What learners have that know whether inputs have a good output; F_B(x, y) = (F(x, y) / κ(x), constant)."""
+
+    size: Annotated[
+        Size, 'κ, by which the features of GOOD and BAD inputs are divided: "length", a function of x, or None for 1.'
+    ] = "length"
+    constant: Annotated[float, "Value of the constant feature of GOOD and BAD inputs; 0 leaves it out."] = 1.0
+
+
+@declared
+class LatentCompanionParameters(CompanionParameters, LatentParameters):
+    """What those of them have that choose the outputs of GOOD inputs anew in every round."""
+
+    random_ties: Annotated[
+        bool,
+        "Whether ties between best outputs are broken at random; else the first of `classes` wins. Without "
+        "labelled inputs all outputs tie at first, and where a fixed order leads is a matter of luck with "
+        "that order; random ties are steadier, the more so with a lower C2 and `change`. Under rules that are "
+        "not sums over parts ties are not random.",
+    ] = True
 
 
 @declared

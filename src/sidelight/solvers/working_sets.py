@@ -15,11 +15,14 @@ import numpy as np
 from ..errors import DataError
 from ..kernels.compiling import Flags, Floats, Ints, Longs, Singles
 from ..scorers.protocol import SparseVectors
+from . import limited_memory
 
 # Rows at zero are dropped after this many clean-ups in a row.
 _PATIENCE = 3
 # Below this share of C_g a dual variable counts as zero there.
 _UNUSED = 1e-12
+# How many weights are few; 1 / τ of `settle` times the tolerance, and its steps at most.
+_FEW, _SHARP, _MOST = 2000, 4.0, 300
 # Clean-ups copy all rows, so they wait for this share of them.
 _WASTE = 0.2
 
@@ -169,6 +172,50 @@ class WorkingSets:
         for _ in range(passes):
             order = rng.permutation(len(groups))
             dual.descend_linear(order, *blocks, self._norm, self._margin, *end, scratch)
+
+    def settle(self, tolerance: float) -> None:
+        """Bring the dual variables near their best values by L-BFGS over the weights, where these are few.
+
+        Few weights have long rows much like each other, for which coordinate descent takes thousands of passes. The
+        largest violation of a group is smoothed, ξ_g = τ log Σ_r exp((m_r - w·v_r) / τ), with a τ that leaves a gap
+        within `tolerance`; its rows get the dual variables 2 C_g ξ_g times their softmax. They are taken if they raise
+        the dual objective. For the squared loss alone: the other one has corners at zero too.
+        """
+        from scipy.sparse import csr_array
+
+        if not (self.squared and 0 < len(self.weights) <= _FEW and self.count):
+            return
+        order = np.argsort(self._group[: self.count], kind="stable")
+        groups, heads = np.unique(self._group[order], return_index=True)
+        sizes = np.diff(heads, append=self.count)
+        filled = self._pointer[self.count]
+        rows = csr_array(
+            (self._value[:filled].astype(float), self._index[:filled], self._pointer[: self.count + 1]),
+            (self.count, len(self.weights)),
+        )[order]
+        across, margin, cost, sharp = rows.T.tocsr(), self._margin[order], self.cost[groups], _SHARP / tolerance
+        alpha, gap = np.empty(self.count), np.inf
+
+        def smooth(w: Floats) -> tuple[float, Floats]:
+            nonlocal alpha, gap
+            violation = margin - rows @ w
+            worst = np.maximum.reduceat(violation, heads)
+            share = np.exp(sharp * (violation - np.repeat(worst, sizes)))
+            total = np.add.reduceat(share, heads)
+            slack = np.maximum(worst + np.log(total) / sharp, 0.0)
+            alpha = np.repeat(2.0 * cost * slack / total, sizes) * share
+            sums = across @ alpha
+            value = 0.5 * _dot(w, w) + _dot(cost, slack**2)
+            gap = (value - _dot(alpha, margin) + 0.5 * _dot(sums, sums) + _dot(cost, slack**2)) / value
+            return value, w - sums
+
+        limited_memory.minimize(smooth, self.weights, _MOST, lambda _: gap <= tolerance / 4)
+        before, now = self._alpha[: self.count].copy(), self.dual()
+        self._alpha[order] = alpha
+        self.refresh()
+        if self.dual() < now:
+            self._alpha[: self.count] = before
+            self.refresh()
 
     def clean(self) -> None:
         """Drop rows whose dual variable was zero at several clean-ups in a row."""

@@ -3,9 +3,8 @@
 from typing import Annotated, ClassVar
 
 from ...supervision import BAD, GOOD, Companion
-from ..parameters import LayoutParameters, declared
+from ..parameters import LayoutParameters, Size, declared
 from ..tasks.classifying import Classifying
-from .good_or_bad import Size
 from .jlis import JointLearner
 
 

@@ -8,23 +8,107 @@ import numpy as np
 
 from ...dictionary import TagDictionary
 from ...errors import DataError, warn
+from ...features.encoded import Encoded
+from ...features.templates import sequence_offsets
 from ...kernels.compiling import Floats
+from ...labels import encode_labels
 from ...rules.language import Rule
 from ...solvers import cutting_plane
-from ...solvers.latent_margins import Alternation, LatentProblem
-from ...solvers.margin_constraints import Accepted, Demand, Labelled, Rejected
+from ...solvers.latent_margins import Alternation, LatentProblem, Round
+from ...solvers.margin_constraints import Accepted, Argmax, Demand, Labelled, MarginInputs, Rejected, numbered
 from ...solvers.working_sets import WorkingSets
+from ...structures.known import Outputs
+from ...structures.protocol import Best, Structure
 from ...supervision import BAD, GOOD, Companion, Signal, by_kind
 from ..choosing.guard import guarded
+from ..learner import Learner
 from ..model import Prepared, prepare
-from ..parameters import GuardParameters, LinearParameters, declared, require_number
-from .good_or_bad import LatentGoodOrBadLearner
-from .latent_svm import all_runs, keep_lowest, lowest
-from .structural_svm import StructuralSVM
+from ..parameters import GuardParameters, LatentCompanionParameters, LinearParameters, declared, require_number
+from .latent_svm import LATENT, all_runs, check_rounds, keep_lowest, lowest, rounds_and_end
+from .structural_svm import StructuralSVM, check_margins
+
+
+def check_companions(learner: Any) -> None:
+    """Raise `DataError` for `CompanionParameters`, rules and dictionaries that make no sense."""
+    check_margins(learner)
+    require_number(learner, "constant", 0)
+    if not (learner.size is None or learner.size == "length" or callable(learner.size)):
+        raise DataError(f"size must be 'length', None or a function of x, got {learner.size!r}")
+    if not (learner.dictionary is None or isinstance(learner.dictionary, TagDictionary)):
+        raise DataError(f"dictionary must be a TagDictionary or None, got {type(learner.dictionary).__name__}")
+    learner.listed_rules()
+
+
+def input_sizes(learner: Any, X: Any) -> Floats:
+    """Returns κ of each input."""
+    if learner.size is None:
+        return np.ones(len(learner.task_.sizes(X)))
+    measure = learner.task_.size_of if learner.size == "length" else learner.size
+    out = np.empty(len(X))
+    for i, x in enumerate(X):
+        try:
+            out[i] = float(measure(x))
+        except (TypeError, ValueError) as error:
+            raise DataError(f"size gives no number for input {i}: {error}; it is a function of one input") from error
+    bad = np.flatnonzero(~(out > 0) | ~np.isfinite(out))
+    if len(bad):
+        raise DataError(f"the size of input {bad[0]} is {out[bad[0]]:g}; sizes must be positive, finite numbers")
+    return out
+
+
+def decisions(learner: Any, X: Any, scores: Floats, outputs: Outputs) -> Floats:
+    """Returns w·F_B(x, y) of inputs with the scores w·F(x, y) of these outputs."""
+    if learner.size is None:
+        size = np.ones(len(outputs))
+    elif learner.size == "length" and isinstance(X, Encoded):
+        size = np.diff(outputs.offsets)
+    else:
+        size = input_sizes(learner, X)
+    values: Floats = scores / size + learner.constant * learner.constant_weight_
+    return values
+
+
+def best_decisions(learner: Any, X: Any) -> Floats:
+    """Returns max_y w·F_B(x, y) of each input, over the outputs that are possible."""
+    found = learner.decoder_.best(X, learner.scores(X), 1)
+    return decisions(learner, X, found.scores[:, 0], found.outputs)
+
+
+def some_inputs(learner: Any, X: Any, prepared: Prepared, which: list[int]) -> MarginInputs:
+    """Returns some of the inputs, with the search for their best outputs under rules and dictionary."""
+    some = X[which] if hasattr(X, "shape") else [X[i] for i in which]
+    encoded: Encoded = prepared.encoded.take(np.array(which))
+    argmax = numbered(_search(learner, some, prepared.classes), which)
+    return MarginInputs(prepared.scorer, learner.structure_, encoded, argmax)
+
+
+def _search(learner: Any, X: Any, classes: Sequence[str]) -> Argmax:
+    """The search for best outputs of X, for which rules and dictionary are compiled once."""
+    structure: Structure[Any] = learner.structure_
+    task, rules, allowed = learner.task_, learner.rules, None
+    if learner.dictionary is not None:
+        known, lengths = learner.dictionary.apply(X), [len(x) for x in X]
+        allowed, edges = encode_labels(known, lengths, classes).choices(len(classes)), sequence_offsets(X)
+    if rules:
+        compiled = task.compiled([rule.hard() for rule in rules], task.for_rules(X), classes)
+
+    def best(scores: Any, first: int, last: int, seed: int | None = None) -> Best:
+        if allowed is not None:
+            scores = scores.restrict(allowed[edges[first] : edges[last]])
+        if not rules:
+            return structure.argmax(scores, seed=seed)
+        limits = compiled.sequences(first, last).weigh(np.full(len(rules), np.inf))
+        folded, left = limits.folded(scores)
+        if left is None:
+            return structure.argmax(folded, seed=seed)
+        found: Best = limits.best(structure, scores).best()
+        return found
+
+    return best
 
 
 @declared
-class JointLearner(LatentGoodOrBadLearner):
+class JointLearner(LatentCompanionParameters, Learner):
     """Labels and GOOD / BAD on any task; a subclass says what its task and its other parameters are."""
 
     C1: Annotated[float, "What missed margins of labelled inputs cost; C of `StructuralSVM`."] = 0.1
@@ -36,12 +120,20 @@ class JointLearner(LatentGoodOrBadLearner):
         BAD: "such as sidelight.shuffled makes of the GOOD ones (on the command line: --bad shuffled)",
     }
 
+    saved: ClassVar[tuple[str, ...]] = (*LATENT, "constant_weight_")
+
+    @property
+    def course_(self) -> tuple[Round, ...]:
+        """The rounds, and the objective after them."""
+        return rounds_and_end(self)
+
     @guarded
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from inputs X, of which y tells the labels, GOOD or BAD."""
         _, known = self.read_input(X, y)
-        self._check_options()
-        self._check_companions(known)
+        check_rounds(self)
+        check_companions(self)
+        self._check_known(known)
         prepared = prepare(self, X, y, self.all_labels(known, required=False))
         self._compare_labels(X, known, prepared.classes)
         runs = self._learn(X, known, prepared)
@@ -55,11 +147,11 @@ class JointLearner(LatentGoodOrBadLearner):
         """Returns runs with weights, that of the constant feature last; known: what is known of each input."""
         labelled = self._labelled(X, prepared, by_kind(known)[Signal.FULL])
         good, bad = ([i for i, one in enumerate(known) if one is kind] for kind in (GOOD, BAD))
-        sizes, cost = self._sizes(X), float(self.C2)
+        sizes, cost = input_sizes(self, X), float(self.C2)
         demands: list[Demand] = [] if labelled is None else [labelled]
         if bad:
-            demands.append(Rejected(self._some(X, prepared, bad), cost, sizes[bad], self.constant))
-        batch = self._some(X, prepared, good) if good else None
+            demands.append(Rejected(some_inputs(self, X, prepared, bad), cost, sizes[bad], self.constant))
+        batch = some_inputs(self, X, prepared, good) if good else None
 
         def problem(seed: int) -> LatentProblem:
             ties = seed if self.random_ties else None
@@ -68,7 +160,7 @@ class JointLearner(LatentGoodOrBadLearner):
 
         return all_runs(self, problem, lambda seed: self._start(labelled, prepared.scorer.size + 1, seed))
 
-    def _check_companions(self, known: Sequence[Any]) -> None:
+    def _check_known(self, known: Sequence[Any]) -> None:
         for name in ("C1", "C2"):
             require_number(self, name, 0, open_end=True)
         if by_kind(known)[Signal.FULL] or not len(known):
@@ -103,7 +195,7 @@ class JointLearner(LatentGoodOrBadLearner):
         if not which:
             return None
         known = prepared.known.take(np.array(which))
-        return Labelled(self._some(X, prepared, which), known.all_known(), float(self.C1))
+        return Labelled(some_inputs(self, X, prepared, which), known.all_known(), float(self.C1))
 
     def _start(self, labelled: Labelled | None, weights: int, seed: int) -> Floats:
         """The weights that labelled inputs give, or zero."""
@@ -122,7 +214,7 @@ class JointLearner(LatentGoodOrBadLearner):
     def _compare_labels(self, X: Any, y: Any, classes: Sequence[str]) -> None:
         """Warn where labelled sequences contradict the rules or the dictionary: such outputs become impossible."""
         labelled = by_kind(y)[Signal.FULL]
-        if not labelled or not (self.dictionary or self._rules_given()):
+        if not labelled or not (self.dictionary or self.rules):
             return
         some, gold = [X[i] for i in labelled], [y[i] for i in labelled]
         bad: set[int] = set()
@@ -132,16 +224,21 @@ class JointLearner(LatentGoodOrBadLearner):
                     allowed is not None and label not in allowed for label, allowed in zip(known, tags, strict=True)
                 ):
                     bad.add(i)
-        if self._rules_given():
+        if self.rules:
             seen = self.task_.for_rules(some)
             outputs = self.structure_.token_labels(self.task_.known_to_rules(gold, seen, classes).outputs.values)
-            violated = self.task_.compiled(self._rules_given(), seen, classes).violations(outputs).sum(axis=1)
+            hard = [rule.hard() for rule in self.rules]
+            violated = self.task_.compiled(hard, seen, classes).violations(outputs).sum(axis=1)
             bad |= {labelled[n] for n in np.flatnonzero(violated)}
         if bad:
             warn(
                 f"{len(bad)} of {len(labelled)} labelled {self.task_.noun}s contradict the rules or the dictionary, "
                 f"{self.task_.noun} {min(bad)} for one; outputs like theirs will never be predicted",
             )
+
+    def decision_function(self, X: Any) -> Floats:
+        """max_y w·F_B(x, y) of each input, over the outputs that are possible: above zero, it looks GOOD."""
+        return best_decisions(self, X)
 
     def predict_companion(self, X: Any) -> list[Companion]:
         """GOOD or BAD for each input."""

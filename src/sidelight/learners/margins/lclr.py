@@ -17,16 +17,16 @@ from ...kernels.compiling import Flags, Floats
 from ...rules.language import Rule
 from ...solvers import cutting_plane, latent_margins
 from ...solvers.certificate import Solution, warn_unconverged
-from ...solvers.latent_margins import LatentProblem
+from ...solvers.latent_margins import LatentProblem, Round
 from ...solvers.margin_constraints import Accepted, Demand, Rejected
 from ...solvers.working_sets import WorkingSets
 from ...structures.known import Outputs
 from ...supervision import BAD, GOOD, Companion
 from ..learner import Learner, is_fitted
 from ..model import Prepared, prepare
-from ..parameters import LinearParameters, declared, require_number
-from .good_or_bad import GoodOrBadLearner, LatentGoodOrBadLearner
-from .latent_svm import LATENT, all_runs, keep_lowest, lowest
+from ..parameters import CompanionParameters, LatentCompanionParameters, LinearParameters, declared, require_number
+from .jlis import best_decisions, check_companions, decisions, input_sizes, some_inputs
+from .latent_svm import LATENT, all_runs, check_rounds, keep_lowest, lowest, rounds_and_end
 
 # What says which structures to begin with.
 Start = Mapping[Any, float] | Sequence[float] | Learner | Callable[[Any], Any] | None
@@ -104,7 +104,7 @@ def _by_name(named: Mapping[Any, float], prepared: Prepared) -> Floats:
 
 
 @declared
-class StructureClassifier(ClassifierMixin, LinearParameters, GoodOrBadLearner):  # type: ignore[misc]
+class StructureClassifier(ClassifierMixin, LinearParameters, CompanionParameters, Learner):  # type: ignore[misc]
     """What classifiers by latent structures share."""
 
     C: Annotated[float, "What missed margins cost; larger fits the training data more closely."] = 1.0
@@ -130,13 +130,12 @@ class StructureClassifier(ClassifierMixin, LinearParameters, GoodOrBadLearner): 
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from inputs X and labels y: GOOD or BAD, True or False, 1 or 0, or 1 or -1."""
-        self._check_options()
+        check_companions(self)
         require_number(self, "C", 0, open_end=True)
         require_number(self, "calibration", 0, whole=True)
         if self.class_weight not in (None, "balanced"):
             raise DataError(f"class_weight is None or 'balanced', got {self.class_weight!r}")
         classes, known = read_answers(y, len(self.task_.sizes(X)), self.task_.noun)
-        self.read_input(X, known)
         if self.task_.has_labels and self.classes is None:
             raise DataError("the labels of the structures are not known; name them in classes=[...]")
         calibrated = self._calibrate(X, known) if self.calibration else None
@@ -152,7 +151,7 @@ class StructureClassifier(ClassifierMixin, LinearParameters, GoodOrBadLearner): 
         """The inputs of one kind, with their sizes."""
         which = [i for i, one in enumerate(known) if one is kind]
         cost = float(self.C) if self.class_weight is None else self.C * len(known) / (2 * len(which))
-        return Rejected(self._some(X, prepared, which), cost, self._sizes(X)[which], self.constant)
+        return Rejected(some_inputs(self, X, prepared, which), cost, input_sizes(self, X)[which], self.constant)
 
     def _solve(self, demands: Sequence[Demand], weights: int, seed: int) -> Solution:
         """Solve the convex problem of demands with fixed outputs, or of those that reject."""
@@ -201,6 +200,10 @@ class StructureClassifier(ClassifierMixin, LinearParameters, GoodOrBadLearner): 
         fitted = LogisticRegression(C=1e6).fit(np.tile(values, 2)[:, None], both[0], sample_weight=both[1])
         return float(fitted.coef_[0, 0]), float(fitted.intercept_[0])
 
+    def decision_function(self, X: Any) -> Floats:
+        """max_h w·F_B(x, h) of each input, over the structures that are possible: above zero, it looks GOOD."""
+        return best_decisions(self, X)
+
     def _answers(self, good: Flags) -> Any:
         """Labels the way y was written."""
         if isinstance(self.classes_, np.ndarray):
@@ -231,7 +234,7 @@ class StructureClassifier(ClassifierMixin, LinearParameters, GoodOrBadLearner): 
 
 
 @declared
-class LCLR(LatentGoodOrBadLearner, StructureClassifier):
+class LCLR(LatentCompanionParameters, StructureClassifier):
     """Learning over constrained latent representations: a yes or no for each input, by a structure nobody labelled.
 
         minimise  ‖w‖² / 2 + C Σ_good ℓ(1 - max_h w·F_B(x_i, h)) + C Σ_bad ℓ(1 + max_h w·F_B(x_i, h))
@@ -259,6 +262,16 @@ class LCLR(LatentGoodOrBadLearner, StructureClassifier):
     ] = False
 
     saved = (*LATENT, "constant_weight_", "classes_", "calibrated_")
+
+    @property
+    def course_(self) -> tuple[Round, ...]:
+        """The rounds, and the objective after them."""
+        return rounds_and_end(self)
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from inputs X and labels y: GOOD or BAD, True or False, 1 or 0, or 1 or -1."""
+        check_rounds(self)
+        return super().fit(X, y)
 
     def _learn(self, X: Any, known: list[Companion], prepared: Prepared) -> None:
         good, bad = (self._demands(X, known, prepared, kind) for kind in (GOOD, BAD))
@@ -303,6 +316,8 @@ class TwoStage(StructureClassifier):
         The weight of the constant feature.
     """
 
+    tolerance: Annotated[float, "The duality gap to stop at, as a share of the objective."] = 0.002
+
     saved = ("converged_", "trace_", "coef_", "constant_weight_", "classes_", "calibrated_")
 
     def _learn(self, X: Any, known: list[Companion], prepared: Prepared) -> None:
@@ -336,7 +351,7 @@ class TwoStage(StructureClassifier):
         encoded = self.model_.encode(X)
         outputs = self._structures(X, encoded)
         values: Floats = self.structure_.score(self.scorer_.scores(encoded, self.coef_, self.n_jobs), outputs.values)
-        return values / self._divisors(X, outputs) + self.constant * self.constant_weight_
+        return decisions(self, X, values, outputs)
 
     def predict_structure(self, X: Any) -> list[Any]:
         """The structure of each input by `initial`."""

@@ -60,7 +60,7 @@ class Aligning(PairTask):
         """Returns the encoder of feature dicts, or the quicker one of letters."""
         if self.features == "items" or type(self).describe is not Aligning.describe:
             return super().choose_encoder(X, features, min_count, n_jobs)
-        self.require_own(X, features)
+        self.require_own(features)
         return self._encoder(min_count)
 
     def restore_encoder(self, values: dict[str, Any], arrays: dict[str, Any]) -> Encoder:

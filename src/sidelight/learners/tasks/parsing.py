@@ -90,7 +90,7 @@ class Parsing(PartsTask):
         """Returns the encoder of arcs, or that of feature dicts where a subclass describes arcs in its own way."""
         if self._described:
             return super().choose_encoder(X, features, min_count, n_jobs)
-        self.require_own(X, features)
+        self.require_own(features)
         return ArcEncoder(self._columns, min_count)
 
     def restore_encoder(self, values: dict[str, Any], arrays: dict[str, Any]) -> Encoder:

@@ -91,15 +91,14 @@ class PartsTask(ABC):
         """Returns how many tokens an input has."""
         return len(x)
 
-    def require_own(self, X: Any, features: Any) -> None:
-        """Raises `DataError` for what is no input, and for features other than the task's own."""
+    def require_own(self, features: Any) -> None:
+        """Raises `DataError` for features other than the task's own."""
         if features is not None:
             raise DataError("this task has features of its own; leave `features` out")
-        self.sizes(X)
 
     def choose_encoder(self, X: Any, features: Any, min_count: int, n_jobs: int) -> Encoder:
         """Returns the encoder of the parts' feature dicts."""
-        self.require_own(X, features)
+        self.require_own(features)
         return PartsEncoder(self.describe, DictEncoder(min_count))
 
     def restore_encoder(self, values: dict[str, Any], arrays: dict[str, Any]) -> Encoder:
