@@ -65,10 +65,10 @@ def command(
     criterion: Annotated[
         CriterionName, typer.Option(help="How the decision tree chooses a feature.")
     ] = CriterionName.gain_ratio,
-    max_length: Annotated[int, typer.Option(metavar="N", help="Most features of a template.")] = 5,
+    max_length: Annotated[int, typer.Option(metavar="N", help="Most features of a template.")] = 6,
     min_rows: Annotated[int, typer.Option(metavar="N", help="Fewest rows of a branch of the tree.")] = 20,
     max_templates: Annotated[
-        int | None, typer.Option(metavar="N", help="Most templates (20; of arcs 50), those to join not counted.")
+        int | None, typer.Option(metavar="N", help="Most templates (20; of arcs 60), those to join not counted.")
     ] = None,
     basic: Annotated[bool, typer.Option(help="Whether the features to join are templates, too.")] = True,
     format: FormatOption = None,
@@ -96,7 +96,7 @@ def command(
         criterion=criterion.value,
         max_length=max_length,
         min_rows=min_rows,
-        max_templates=max_templates or (50 if parsing else 20),
+        max_templates=max_templates or (60 if parsing else 20),
         keep_basic=basic,
     ).fit(sequences.X, sequences.y)
     if json:

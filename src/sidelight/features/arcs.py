@@ -68,9 +68,9 @@ _NAMED, _NAMED_ARCS = 5000, 20_000
 # Words and tags of a sentence.
 Columns = tuple[list[str], list[str]]
 
-# What `arc_table` tells of arcs by default: words and tags at and beside both ends, how words end, the side on which
-# the head is, with the distance, and which tags are between the two.
-_BESIDE = ("w", "t", "end", "t-1", "t+1")
+# What `arc_table` tells of arcs by default: what there is of both ends but for their places, the side on which the
+# head is, with the distance, and which tags are between the two.
+_BESIDE = _NAMES[: _NAMES.index("left")]
 BASIC_ARCS = (*(f"h{name}" for name in _BESIDE), *(f"c{name}" for name in _BESIDE), "way", "between")
 _OF_ARCS = ("side", "way", "between")
 

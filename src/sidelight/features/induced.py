@@ -105,14 +105,14 @@ class InducedTemplates(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     basic : list of str, Column or Template, default=None
         The features to join. Of tokens with columns they are templates, and None is a window of words and of every
         other column, and affixes, capitals and digits of words. Of feature dicts they are names, and None is all of
-        them that are not numbers. Of arcs they are names such as "hw", "ct+1" and "way", and None is words, tags,
-        distance and tags between.
+        them that are not numbers. Of arcs they are names such as "hw", "ct+1" and "way", and None is words, tags
+        and affixes at and beside both ends, the distance and the tags between.
     factors : {"tokens", "arcs"}, default="tokens"
         What has a decision: a token its label, or an arc of a sentence whether it is in the tree.
     criterion : {"gain_ratio", "gain"}, default="gain_ratio"
         How the tree chooses a feature: by the ratio of information gain and entropy of the branches among the features
         of at least average gain, as C4.5 does, or by information gain alone.
-    max_length : int, default=5
+    max_length : int, default=6
         How many features a template joins at most.
     min_rows : int, default=20
         How many rows a branch of the tree has at least. Values of fewer rows are one branch together.
@@ -142,7 +142,7 @@ class InducedTemplates(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         *,
         factors: Literal["tokens", "arcs"] = "tokens",
         criterion: Criterion = "gain_ratio",
-        max_length: int = 5,
+        max_length: int = 6,
         min_rows: int = 20,
         max_templates: int | None = 20,
         keep_basic: bool = True,
