@@ -8,7 +8,7 @@ from importlib import import_module
 from itertools import chain
 from pathlib import Path
 
-from . import agreement, annealing, citations, companions, defaults, expectation, paraphrase, tagging, wordalign
+from . import agreement, annealing, citations, companions, defaults, esl, expectation, paraphrase, tagging, wordalign
 from .datasets import MissingData, require_files
 from .report import Report
 from .setting import TOKENS, Setting
@@ -16,8 +16,8 @@ from .setting import TOKENS, Setting
 # Modules with `files(setting)`, `scored(setting)` (the data that accuracies are of) and `run(setting, report)`.
 BENCHMARKS = (
     "startup", "tasks", "defaults", "citations", "annealing", "expectation", "chunking", "letters", "companions",
-    "tagging", "gamma", "induction", "structures", "relations", "parsing", "parser", "transliteration", "phonetic",
-    "paraphrase", "entailment", "wordalign", "agreement",
+    "tagging", "gamma", "induction", "structures", "relations", "parsing", "parser", "esl", "transliteration",
+    "phonetic", "paraphrase", "entailment", "wordalign", "agreement",
 )  # fmt: skip
 TABLES = {
     "defaults": tuple(defaults.TABLES),
@@ -29,6 +29,7 @@ TABLES = {
     "paraphrase": paraphrase.TABLES,
     "wordalign": tuple(wordalign.TABLES),
     "agreement": tuple(agreement.TABLES),
+    "esl": esl.TABLES,
 }
 
 

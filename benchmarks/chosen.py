@@ -114,6 +114,22 @@ CHOICES: dict[str, Choice] = {
         "100,000; about thirty settings, one thing changed at a time",
         ("wordalign-peers", "wordalign-speed"),
     ),
+    "esl.OPTIONS": Choice(
+        {"margin": 100.0, "epochs": 20}, "margin and passes of the perceptron",
+        "CoNLL-2000, train: F1 of three parts of 900 sentences, the end of train among them, in view of margins from 1 "
+        "to 300; the basic features and the 20 templates, too, were chosen so, among some thirty settings",
+        ("esl-chunking", "esl-kernel"),
+    ),
+    "esl.KERNEL": Choice(
+        {"margin": 1000.0, "epochs": 10}, "margin and passes of the kernel perceptron",
+        "CoNLL-2000, the end of train: F1 after training on 1,000 sentences, in view of margins of 0, 100 and 1000",
+        ("esl-kernel",),
+    ),
+    "esl.ARCS": Choice(
+        {"max_templates": 60}, "templates of arcs",
+        "UD English-EWT, dev: UAS after training on 3,000 sentences, among half a dozen settings and lists of features",
+        ("esl-parsing",),
+    ),
     "sentence_pairs.COSTS": Choice(
         (0.1, 0.3, 1.0, 3.0), "what missed margins may cost; the run chooses by the pairs that it learns from",
         "MSR paraphrases, train, and RTE 3, dev: in view of 0.03 to 10, by folds, as were the features `distance` and "

@@ -52,6 +52,7 @@ _HOME = {
     "GOOD": "supervision",
     "BAD": "supervision",
     "TagDictionary": "dictionary",
+    "InducedTemplates": "features.induced",
     "word": "features.columns",
     "pos": "features.columns",
     "column": "features.columns",

@@ -212,5 +212,5 @@ def test_model_files_hold_plain_arrays(labelled, tmp_path):
 
 
 def test_other_features_are_refused():
-    with pytest.raises(DataError, match="features of its own"):
+    with pytest.raises(DataError, match="cannot read the template 'word' of arcs"):
         Parsing().choose_encoder([["a"]], ["word"], 1, 1)

@@ -1,15 +1,135 @@
-"""Feature templates from the command line and from files."""
+"""`sidelight templates`, and feature templates from the command line and from files."""
 
-from sidelight.data.source import read_lines
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from sidelight.cli.options import (
+    ColumnsOption,
+    CommentOption,
+    FormatOption,
+    JsonOption,
+    LabelColumnOption,
+)
+from sidelight.cli.parameters import make_task
+from sidelight.cli.reading import Reader, reader_for
+from sidelight.data.source import STANDARD_STREAM, read_lines
 from sidelight.errors import DataError
 
+NAME = "templates"
+EXAMPLES = (
+    "sidelight templates train.txt -o found.txt",
+    'sidelight templates train.txt -t word -t "word[-1]" -t pos -t "pos[-1]" --max-templates 10',
+    "sidelight templates trees.conllu --task parsing -o arcs.txt",
+    "sidelight train train.txt -o chunks.model --learner perceptron --templates found.txt",
+)
 
-def read_templates(given: list[str], file: str | None) -> list[str] | None:
-    """The templates given one by one and those of a file, one a line; None if there are neither."""
+
+class CriterionName(StrEnum):
+    """How the tree chooses a feature."""
+
+    gain_ratio = "gain_ratio"
+    gain = "gain"
+
+
+class FactorsName(StrEnum):
+    """What is learned."""
+
+    labelling = "labelling"
+    parsing = "parsing"
+
+
+def command(
+    data: Annotated[str, typer.Argument(metavar="DATA", help="Labelled sequences, or trees; - is standard input.")],
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="File to write the templates to.")
+    ] = STANDARD_STREAM,
+    task: Annotated[
+        FactorsName, typer.Option(help="What the templates are for: labels of tokens, or heads of words (CoNLL-U).")
+    ] = FactorsName.labelling,
+    template: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--template",
+            "-t",
+            metavar="FEATURE",
+            help='A feature to join, such as "word\\[-1]" or "word.suffix(3)", of arcs hw, ct+1, way or between; may '
+            "be repeated.",
+        ),
+    ] = None,
+    templates: Annotated[
+        str | None, typer.Option(metavar="FILE", help="File of features to join, one a line; # starts a comment line.")
+    ] = None,
+    criterion: Annotated[
+        CriterionName, typer.Option(help="How the decision tree chooses a feature.")
+    ] = CriterionName.gain_ratio,
+    max_length: Annotated[int, typer.Option(metavar="N", help="Most features of a template.")] = 6,
+    min_rows: Annotated[int, typer.Option(metavar="N", help="Fewest rows of a branch of the tree.")] = 20,
+    max_templates: Annotated[
+        int | None, typer.Option(metavar="N", help="Most templates (20; of arcs 60), those to join not counted.")
+    ] = None,
+    basic: Annotated[bool, typer.Option(help="Whether the features to join are templates, too.")] = True,
+    format: FormatOption = None,
+    label_column: LabelColumnOption = None,
+    columns: ColumnsOption = None,
+    comment: CommentOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Find the conjunctions of features that tell most of the labels, by a decision tree, and write them as templates.
+
+    `sidelight train --templates FILE` learns with them.
+    """
+    from sidelight.cli.output import check_writable, print_json
+    from sidelight.features.induced import InducedTemplates
+
+    parsing = task is FactorsName.parsing
+    what = make_task("parsing", [])[0] if parsing else None
+    given = read_templates(template or [], templates, None if parsing else parse_template)
+    check_writable(output, data, templates)
+    reader = reader_for(what, Reader(format, label_column, columns, comment))
+    sequences = reader.read(data, labels=True)
+    found = InducedTemplates(
+        given,
+        factors="arcs" if parsing else "tokens",
+        criterion=criterion.value,
+        max_length=max_length,
+        min_rows=min_rows,
+        max_templates=max_templates or (60 if parsing else 20),
+        keep_basic=basic,
+    ).fit(sequences.X, sequences.y)
+    if json:
+        told = [{"template": text, "rows": path.rows, "bits": path.bits} for text, path in found.paths_.items()]
+        print_json({"templates": told, "questions": len(found.tree_.rows)})
+    if not json or output != STANDARD_STREAM:
+        found.save(output)
+
+
+def parse_template(text: str) -> Any:
+    """Read a template of tokens."""
     from sidelight.features.columns import parse
 
+    return parse(text)
+
+
+def parse_arc_template(text: str) -> Any:
+    """Read a template of arcs."""
+    from sidelight.features.arcs import read_templates
+
+    return read_templates([text])
+
+
+def read_templates(
+    given: list[str], file: str | None, parse: Callable[[str], Any] | None = parse_template
+) -> list[str] | None:
+    """The templates given one by one and those of a file, one a line; None if there are neither.
+
+    parse: what raises `DataError` for a text that is no template.
+    """
+    check = parse or str
     for text in given:
-        parse(text)
+        check(text)
     if file is None:
         return given or None
     lines = read_lines(file)
@@ -19,7 +139,7 @@ def read_templates(given: list[str], file: str | None) -> list[str] | None:
         if not text or text.startswith("#"):
             continue
         try:
-            parse(text)
+            check(text)
         except DataError as error:
             raise lines.error(number, str(error)) from None
         found.append(text)

@@ -19,6 +19,7 @@ EXAMPLES = (
     "sidelight train train.tsv -o fields.model --learner crf --dev dev.tsv",
     "sidelight train train.txt -o chunks.model --learner perceptron --epochs 20",
     'sidelight train train.txt -o chunks.model --learner crf -t word -t "word[-1] & pos" --l2 0.1',
+    "sidelight train train.txt -o chunks.model --learner perceptron --margin 1 --templates found.txt",
     "sidelight train few.tsv -o fields.model --learner hmm --rules rules.toml --unlabeled more.txt",
     "sidelight train few.tsv -o fields.model --learner pr --rules rules.toml --unlabeled more.txt --figure fit.png",
     "sidelight train few.tsv -o fields.model --learner jlis --good more.txt --bad shuffled",
@@ -100,7 +101,11 @@ def command(
         ),
     ] = None,
     templates: Annotated[
-        str | None, typer.Option(metavar="FILE", help="File of features, one a line; # starts a comment line.")
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="File of features, one a line, as `sidelight templates` writes; # starts a comment line.",
+        ),
     ] = None,
     view: Annotated[
         list[str] | None,
@@ -215,14 +220,15 @@ def command(
     Wrong options and files that cannot be read or written are found first.
     """
     from sidelight.cli.output import check_figure, check_writable, print_json
-    from sidelight.cli.templates import read_templates
+    from sidelight.cli.templates import parse_arc_template, parse_template, read_templates
     from sidelight.report.outputs import evaluated_by
     from sidelight.report.summary import summarize_training
 
     if model == "-":
         raise typer.BadParameter("a model goes to a file; standard output has the summary", param_hint="--output")
+    parse = parse_arc_template if task == "parsing" else parse_template
     options = {
-        "template": read_templates(template or [], templates), "emission": emission, "smoothing": smoothing,
+        "template": read_templates(template or [], templates, parse), "emission": emission, "smoothing": smoothing,
         "l1": l1, "l2": l2, "solver": solver, "C": cost, "tolerance": tolerance, "max_iterations": max_iterations,
         "epochs": epochs, "margin": margin, "min_count": min_count, "order": order, "seed": seed, "budget": budget,
     }  # fmt: skip

@@ -21,14 +21,16 @@ import numpy as np
 from ..errors import DataError
 from ..kernels.compiling import Ints, Longs
 from .encoded import Encoded, State
-from .parts import described
+from .parts import described, token_columns
 
 ROOT, END, NONE = "<root>", "<end>", "<none>"
 # The columns of a token, as `kernels.arcs` numbers them, and what features call them: word and tag, how the word ends
 # and begins, tags and words before and after, the function word before, and places from the left and the right.
 _NAMES = ("w", "t", "end", "begin", "t-1", "t+1", "t-2", "t+2", "w-1", "w+1", "f", "left", "right")
-# What features join of head and child. The first three are also joined with every tag between the two.
-_TEMPLATES = (
+# What a feature joins of head and child: names of columns.
+ArcTemplate = tuple[str, str]
+# The hand-written templates. The first three are also joined with every tag between the two, and are always there.
+_TEMPLATES: tuple[ArcTemplate, ...] = (
     ("t", "t"), ("w", "t"), ("t", "w"),
     ("w", ""), ("t", ""), ("w t", ""), ("end t", ""), ("t-1 t t+1", ""),
     ("", "w"), ("", "t"), ("", "w t"), ("", "end t"), ("", "t-1 t t+1"),
@@ -66,6 +68,12 @@ _NAMED, _NAMED_ARCS = 5000, 20_000
 # Words and tags of a sentence.
 Columns = tuple[list[str], list[str]]
 
+# What `arc_table` tells of arcs by default: what there is of both ends but for their places, the side on which the
+# head is, with the distance, and which tags are between the two.
+_BESIDE = _NAMES[: _NAMES.index("left")]
+BASIC_ARCS = (*(f"h{name}" for name in _BESIDE), *(f"c{name}" for name in _BESIDE), "way", "between")
+_OF_ARCS = ("side", "way", "between")
+
 
 def arc_ends(n: int) -> tuple[Longs, Longs]:
     """Child (from 0) and head (0 for the root) of every arc of a sentence, in the structure's order."""
@@ -74,18 +82,63 @@ def arc_ends(n: int) -> tuple[Longs, Longs]:
     return child, place + (place > child)
 
 
+def read_templates(given: Sequence[str] | None) -> tuple[ArcTemplate, ...]:
+    """Returns what features join, from texts such as "hw ct ct+1"; those that tags between are joined with come first.
+
+    None is the hand-written ones.
+    """
+    if given is None:
+        return _TEMPLATES
+    if isinstance(given, str):
+        raise DataError(f"features are a list of templates, got only {given!r}; put it into a list")
+    return tuple(dict.fromkeys((*_TEMPLATES[:3], *map(_read_template, given))))
+
+
+def _read_template(text: str) -> ArcTemplate:
+    ends: dict[str, list[str]] = {"h": [], "c": []}
+    for name in text.split() if isinstance(text, str) else ():
+        if name[0] not in ends or name[1:] not in _NAMES:
+            break
+        ends[name[0]].append(name[1:])
+    else:
+        if any(ends.values()):
+            head, child = (" ".join(sorted(set(names), key=_NAMES.index)) for names in ends.values())
+            return head, child
+    raise DataError(
+        f"cannot read the template {text!r} of arcs: it joins columns of the head and of the child, such as hw ct; "
+        f"after h or c there are {', '.join(_NAMES)}"
+    )
+
+
+def template_of(names: Sequence[str]) -> str | None:
+    """Returns the text of the template that joins these features of `arc_table`; None if it is of no end.
+
+    Sides, distances and tags between are left out, since templates have them anyway.
+    """
+    ends = [sorted((n[1:] for n in names if n not in _OF_ARCS and n[0] == end), key=_NAMES.index) for end in "hc"]
+    text = " ".join(f"{end}{name}" for end, some in zip("hc", ends, strict=True) for name in some)
+    return text or None
+
+
 @cache
-def layout(*, joint: bool) -> tuple[Ints, Ints]:
-    """Returns the columns of head and child of every feature of arcs, and of labels: (2, features, 3), -1 for none."""
+def layout(templates: tuple[ArcTemplate, ...] = _TEMPLATES, *, joint: bool) -> tuple[Ints, Ints]:
+    """Returns the columns of head and child of every feature of arcs, and of labels: (2, features, n), -1 for none."""
     found = []
-    for templates in (_TEMPLATES, label_templates(joint)):
-        table = np.full((2, len(templates), 3), -1, np.int32)
-        for k, template in enumerate(templates):
+    for some in (templates, label_templates(joint)):
+        widest = max(len(names.split()) for template in some for names in template)
+        table = np.full((2, len(some), widest), -1, np.int32)
+        for k, template in enumerate(some):
             for end, names in enumerate(template):
                 for j, name in enumerate(names.split()):
                     table[end, k, j] = _NAMES.index(name)
         found.append(table)
     return found[0], found[1]
+
+
+def templates_in(table: Ints) -> tuple[ArcTemplate, ...]:
+    """Returns the templates of arcs that have this layout."""
+    heads, children = ([" ".join(_NAMES[k] for k in row if k >= 0) for row in end] for end in table.tolist())
+    return tuple(zip(heads, children, strict=True))
 
 
 def label_templates(joint: bool) -> tuple[tuple[str, str], ...]:
@@ -99,12 +152,13 @@ class ArcsEncoded(Encoded):
 
     offsets: where the arcs of each sentence begin; indptr: where its tokens begin; indices: the rows, flat, of which
     `sequences` shares all; attributes: how many places the table of arcs has; shapes: (sentences, 1) words; tags: how
-    many tags there are; sentences: words and tags, for explanations.
+    many tags there are; sentences: words and tags, for explanations; templates: what features join.
     """
 
     shapes: Longs
     tags: int
     sentences: list[Columns]
+    templates: tuple[ArcTemplate, ...]
 
     @property
     def columns(self) -> Ints:
@@ -122,7 +176,7 @@ class ArcsEncoded(Encoded):
         indptr, shapes = self.indptr[first : last + 1], self.shapes[first:last]
         return ArcsEncoded(
             offsets - offsets[0], indptr, self.indices, self.values, self.attributes, shapes, self.tags,
-            self.sentences[first:last],
+            self.sentences[first:last], self.templates,
         )  # fmt: skip
 
     def take(self, which: Longs) -> "ArcsEncoded":
@@ -133,16 +187,19 @@ class ArcsEncoded(Encoded):
         rows = np.repeat(self.indptr[which] - indptr[:-1], tokens) + np.arange(indptr[-1])
         return ArcsEncoded(
             offsets, indptr, self.columns[rows].ravel(), self.values, self.attributes, shapes, self.tags,
-            [self.sentences[i] for i in which.tolist()],
+            [self.sentences[i] for i in which.tolist()], self.templates,
         )  # fmt: skip
 
     def features(self, index: int, h: int, c: int) -> list[str]:
         """Returns the features of an arc in words, in the order of the kernel; child from 1, head 0 for the root."""
-        return [f"{name}={text}" for name, text in _Sentence(*self.sentences[index]).features(h, c)]
+        return [f"{name}={text}" for name, text in self._sentence(index).features(h, c)]
 
     def label_features(self, index: int, h: int, c: int, *, joint: bool) -> list[str]:
         """Returns the features of an arc's label in words."""
-        return [f"{name}={text}" for name, text in _Sentence(*self.sentences[index]).labelled(h, c, joint)]
+        return [f"{name}={text}" for name, text in self._sentence(index).labelled(h, c, joint)]
+
+    def _sentence(self, index: int) -> "_Sentence":
+        return _Sentence(*self.sentences[index], self.templates)
 
 
 def arc_dicts(words: Sequence[str], tags: Sequence[str]) -> list[dict[str, Any]]:
@@ -155,8 +212,10 @@ def arc_dicts(words: Sequence[str], tags: Sequence[str]) -> list[dict[str, Any]]
 class _Sentence:
     """Words and tags as features say them; places count from the root as 0."""
 
-    def __init__(self, words: Sequence[str], tags: Sequence[str]) -> None:
-        self.n, self.tags = len(words), [ROOT, *tags]
+    def __init__(
+        self, words: Sequence[str], tags: Sequence[str], templates: Sequence[ArcTemplate] = _TEMPLATES
+    ) -> None:
+        self.n, self.tags, self.templates = len(words), [ROOT, *tags], templates
         self.rows = [self._row(t, [ROOT, *words]) for t in range(self.n + 1)]
         function = NONE
         for t, row in enumerate(self.rows):
@@ -179,7 +238,7 @@ class _Sentence:
     def features(self, h: int, c: int) -> Iterator[tuple[str, str]]:
         """Yields name and text of all features of an arc, in the order of the kernel."""
         side, way = way_of(h, c)
-        for names in _TEMPLATES:
+        for names in self.templates:
             name, text = self._joined(names, h, c)
             yield name, f"{text} {side}"
             yield f"{name} far", f"{text} {way}"
@@ -238,11 +297,12 @@ class ArcEncoder:
     """Turns sentences into rows of whole numbers, from which features of arcs are worked out.
 
     read: words and tags of a sentence, checked; min_count: words that are seen less often are known by their endings,
-    as are those that are seen once. bits: logarithm of the places of features.
+    as are those that are seen once; templates: what features join. bits: logarithm of the places of features.
     """
 
     read: Callable[[Any], Columns]
     min_count: int = 1
+    templates: tuple[ArcTemplate, ...] = _TEMPLATES
     words_: set[str] = field(default_factory=set, init=False, repr=False)
     tags_: dict[str, int] = field(default_factory=dict, init=False, repr=False)
     bits_: int = field(default=_BITS, init=False, repr=False)
@@ -254,7 +314,7 @@ class ArcEncoder:
         count = Counter(word for words, _ in sentences for word in words)
         self.words_ = {word for word, times in count.items() if times >= max(self.min_count, _RARE)}
         self.tags_ = {tag: k for k, tag in enumerate(dict.fromkeys(t for _, tags in sentences for t in (ROOT, *tags)))}
-        features = sum(len(words) ** 2 for words, _ in sentences) * 2 * len(_TEMPLATES)
+        features = sum(len(words) ** 2 for words, _ in sentences) * 2 * len(self.templates)
         self.bits_ = min(max((features // _PER_PLACE).bit_length(), _BITS), _MOST_BITS)
         encoded = self._encoded(sentences)
         self.names_ = self._names(encoded)
@@ -287,7 +347,7 @@ class ArcEncoder:
         arcs.fill_context(words, kinds, columns)
         return ArcsEncoded(
             _edges(sizes**2), words, columns.ravel(), np.empty(0), 1 << self.bits_, sizes.reshape(-1, 1), unknown + 1,
-            list(sentences),
+            list(sentences), self.templates,
         )  # fmt: skip
 
     def _codes(self, word: str) -> tuple[int, int, int]:
@@ -302,7 +362,7 @@ class ArcEncoder:
 
         count = int(np.searchsorted(encoded.offsets, _NAMED_ARCS, side="right")) - 1
         some = encoded.sequences(0, max(count, 1))
-        scorer = ArcScorer(self.bits_, Trees(1), 2)  # of the first of two labels
+        scorer = ArcScorer(self.bits_, Trees(1), 2, templates=self.templates)  # of the first of two labels
         pointer, places = scorer.places(some, 2 * np.arange(some.tokens))
         found, first, times = np.unique(places, return_index=True, return_counts=True)
         names: dict[int, str] = {}
@@ -325,17 +385,78 @@ class ArcEncoder:
         values = {
             "min_count": self.min_count, "words": sorted(self.words_), "tags": list(self.tags_), "bits": self.bits_,
             "names": {str(place): name for place, name in self.names_.items()},
+            "templates": None if self.templates == _TEMPLATES else self.templates,
         }  # fmt: skip
         return values, {}
 
     @classmethod
     def from_state(cls, values: dict[str, Any], arrays: dict[str, Any], read: Callable[[Any], Columns]) -> "ArcEncoder":
         """The encoder that gave this state."""
-        encoder = cls(read, values["min_count"])
+        templates = _TEMPLATES if values["templates"] is None else tuple((h, c) for h, c in values["templates"])
+        encoder = cls(read, values["min_count"], templates)
         encoder.words_, encoder.bits_ = set(values["words"]), values["bits"]
         encoder.tags_ = {tag: k for k, tag in enumerate(values["tags"])}
         encoder.names_ = {int(place): name for place, name in values["names"].items()}
         return encoder
+
+
+def arc_table(X: Sequence[Any], y: Sequence[Any], names: Sequence[str]) -> tuple[Ints, Longs, Ints]:
+    """Returns features of all arcs as numbers, (names, arcs), how many values each has, and whether arcs are there.
+
+    names: a column of the head or of the child, such as hw or ct+1, the side on which the head is, the way (the side
+    with the distance), or between (the set of tags). y: heads of every word, or pairs of head and label, or None.
+    The last array has 1 for arcs of the trees, 0 for others and -1 where the head is not known.
+    """
+    from ..kernels.arcs import way_numbers
+
+    known = (*_OF_ARCS, *(f"{end}{name}" for end in "hc" for name in _NAMES))
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise DataError(f"arcs have no feature {unknown[0]!r}; they have {', '.join(known)}")
+    encoded = ArcEncoder(token_columns).fit_transform(X)
+    ends = [arc_ends(n) for n in encoded.shapes[:, 0].tolist()]
+    child, head = (np.concatenate([pair[k] for pair in ends]) + (k == 0) for k in (0, 1))  # words from 1
+    first = np.repeat(encoded.indptr[:-1], encoded.shapes[:, 0] ** 2)
+    columns, sizes = [], []
+    for name in names:
+        if name in _OF_ARCS:
+            found = _between(encoded) if name == "between" else way_numbers(head, child)[name == "way"]
+            distinct, codes = np.unique(found, return_inverse=True)
+        else:
+            distinct, of_token = np.unique(encoded.columns[:, _NAMES.index(name[1:])], return_inverse=True)
+            codes = of_token[first + (head if name[0] == "h" else child)]
+        columns.append(codes.astype(np.int32))
+        sizes.append(len(distinct))
+    heads = np.repeat(np.concatenate([_known_heads(i, n, y[i]) for i, n in enumerate(encoded.shapes[:, 0].tolist())]),
+                      np.repeat(encoded.shapes[:, 0], encoded.shapes[:, 0]))  # fmt: skip
+    return np.stack(columns), np.array(sizes, np.int64), np.where(heads < 0, -1, heads == head).astype(np.int32)
+
+
+def _between(encoded: ArcsEncoded) -> Longs:
+    """The set of tags between head and child of every arc, as bits."""
+    out = np.empty(encoded.tokens, np.int64)
+    tags = encoded.columns[:, _NAMES.index("t")] % 63
+    bit = np.int64(1) << np.arange(63)
+    for i, n in enumerate(encoded.shapes[:, 0].tolist()):
+        mine = tags[encoded.indptr[i] : encoded.indptr[i + 1]]
+        seen = np.zeros((n + 2, 63), np.int32)
+        np.add.at(seen, (np.arange(1, n + 2), mine), 1)
+        seen = np.cumsum(seen, axis=0)
+        child, head = arc_ends(n)
+        low, high = np.minimum(child + 1, head), np.maximum(child + 1, head)
+        used = np.flatnonzero(seen[-1])
+        out[encoded.offsets[i] : encoded.offsets[i + 1]] = (seen[high][:, used] > seen[low + 1][:, used]) @ bit[used]
+    return out
+
+
+def _known_heads(index: int, n: int, y: Any) -> Longs:
+    """The head of every word of a sentence, -1 where it is not known."""
+    if y is None:
+        return np.full(n, -1, np.int64)
+    if isinstance(y, str) or not hasattr(y, "__len__") or len(y) != n:
+        raise DataError(f"sentence {index} has {n} words, and y is not a list of {n} heads")
+    heads = [one[0] if isinstance(one, tuple | list) else one for one in y]
+    return np.array([-1 if head is None else head for head in heads], np.int64)
 
 
 def _code(kind: str, text: str) -> int:

@@ -76,6 +76,15 @@ def described(describe: Callable[[Any], Any], X: Sequence[Any], noun: str = "inp
     return found
 
 
+def token_columns(x: Sequence[Any]) -> tuple[list[str], list[str]]:
+    """Returns word and tag of every token, a string or a tuple of strings; the tag is "" where there is none."""
+    columns = [(token,) if isinstance(token, str) else token if isinstance(token, tuple | list) else () for token in x]
+    for t, one in enumerate(columns):
+        if not one or not all(isinstance(value, str) for value in one[:2]):
+            raise DataError(f"token {t} is a string or a tuple of strings, got {x[t]!r}")
+    return [one[0] for one in columns], [one[1] if len(one) > 1 else "" for one in columns]
+
+
 def shape_array(shapes: Sequence[tuple[Any, ...]]) -> Longs:
     """Returns the shapes of inputs as one array: (inputs, numbers), of objects where some are no numbers."""
     if all(isinstance(value, Number) for shape in shapes for value in shape):

@@ -94,6 +94,14 @@ class TemplateEncoder:
 
     def fit_transform(self, X: Sequence[Sequence[Any]]) -> Encoded:
         """Learn values and combinations, and encode X."""
+        offsets, ids = self.fit_numbers(X)
+        return self.numbering_.encoded(ids, offsets)
+
+    def fit_numbers(self, X: Sequence[Sequence[Any]]) -> tuple[Longs, Ints]:
+        """Learn values and combinations; returns where sequences begin, and the attribute of every token and template.
+
+        The attributes are numbers, (tokens, templates), -1 where a template has none.
+        """
         if len(X) == 0:
             raise DataError("no sequences were given")
         offsets = sequence_offsets(X)
@@ -110,7 +118,7 @@ class TemplateEncoder:
         shape = int(offsets[-1]), len(self.templates_)
         keys = (self._keys(template, tables, offsets, 0, len(X)) for template in self.templates_)
         self.numbering_, ids = Numbering.learn(keys, shape, self.min_count)
-        return self.numbering_.encoded(ids, offsets)
+        return offsets, ids
 
     def transform(self, X: Sequence[Sequence[Any]]) -> Encoded:
         """Encode X with what was learned."""

@@ -72,6 +72,15 @@ def way_of(h: int, c: int) -> tuple[int, int]:
 
 
 @ordered
+def way_numbers(heads: Longs, children: Longs) -> tuple[Ints, Ints]:
+    """`way_of` of many arcs."""
+    sides, ways = np.empty(len(heads), np.int32), np.empty(len(heads), np.int32)
+    for k in range(len(heads)):
+        sides[k], ways[k] = way_of(heads[k], children[k])
+    return sides, ways
+
+
+@ordered
 def fill_context(words: Longs, kinds: Ints, columns: Ints) -> None:
     """Writes the columns that follow from words and tags; words: where sentences begin; kinds: of every tag."""
     for i in range(len(words) - 1):

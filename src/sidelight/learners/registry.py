@@ -43,6 +43,7 @@ REGISTRY: dict[str, Entry] = {
     "HMM": _row("labelled.hmm", FULL, command="hmm", base=True),
     "SemiCRF": _row("labelled.semicrf", FULL, PARTIAL, command="semicrf", base=True),
     "StructuredPerceptron": _row("labelled.perceptron", FULL, command="perceptron", base=True, documents="also"),
+    "KernelPerceptron": _row("labelled.kernel_perceptron", FULL, command="kernel-perceptron"),
     "MIRA": _row("labelled.mira", FULL, command="mira", base=True, documents="also"),
     "StructuralSVM": _row("margins.structural_svm", FULL, command="svm", base=True, documents="also"),
     "LatentStructuralSVM": _row("margins.latent_svm", FULL, PARTIAL, command="latent-svm", base=True, documents="also"),

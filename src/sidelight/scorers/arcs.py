@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import NotSupported
-from ..features.arcs import ArcsEncoded, layout
+from ..features.arcs import ArcsEncoded, ArcTemplate, layout, read_templates, templates_in
 from ..kernels.compiling import Floats, Ints, Longs
 from ..kernels.parallel import map_shards
 from ..structures.flat import FlatParts
@@ -26,13 +26,15 @@ class ArcScorer:
     """A table of weights of arcs, and with labels one of theirs behind it.
 
     bits: logarithm of the places of arcs; structure: the trees; labels: how many labels arcs have, 1 without labels;
-    joint: whether labels are chosen together with heads, by the sum of both scores, or after them.
+    joint: whether labels are chosen together with heads, by the sum of both scores, or after them; templates: what
+    features of arcs join.
     """
 
     bits: int
     structure: Trees
     labels: int
     joint: bool = True
+    templates: tuple[ArcTemplate, ...] = read_templates(None)
 
     @property
     def size(self) -> int:
@@ -51,7 +53,7 @@ class ArcScorer:
 
     def tables(self, w: Floats) -> Any:
         """Returns what kernels take of weights: templates, bits and table of arcs, and the same of labels."""
-        templates, label_templates = layout(joint=self.joint)
+        templates, label_templates = layout(self.templates, joint=self.joint)
         first = 1 << self.bits
         return templates, 64 - self.bits, w[:first], label_templates, 64 - self.label_bits, w[first:]
 
@@ -154,7 +156,14 @@ class ArcScorer:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What a model file keeps."""
-        return {"bits": np.array([self.bits]), "joint": np.array([self.joint])}
+        table, _ = layout(self.templates, joint=self.joint)
+        return {"bits": np.array([self.bits]), "joint": np.array([self.joint]), "templates": table}
+
+    @classmethod
+    def from_arrays(cls, structure: Trees, labels: int, arrays: dict[str, NDArray[Any]]) -> "ArcScorer":
+        """Returns the scorer that gave these arrays."""
+        bits, joint, templates = (arrays[name] for name in ("bits", "joint", "templates"))
+        return cls(int(bits[0]), structure, labels, bool(joint[0]), templates_in(templates))
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ from typing import Annotated, Any, ClassVar, Literal
 from ...errors import DataError
 from ...features.encoded import Encoder
 from ...features.letters import LetterEncoder, letter_dicts
+from ...features.parts import token_columns
 from ...kernels.compiling import Longs
 from ...structures.alignments import Alignments
 from ...structures.flat import Shape
 from .pairs import PairTask, Segments, require_order
-from .parts import token_columns
 
 
 @dataclass(frozen=True)

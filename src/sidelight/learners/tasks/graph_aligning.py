@@ -8,13 +8,14 @@ import numpy as np
 
 from ...errors import DataError, NotSupported
 from ...features import sentence_pairs
+from ...features.parts import token_columns
 from ...features.sentence_pairs import Sentence
 from ...kernels.compiling import Floats, Ints, Longs
 from ...structures.flat import FlatParts, Shape
 from ...structures.graph_alignments import GraphAlignments, GraphRows, Graphs
 from .matching import Matching
 from .pairs import links_f1
-from .parts import PartsTask, token_columns
+from .parts import PartsTask
 from .task import Choices, position_of
 
 

@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...errors import DataError
+from ...features.parts import token_columns
 from ...kernels.compiling import Flags, Ints, Longs
 from ...rules.part_view import EndView, PartView
 from ...structures.flat import Shape
 from ...supervision import Given, Partial, Signal
-from .parts import PartsTask, token_columns
+from .parts import PartsTask
 
 # A link: where its source and target segments begin and end.
 Segments = tuple[int, int, int, int]

@@ -8,15 +8,16 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from ...errors import DataError
-from ...features.arcs import ArcEncoder, arc_dicts, arc_ends
+from ...features.arcs import ArcEncoder, arc_dicts, arc_ends, read_templates
 from ...features.encoded import Encoder, require_attributes
+from ...features.parts import token_columns
 from ...kernels.compiling import Flags, Floats, Ints, Longs
 from ...rules.part_view import EndView, PartView
 from ...scorers.arcs import ArcScorer
 from ...structures.flat import FlatParts, Shape
 from ...structures.trees import Trees
 from ...supervision import Given, Signal
-from .parts import PartsTask, token_columns
+from .parts import PartsTask
 from .task import Reasons, Weighted
 
 
@@ -90,8 +91,7 @@ class Parsing(PartsTask):
         """Returns the encoder of arcs, or that of feature dicts where a subclass describes arcs in its own way."""
         if self._described:
             return super().choose_encoder(X, features, min_count, n_jobs)
-        self.require_own(features)
-        return ArcEncoder(self._columns, min_count)
+        return ArcEncoder(self._columns, min_count, read_templates(features))
 
     def restore_encoder(self, values: dict[str, Any], arrays: dict[str, Any]) -> Encoder:
         """Returns the encoder that gave this state."""
@@ -108,13 +108,14 @@ class Parsing(PartsTask):
         """Returns tables of weights of hashed features, or a weight for every feature of a dict and label."""
         if self._described:
             return super().lay_out(encoded, known, labels, all_weights=all_weights)
-        return ArcScorer(int(encoded.attributes).bit_length() - 1, self.structure(1), max(labels, 1), self.joint)
+        bits = int(encoded.attributes).bit_length() - 1
+        return ArcScorer(bits, self.structure(1), max(labels, 1), self.joint, encoded.templates)
 
     def restore(self, labels: int, arrays: dict[str, Any]) -> Any:
         """Returns the scorer whose arrays these are."""
         if self._described:
             return super().restore(labels, arrays)
-        return ArcScorer(int(arrays["bits"][0]), self.structure(1), max(labels, 1), bool(arrays["joint"][0]))
+        return ArcScorer.from_arrays(self.structure(1), max(labels, 1), arrays)
 
     def require_encoded(self, scorer: Any, encoded: Any) -> None:
         """Raises `DataError` where input was encoded by another model."""

@@ -325,12 +325,3 @@ class PartsTask(ABC):
             number = -1 if not several else column if label is None else label
             out.append((model.encoder.describe(attribute), number, float(some[attribute, column])))
         return out
-
-
-def token_columns(x: Sequence[Any]) -> tuple[list[str], list[str]]:
-    """Returns word and tag of every token, a string or a tuple of strings; the tag is "" where there is none."""
-    columns = [(token,) if isinstance(token, str) else token if isinstance(token, tuple | list) else () for token in x]
-    for t, one in enumerate(columns):
-        if not one or not all(isinstance(value, str) for value in one[:2]):
-            raise DataError(f"token {t} is a string or a tuple of strings, got {x[t]!r}")
-    return [one[0] for one in columns], [one[1] if len(one) > 1 else "" for one in columns]
