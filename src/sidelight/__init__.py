@@ -15,7 +15,9 @@ __version__ = "0.1.0.dev0"
 _HOME = {
     **{name: f"learners.{one.module}" for name, one in REGISTRY.items()},
     "WordAligner": "wordalign.aligner",
+    "learn_from_projected": "transfer",
     "project_bitext": "transfer",
+    "project_pairs": "transfer",
     "projected_heads": "transfer",
     "complete_at_random": "transfer",
     "label_shares": "inference.readings",

@@ -25,6 +25,8 @@ _TOGETHER = (
     {"ADJ", "ADV", "DET", "NUM", "PRON"},
     {"ADP", "PART", "SCONJ", "CCONJ", "ADV"},
 )
+# What a projected head costs that is not kept beyond the share: so much that it hardly happens where trees allow it.
+_PENALTY = 10.0
 _PUNCTUATION, _VERBS = "PUNCT", {"VERB", "AUX"}
 
 
@@ -142,6 +144,93 @@ def project_bitext(
             lists = (",".join(map(str, listed)) for listed in found)
             out.append([(*token[:2], listed) for token, listed in zip(other.x, lists, strict=True)])
     return out
+
+
+def project_pairs(
+    pairs: Sequence[tuple[Sequence[str], Sequence[str]]],
+    links: Sequence[Links],
+    tagger: Any,
+    parser: Any,
+    target_tagger: Any,
+    *,
+    longest: int = 20,
+) -> list[list[Token]]:
+    """Tag both sides of a bitext, parse the source, and project its trees.
+
+    Parameters
+    ----------
+    pairs : sequence
+        Pairs (source, target) of lists of words.
+    links : sequence
+        For every pair the links of its words.
+    tagger, parser, target_tagger : learner
+        Fitted models: a tagger and a parser of the source, and a tagger of the target, all with universal tags.
+    longest : int, default=20
+        Most words of a translation, punctuation not counted.
+
+    Returns
+    -------
+    list of list
+        What `project_bitext` gives.
+    """
+    short = [i for i, (x, z) in enumerate(pairs) if len(x) and 0 < len(z) <= 2 * longest]
+    if not short:
+        return []
+    sides = [[list(pairs[i][side]) for i in short] for side in (0, 1)]
+    source, target = (
+        [list(zip(words, tags, strict=True)) for words, tags in zip(X, model.predict(X), strict=True)]
+        for X, model in zip(sides, (tagger, target_tagger), strict=True)
+    )
+    trees = [[one[0] if isinstance(one, tuple) else one for one in tree] for tree in parser.predict(source)]
+    return project_bitext(source, trees, target, [links[i] for i in short], longest=longest)
+
+
+def learn_from_projected(
+    X: Sequence[Sequence[Token]],
+    *,
+    generative: bool = False,
+    share: float = 0.9,
+    iterations: int | None = None,
+    n_jobs: int = -1,
+    verbose: bool = False,
+) -> Any:
+    """Learn a parser from sentences with projected heads, by posterior regularization.
+
+    Parameters
+    ----------
+    X : sequence
+        Sentences as `project_bitext` gives them.
+    generative : bool, default=False
+        Whether it is the model with valence (`DMV`), which knows tags alone; else a conditional random field.
+    share : float, default=0.9
+        η: the share of projected heads that each sentence keeps in expectation.
+    iterations : int or None, default=None
+        Rounds; None is 30 for the discriminative model, and 3 for the generative one, which drifts away from the
+        projected heads in more of them.
+    n_jobs : int, default=-1
+        Threads; -1 is every core.
+    verbose : bool, default=False
+        Whether to show progress.
+
+    Returns
+    -------
+    CRF or DMV
+        The fitted parser, which needs words and tags alone.
+    """
+    from .features.columns import column
+    from .learners.labelled.crf import CRF
+    from .learners.labelled.dmv import DMV
+    from .learners.tasks.parsing import Parsing
+    from .learners.wrappers.posterior import PosteriorRegularization
+    from .rules.usual import conserved
+
+    base: Any = DMV(start="even", n_jobs=n_jobs) if generative else CRF(task=Parsing(projective=True), n_jobs=n_jobs)
+    rounds = (3 if generative else 30) if iterations is None else iterations
+    learner = PosteriorRegularization(
+        base, [conserved(column(2), share)], penalty=_PENALTY, decode="model", iterations=rounds, guard=False,
+        n_jobs=n_jobs, verbose=verbose,
+    )  # fmt: skip
+    return learner.fit(X, [None] * len(X)).base_
 
 
 def _alike(one: str, other: str) -> bool:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from sidelight import __version__
-from sidelight.cli import align, check, demo, evaluate, explain, inspect, parse, predict, score, train
+from sidelight.cli import align, check, demo, evaluate, explain, inspect, parse, predict, score, train, transfer
 from sidelight.cli.exits import CommandGroup
 from sidelight.cli.options import examples
 
@@ -24,7 +24,7 @@ app = typer.Typer(
         "sidelight predict fields.model new.txt",
     ),
 )
-for module in (train, predict, parse, evaluate, score, check, inspect, explain, align, demo):
+for module in (train, predict, parse, evaluate, score, check, inspect, explain, align, transfer, demo):
     app.command(module.NAME, epilog=examples(*module.EXAMPLES))(module.command)
 
 
