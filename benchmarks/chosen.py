@@ -114,6 +114,11 @@ CHOICES: dict[str, Choice] = {
         "100,000; about thirty settings, one thing changed at a time",
         ("wordalign-peers", "wordalign-speed"),
     ),
+    "projection.ROUNDS": Choice(
+        {"generative": 3, "discriminative": 30}, "rounds of posterior regularization, by kind of model",
+        "UD French-Sequoia, train: trees of up to ten words, in view of 1 to 20 rounds (10 and 30), dev beside them",
+        ("projection",),
+    ),
     "paraphrase.COSTS": Choice(
         (0.1, 1.0), "what missed margins cost", "MSR paraphrases, train: in view of 0.1 to 10, by folds",
         ("paraphrase",),

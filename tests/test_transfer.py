@@ -23,7 +23,7 @@ def test_projected_heads():
 
 def test_punctuation_and_links_of_other_kinds_are_left_out():
     (found,) = project_bitext([SOURCE], [HEADS], [TARGET], [LINKS])
-    assert found == [("les", "DET", "2"), ("chiens", "NOUN", "3"), ("aboient", "VERB", "0")]
+    assert found == [("les", "DET", "2", "leaf"), ("chiens", "NOUN", "3", ""), ("aboient", "VERB", "0", "")]
     assert listed_heads(found) == [[2], [3], [0]]
     crossed = [(0, 0), (1, 2), (3, 1)]  # a noun and a verb
     assert project_bitext([SOURCE], [HEADS], [TARGET], [crossed]) == []

@@ -3,7 +3,8 @@
 An arc of the source from p to c is projected to the arc from p' to c' where p and p', c and c' are linked. Links are
 noisy and sentences are translated freely, so what comes out are lists of heads, for some of the words, that contradict
 each other at times. A rule says how many of them to keep (`conserved`), and trees that are completed at random are a
-simple alternative.
+simple alternative. That a word has no children is projected in the same way: words that are linked with leaves are
+expected to be leaves. (The paper suggests a rule of this kind for words without links, and does not try it.)
 """
 
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from .errors import DataError
 from .features.arcs import arc_ends
 from .structures.trees import Trees
 
+LEAF = "leaf"
 Token = tuple[str, ...]
 Links = Sequence[tuple[int, int]]
 # Links between words whose tags are in no group together are left out: those of nouns with verbs, for instance.
@@ -123,8 +125,8 @@ def project_bitext(
     Returns
     -------
     list of list
-        The translations that are left, each a list of tuples (word, tag, heads): the projected heads as `head_in` and
-        `conserved` read them.
+        The translations that are left, each a list of tuples (word, tag, heads, leaf): the projected heads as `head_in`
+        and `conserved` read them, and "leaf" for words that are linked, and only with words without children.
     """
     if not len(source) == len(heads) == len(target) == len(links):
         counts = f"{len(source)}, {len(heads)}, {len(target)} and {len(links)}"
@@ -141,8 +143,9 @@ def project_bitext(
         ]
         found = projected_heads(one.heads, kept, len(other.x))
         if any(found):
-            lists = (",".join(map(str, listed)) for listed in found)
-            out.append([(*token[:2], listed) for token, listed in zip(other.x, lists, strict=True)])
+            lists, leaves = (",".join(map(str, listed)) for listed in found), _leaves(one.heads, kept)
+            marks = (LEAF if t in leaves else "" for t in range(len(other.x)))
+            out.append([(*token[:2], *more) for token, *more in zip(other.x, lists, marks, strict=True)])
     return out
 
 
@@ -190,6 +193,7 @@ def learn_from_projected(
     *,
     generative: bool = False,
     share: float = 0.9,
+    leaves: bool = True,
     iterations: int | None = None,
     n_jobs: int = -1,
     verbose: bool = False,
@@ -204,6 +208,9 @@ def learn_from_projected(
         Whether it is the model with valence (`DMV`), which knows tags alone; else a conditional random field.
     share : float, default=0.9
         η: the share of projected heads that each sentence keeps in expectation.
+    leaves : bool, default=True
+        Whether words that are linked with leaves are expected to be leaves: in each sentence the arcs from them are no
+        more than 1 - η times as many as these words.
     iterations : int or None, default=None
         Rounds; None is 30 for the discriminative model, and 3 for the generative one, which drifts away from the
         projected heads in more of them.
@@ -222,15 +229,27 @@ def learn_from_projected(
     from .learners.labelled.dmv import DMV
     from .learners.tasks.parsing import Parsing
     from .learners.wrappers.posterior import PosteriorRegularization
+    from .rules.counts import count
+    from .rules.ends import child, head
     from .rules.usual import conserved
 
     base: Any = DMV(start="even", n_jobs=n_jobs) if generative else CRF(task=Parsing(projective=True), n_jobs=n_jobs)
     rounds = (3 if generative else 30) if iterations is None else iterations
+    is_leaf = column(3).isin(LEAF)
+    rules = [conserved(column(2), share)]
+    if leaves:
+        rules.append(count(where=head(is_leaf)) <= round(1 - share, 9) * count(where=child(is_leaf)))
     learner = PosteriorRegularization(
-        base, [conserved(column(2), share)], penalty=_PENALTY, decode="model", iterations=rounds, guard=False,
+        base, rules, penalty=_PENALTY, decode="model", iterations=rounds, guard=False,
         n_jobs=n_jobs, verbose=verbose,
     )  # fmt: skip
     return learner.fit(X, [None] * len(X)).base_
+
+
+def _leaves(heads: Sequence[int], links: Links) -> set[int]:
+    """Target words that are linked with source words, all of which have no children."""
+    inner = {j for i, j in links if i + 1 in heads}
+    return {j for _, j in links} - inner
 
 
 def _alike(one: str, other: str) -> bool:

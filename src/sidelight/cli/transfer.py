@@ -47,6 +47,9 @@ def command(
     share: Annotated[
         float, typer.Option(metavar="P", min=0.0, max=1.0, help="Share of projected heads to keep in each sentence.")
     ] = 0.9,
+    leaves: Annotated[
+        bool, typer.Option(help="Whether words that are linked with words without children have none either.")
+    ] = True,
     longest: Annotated[int, typer.Option(metavar="N", min=1, help="Most words of a sentence to learn from.")] = 20,
     most: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Most sentences to learn from.", show_default=False)
@@ -86,10 +89,10 @@ def command(
     if not X:
         raise DataError("nothing was projected on any sentence; give more sentence pairs, or raise --longest")
     if projected:
-        write_conllu(projected, [[(w, t, h or "_") for w, t, h in x] for x in X], [["_"] * len(x) for x in X],
+        write_conllu(projected, [[(w, t, h or "_") for w, t, h, _ in x] for x in X], [["_"] * len(x) for x in X],
                      columns=["form", "upos", "misc"], label="deprel")  # fmt: skip
     model = learn_from_projected(
-        X, generative=learner == TransferLearner.dmv, share=share, iterations=iterations, n_jobs=n_jobs,
+        X, generative=learner == TransferLearner.dmv, share=share, leaves=leaves, iterations=iterations, n_jobs=n_jobs,
         verbose=not quiet and not json,
     )  # fmt: skip
     model.save(output)
