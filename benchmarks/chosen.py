@@ -119,6 +119,10 @@ CHOICES: dict[str, Choice] = {
         "UD French-Sequoia, train: trees of up to ten words, in view of 1 to 20 rounds (10 and 30), dev beside them",
         ("projection",),
     ),
+    "projection.L2": Choice(
+        1.0, "prior of the CRF, with which random completion is better too, and so of `learn_from_projected`",
+        "UD French-Sequoia, train: trees of up to ten words, in view of 0.1 and 1, dev beside them", ("projection",),
+    ),
     "paraphrase.COSTS": Choice(
         (0.1, 1.0), "what missed margins cost", "MSR paraphrases, train: in view of 0.1 to 10, by folds",
         ("paraphrase",),

@@ -29,6 +29,8 @@ _TOGETHER = (
 )
 # What a projected head costs that is not kept beyond the share: so much that it hardly happens where trees allow it.
 _PENALTY = 10.0
+# The prior of the discriminative parser, and how exact projections are.
+_L2, _TOLERANCE = 1.0, 0.05
 _PUNCTUATION, _VERBS = "PUNCT", {"VERB", "AUX"}
 
 
@@ -233,14 +235,16 @@ def learn_from_projected(
     from .rules.ends import child, head
     from .rules.usual import conserved
 
-    base: Any = DMV(start="even", n_jobs=n_jobs) if generative else CRF(task=Parsing(projective=True), n_jobs=n_jobs)
+    base: Any = (
+        DMV(start="even", n_jobs=n_jobs) if generative else CRF(task=Parsing(projective=True), l2=_L2, n_jobs=n_jobs)
+    )
     rounds = (3 if generative else 30) if iterations is None else iterations
     is_leaf = column(3).isin(LEAF)
     rules = [conserved(column(2), share)]
     if leaves:
         rules.append(count(where=head(is_leaf)) <= round(1 - share, 9) * count(where=child(is_leaf)))
     learner = PosteriorRegularization(
-        base, rules, penalty=_PENALTY, decode="model", iterations=rounds, guard=False,
+        base, rules, penalty=_PENALTY, tolerance=_TOLERANCE, decode="model", iterations=rounds, guard=False,
         n_jobs=n_jobs, verbose=verbose,
     )  # fmt: skip
     return learner.fit(X, [None] * len(X)).base_
