@@ -114,6 +114,15 @@ CHOICES: dict[str, Choice] = {
         "100,000; about thirty settings, one thing changed at a time",
         ("wordalign-peers", "wordalign-speed"),
     ),
+    "projection.ROUNDS": Choice(
+        {"generative": 3, "discriminative": 30}, "rounds of posterior regularization, by kind of model",
+        "UD French-Sequoia, train: trees of up to ten words, in view of 1 to 20 rounds (10 and 30), dev beside them",
+        ("projection",),
+    ),
+    "projection.L2": Choice(
+        1.0, "prior of the CRF, with which random completion is better too, and so of `learn_from_projected`",
+        "UD French-Sequoia, train: trees of up to ten words, in view of 0.1 and 1, dev beside them", ("projection",),
+    ),
     "esl.OPTIONS": Choice(
         {"margin": 100.0, "epochs": 20}, "margin and passes of the perceptron",
         "CoNLL-2000, train: F1 of three parts of 900 sentences, the end of train among them, in view of margins from 1 "

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -245,6 +246,10 @@ def test_explain(run: Run, trees: Path, tmp_path: Path) -> None:
     told = run("explain", trees / "m", trees / "train.conllu", "-s", 2, "-p", 3, "--json").json
     assert told["output"] == [2, 0, 5, 5, 2]
     assert 0 < told["explanation"]["rival_probability"] < told["explanation"]["probability"]
+    arcs = run("explain", trees / "m", trees / "train.conllu", "--labeled", "--arcs", 0.1, "--figure", drawing)
+    assert "← " in arcs.out
+    assert "%" in arcs.out
+    assert min(re.findall(r">([01]\.\d\d)<", drawing.read_text())) >= "0.1"
     refused = run("explain", trees / "m", trees / "train.conllu", "--figure", tmp_path / "tree.png")
     assert "give a name that ends in .svg" in refused.err
     assert (

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sidelight import DataError, draw_tree
-from sidelight.report.trees import _columns, _levels, _spans, tree_line
+from sidelight.report.trees import _columns, _spans, arc_levels, tree_line
 
 WORDS = ["The", "dog", "saw", "a", "cat", "yesterday", "which", "was", "black"]
 CROSSING = [2, 3, 0, 5, 3, 3, 9, 9, 5]
@@ -43,7 +43,8 @@ def test_tags_labels_probabilities_and_what_is_right() -> None:
     "heads", [CROSSING, [0], [0, 1, 1, 3, 3, 5], [3, 4, 0, 3], [6, 5, 6, 5, 0, 5], [None, 1, 4, 1]]
 )
 def test_no_two_heads_share_a_place(heads: list[int]) -> None:
-    spans, columns, levels = _spans(heads), _columns(heads), _levels(heads)
+    spans, columns = _spans(heads), _columns(heads)
+    levels = arc_levels([(c, h or 0) for c, h in enumerate(heads, 1)])
     for one in columns:
         for other in columns:
             if one != other and columns[one] == columns[other]:

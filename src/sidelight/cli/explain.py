@@ -21,6 +21,7 @@ EXAMPLES = (
     "sidelight explain fields.model dev.tsv --labeled --sequence 3 --figure posteriors.png",
     'echo "M. Kay. On parsing. 1991." | sidelight explain fields.model - -f text',
     "sidelight explain parser.model dev.conllu --sequence 3 --position 7 --figure tree.svg",
+    "sidelight explain parser.model dev.conllu --sequence 3 --arcs 0.25 --figure arcs.svg",
 )
 
 
@@ -39,6 +40,16 @@ def command(
             metavar="FILE",
             help="Draw the probabilities of all labels of the sequence, before and after the rules (.png, .pdf, .svg), "
             "or the tree or links (.svg).",
+        ),
+    ] = None,
+    arcs: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P",
+            min=0.0,
+            max=1.0,
+            show_default=False,
+            help="Of a tree, show and draw all arcs that are at least this probable, not only those of the best tree.",
         ),
     ] = None,
     labeled: Annotated[
@@ -70,6 +81,8 @@ def command(
     labels_only = learner.task_.kind == "labels"
     if figure:
         check_figure(figure, model, data, svg=not labels_only)
+    if arcs is not None and learner.task_.kind != "trees":
+        raise typer.BadParameter(f"a model of {learner.task_.kind} has no arcs; a parser has", param_hint="--arcs")
     reader = reader_for(learner.task_.for_comparing(), Reader(format, label_column, columns, comment))
     sequences = reader.read(data, labels=labeled or label_column is not None)
     if not -len(sequences.X) <= sequence < len(sequences.X):
@@ -86,7 +99,7 @@ def command(
 
         draw_posteriors(learner, tokens, figure, gold=known)
     if not labels_only:
-        _show_structure(learner, tokens, labels, known, explanation, change, figure, json)
+        _show_structure(learner, tokens, labels, known, explanation, change, figure, arcs, json)
         return
     if json:
         print_json({"tokens": tokens, "labels": labels, "explanation": explanation, "rules": change})
@@ -98,7 +111,15 @@ def command(
 
 
 def _show_structure(
-    learner: Any, x: Any, y: Any, gold: Any, explanation: Any, change: Any, figure: str | None, json: bool
+    learner: Any,
+    x: Any,
+    y: Any,
+    gold: Any,
+    explanation: Any,
+    change: Any,
+    figure: str | None,
+    arcs: float | None,
+    json: bool,
 ) -> None:
     """Show a tree or links, and draw them."""
     from sidelight.cli.output import print_json
@@ -107,12 +128,21 @@ def _show_structure(
     from sidelight.report.outputs import outputs_of
 
     shown, chances = outputs_of(learner.task_), learner.certainty(x)
+
+    def draw(path: str | None) -> str | None:
+        if arcs is None:
+            return shown.draw(x, y, path, chances=chances, gold=gold)
+        from sidelight.report.arc_posteriors import draw_arc_posteriors
+
+        heads = None if gold is None else [one[0] if isinstance(one, tuple) else one for one in gold]
+        return draw_arc_posteriors(x, {"": learner.predict_marginals([x])[0]}, path, gold=heads, threshold=arcs)
+
     if figure:
-        shown.draw(x, y, figure, chances=chances, gold=gold)
+        draw(figure)
     if json:
         print_json({"input": x, "output": y, "explanation": explanation, "rules": change})
         return
-    text = shown.draw(x, y, chances=chances, gold=gold) or ""
+    text = draw(None) or ""
     if learner.judges:
         value = float(learner.decision_function([x])[0])
         text += f"\n\n{'good' if value > 0 else 'bad'}, by a score of {value:+.3f}"

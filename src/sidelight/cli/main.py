@@ -6,7 +6,20 @@ from typing import Annotated
 import typer
 
 from sidelight import __version__
-from sidelight.cli import align, check, demo, evaluate, explain, inspect, parse, predict, score, templates, train
+from sidelight.cli import (
+    align,
+    check,
+    demo,
+    evaluate,
+    explain,
+    inspect,
+    parse,
+    predict,
+    score,
+    templates,
+    train,
+    transfer,
+)
 from sidelight.cli.exits import CommandGroup
 from sidelight.cli.options import examples
 
@@ -24,7 +37,7 @@ app = typer.Typer(
         "sidelight predict fields.model new.txt",
     ),
 )
-for module in (train, predict, parse, evaluate, score, check, inspect, explain, templates, align, demo):
+for module in (train, predict, parse, evaluate, score, check, inspect, explain, templates, align, transfer, demo):
     app.command(module.NAME, epilog=examples(*module.EXAMPLES))(module.command)
 
 

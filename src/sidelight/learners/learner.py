@@ -15,7 +15,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -148,6 +148,16 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
             tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
         return tags
+
+    def with_labels(self, classes: Sequence[str]) -> Self:
+        """Returns an unfitted copy that knows all of these labels."""
+        twin: Self = clone(self)
+        if not self.task_.has_labels:
+            return twin
+        if "classes" not in twin.get_params(deep=False):
+            raise DataError(f"{type(self).__name__} cannot be a base learner: it has no parameter `classes`")
+        twin.set_params(classes=list(classes))
+        return twin
 
     def fitting(self, data: ToFit) -> Fitting:
         """Returns the M step of learners around this one, which fit it to expected parts."""

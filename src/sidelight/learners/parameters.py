@@ -19,7 +19,6 @@ from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, dataclass_transform, get_args, get_origin
 
 import numpy as np
-from sklearn.base import clone
 
 from ..errors import DataError
 from .tasks.labelling import Labelling
@@ -274,10 +273,7 @@ class WrapperParameters(GuardParameters):
 
     def fit_base(self, X: Any, y: Any, classes: Sequence[str]) -> Any:
         """Returns a clone of the base learner, fitted so that it knows all of these labels."""
-        learner = clone(self.base)
-        if "classes" not in learner.get_params(deep=False):
-            raise DataError(f"{type(learner).__name__} cannot be a base learner: it has no parameter `classes`")
-        return learner.set_params(classes=list(classes)).fit(X, y)
+        return self.base.with_labels(classes).fit(X, y)
 
     @property
     def models_(self) -> dict[str, Any]:

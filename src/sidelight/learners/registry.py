@@ -41,6 +41,7 @@ REGISTRY: dict[str, Entry] = {
     "Auto": _row("choosing.auto", FULL, PARTIAL, NOTHING, COMPANION, command="auto"),
     "CRF": _row("labelled.crf", FULL, PARTIAL, command="crf", base=True, documents="also"),
     "HMM": _row("labelled.hmm", FULL, command="hmm", base=True),
+    "DMV": _row("labelled.dmv", FULL),
     "SemiCRF": _row("labelled.semicrf", FULL, PARTIAL, command="semicrf", base=True),
     "StructuredPerceptron": _row("labelled.perceptron", FULL, command="perceptron", base=True, documents="also"),
     "KernelPerceptron": _row("labelled.kernel_perceptron", FULL, command="kernel-perceptron"),

@@ -19,7 +19,7 @@ _JOINTS = {
     (0, 1, 1, 1): "┬", (1, 0, 1, 1): "┴", (1, 1, 1, 1): "┼", (0, 0, 0, 1): "─", (0, 0, 1, 0): "─",
 }  # fmt: skip
 # Pixels between levels of arcs, between their ends at one word, and between words; radius of corners.
-_LEVEL, _END, _GAP, _CORNER = 26.0, 7.0, 14.0, 8.0
+LEVEL, END, GAP, _CORNER = 26.0, 7.0, 14.0, 8.0
 
 
 @dataclass(frozen=True)
@@ -196,23 +196,26 @@ def _branches(tree: _Tree) -> list[str]:
 def _svg(tree: _Tree) -> str:
     """Words side by side, arcs above them."""
     heads = tree.heads
-    levels, ends, centres, width = _levels(heads), _ends(heads), *_centres(tree)
-    top = MARGIN + SMALL + 4 + _LEVEL * (max(levels, default=0) + (1 if 0 in heads else 0))
+    arcs = [(c, head) for c, head in enumerate(heads, start=1) if head is not None]
+    levels = {c: level for (c, _), level in zip(arcs, arc_levels(arcs), strict=True)}
+    ends = {c: places for (c, _), places in zip(arcs, places_of_ends(arcs), strict=True)}
+    centres, width = _centres(tree)
+    top = MARGIN + SMALL + 4 + LEVEL * (max(levels.values(), default=0) + (1 if 0 in heads else 0))
     parts = []
     for t, head in enumerate(heads):
         if head is None:
             continue
         colour, chance = WRONG if tree.wrong[t] else INK, tree.chances[t]
-        child = centres[t] + ends[t, t]
-        height = MARGIN + SMALL + 4 if head == 0 else top - _LEVEL * levels[t]
+        child = centres[t] + ends[t + 1][0]
+        height = MARGIN + SMALL + 4 if head == 0 else top - LEVEL * levels[t + 1]
         if head == 0:
             way, middle = f"M{child:.1f},{height:.1f} V{top:.1f}", child
             named = tree.labels[t] or "root"
         else:
-            start = centres[head - 1] + ends[head - 1, t]
-            way, middle, named = _arc(start, child, height, top), (start + child) / 2, tree.labels[t]
+            start = centres[head - 1] + ends[t + 1][1]
+            way, middle, named = arc_path(start, child, height, top), (start + child) / 2, tree.labels[t]
         parts.append(f'<path d="{way}" {line_style(chance, colour)}/>')
-        parts.append(_arrow(child, top, colour, chance))
+        parts.append(arrow(child, top, colour, chance))
         if named:
             parts.append(text_at(middle, height - 4, named, size=SMALL, fill=colour, halo=True))
     base = top + 6 + FONT
@@ -224,33 +227,36 @@ def _svg(tree: _Tree) -> str:
     return drawing(width, height, parts, " ".join(tree.words))
 
 
-def _levels(heads: Sequence[int | None]) -> list[int]:
-    """How high each word's arc is: above all arcs inside it, and not on one that it crosses; 0 where there is none."""
-    arcs = {c: (min(c, h), max(c, h)) for c, h in enumerate(heads, start=1) if h}
-    out = [0] * len(heads)
-    for c, (low, high) in sorted(arcs.items(), key=lambda item: (item[1][1] - item[1][0], item[0])):
-        others = [(out[o - 1], arcs[o]) for o in arcs if out[o - 1]]
-        out[c - 1] = 1 + max((level for level, (a, b) in others if a < high and low < b), default=0)
+def arc_levels(arcs: Sequence[tuple[int, int]]) -> list[int]:
+    """Returns how high each arc (child, head) is: above all arcs inside it, and not on one that it crosses.
+
+    Words count from 1; an arc from the root, 0, has no level: 0.
+    """
+    spans = [(min(c, h), max(c, h)) for c, h in arcs]
+    out = [0] * len(arcs)
+    real = [k for k, (_, h) in enumerate(arcs) if h]
+    for k in sorted(real, key=lambda k: (spans[k][1] - spans[k][0], *arcs[k])):
+        low, high = spans[k]
+        others = [(out[o], spans[o]) for o in real if out[o]]
+        out[k] = 1 + max((level for level, (a, b) in others if a < high and low < b), default=0)
     return out
 
 
-def _ends(heads: Sequence[int | None]) -> dict[tuple[int, int], float]:
-    """Where arcs meet words: for (word, word whose arc it is) the distance from the word's middle.
+def places_of_ends(arcs: Sequence[tuple[int, int]]) -> list[tuple[float, float]]:
+    """Returns where each arc (child, head) meets its words: distances from the middles of child and head.
 
     Arcs to the left stand on the left, short ones outside, so that none crosses another where they begin.
     """
-    at: dict[int, list[tuple[float, int]]] = {}
-    for c, h in enumerate(heads):
-        if h is None:
-            continue
-        at.setdefault(c, []).append((_side(c, h - 1 if h else c), c))
+    at: dict[int, list[tuple[float, int, int, int]]] = {}
+    for k, (c, h) in enumerate(arcs):
+        at.setdefault(c, []).append((_side(c, h or c), c, k, 0))
         if h:
-            at.setdefault(h - 1, []).append((_side(h - 1, c), c))
-    return {
-        (word, arc): _END * (k - (len(found) - 1) / 2)
-        for word, found in at.items()
-        for k, (_, arc) in enumerate(sorted(found))
-    }
+            at.setdefault(h, []).append((_side(h, c), c, k, 1))
+    out = [[0.0, 0.0] for _ in arcs]
+    for found in at.values():
+        for place, (_, _, k, end) in enumerate(sorted(found)):
+            out[k][end] = END * (place - (len(found) - 1) / 2)
+    return [(child, head) for child, head in out]
 
 
 def _side(word: int, other: int) -> float:
@@ -261,15 +267,15 @@ def _side(word: int, other: int) -> float:
 def _centres(tree: _Tree) -> tuple[list[float], float]:
     """The middles of the words, far enough apart for words, tags, and labels of arcs; and the width of it all."""
     sizes = [
-        max(width_of(word), width_of(tag, SMALL), _END * tree.heads.count(t + 1) + _END)
+        max(width_of(word), width_of(tag, SMALL), END * tree.heads.count(t + 1) + END)
         for t, (word, tag) in enumerate(zip(tree.words, tree.tags, strict=True))
     ]
     out = [MARGIN + max(sizes[0], width_of(_root_label(tree, 0), SMALL)) / 2]
     for t in range(1, len(sizes)):
-        apart = (sizes[t - 1] + sizes[t]) / 2 + _GAP
+        apart = (sizes[t - 1] + sizes[t]) / 2 + GAP
         for a, b in ((t - 1, t), (t, t - 1)):
             if tree.heads[a] == b + 1:
-                ends = _END * (tree.heads.count(t) + tree.heads.count(t + 1) + 2) / 2
+                ends = END * (tree.heads.count(t) + tree.heads.count(t + 1) + 2) / 2
                 apart = max(apart, width_of(tree.labels[a], SMALL) + ends + 4)
         out.append(out[-1] + apart)
     last = max(sizes[-1], width_of(_root_label(tree, -1), SMALL)) / 2
@@ -280,8 +286,8 @@ def _root_label(tree: _Tree, t: int) -> str:
     return (tree.labels[t] or "root") if tree.heads[t] == 0 else ""
 
 
-def _arc(start: float, end: float, height: float, base: float) -> str:
-    """Up, across and down, with round corners."""
+def arc_path(start: float, end: float, height: float, base: float) -> str:
+    """Returns the way of an arc: up, across and down, with round corners."""
     turn = min(_CORNER, abs(end - start) / 2) * (1 if end > start else -1)
     down = height + abs(turn)
     return (
@@ -290,7 +296,8 @@ def _arc(start: float, end: float, height: float, base: float) -> str:
     )
 
 
-def _arrow(x: float, base: float, colour: str, chance: float | None) -> str:
+def arrow(x: float, base: float, colour: str, chance: float | None) -> str:
+    """Returns the point of an arc."""
     faint = "" if chance is None else f' opacity="{0.3 + 0.7 * chance:.2f}"'
     way = f"M{x - 3.5:.1f},{base - 6:.1f} L{x + 3.5:.1f},{base - 6:.1f} L{x:.1f},{base + 2:.1f} Z"
     return f'<path d="{way}" fill="{colour}"{faint}/>'

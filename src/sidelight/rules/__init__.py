@@ -27,5 +27,7 @@ WORDS = {
     "source": "ends",
     "target": "ends",
     "root": "ends",
+    "head_in": "ends",
+    "conserved": "usual",
     "without": "ends",
 }

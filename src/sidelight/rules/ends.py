@@ -5,11 +5,17 @@ An arc leads from a `head` to a `child`, a link from a `source` to a `target`. A
 for every token that may be such an end.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn
 
 from ..errors import DataError, NotSupported
+from ..features.columns import Column
+from ..features.symbols import column_values
 from .conditions import Condition, Mask, Where, check_condition
+
+# What a column has that lists no heads.
+NO_HEADS = ("", "_")
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,6 +88,32 @@ class Without(Condition):
         return "root" if self.end.name == "head" else f"without({self.end!r})"
 
 
+@dataclass(frozen=True, repr=False)
+class HeadIn(Condition):
+    """Holds for arcs whose head is among the numbers that a column of the child has."""
+
+    column: Column
+
+    def mask(self, X: Any) -> Mask:
+        """Not offered: tokens have no ends."""
+        _about_parts(self)
+
+    def listed(self, X: Sequence[Any]) -> list[list[int]]:
+        """Returns the heads that every token of a batch lists."""
+        out = []
+        for text in column_values(self.column, X):
+            numbers = [] if text in NO_HEADS else text.split(",")
+            if not all(number.isascii() and number.isdigit() for number in numbers):
+                raise DataError(
+                    f"{self!r} reads numbers of heads with commas between, such as '3' or '0,5', got {text!r}"
+                )
+            out.append([int(number) for number in numbers])
+        return out
+
+    def __repr__(self) -> str:
+        return f"head_in({self.column!r})"
+
+
 head = End("head")
 child = End("child")
 source = End("source")
@@ -107,6 +139,25 @@ def without(end: End) -> Without:
 
 
 root = Without(head)
+
+
+def head_in(column: Column) -> HeadIn:
+    """Make the condition that holds for arcs whose head is listed in a column of the child.
+
+    Parameters
+    ----------
+    column : Column
+        The column, such as `column(2)`: numbers of words from 1, 0 for the root, with commas between, and `_` or
+        nothing where no head is listed.
+
+    Returns
+    -------
+    HeadIn
+        The condition.
+    """
+    if not isinstance(column, Column):
+        raise DataError(f"head_in takes a column, such as column(2), got {column!r}")
+    return HeadIn(column)
 
 
 def check_by(by: Any) -> None:

@@ -15,7 +15,7 @@ from ..features.templates import sequence_offsets
 from ..kernels.compiling import Floats, Ints, Longs
 from .conditions import Combined, Mask, Not, Where, mask_of
 from .counts import Count, Op
-from .ends import AtEnd, End, Without
+from .ends import AtEnd, End, HeadIn, Without, child, head
 from .labels import Each, Labels
 from .language import Rule
 from .rows import penalty_of, require_expected
@@ -96,11 +96,22 @@ class PartView:
             return ~self.holds(condition.part)
         if isinstance(condition, Without):
             return self.end(condition.end).lacking
+        if isinstance(condition, HeadIn):
+            return self._listed(condition)
         if not self.ends:
             raise NotSupported(f"{condition!r} is a condition on tokens, and these parts are about none; count labels")
         end = self.end(condition.end) if isinstance(condition, AtEnd) else self.ends[self.main]
         inner: Where = condition.condition if isinstance(condition, AtEnd) else condition
         return end.where(mask_of(inner, end.tokens))
+
+    def _listed(self, condition: HeadIn) -> Mask:
+        """Returns which arcs have a head that their child lists."""
+        heads, children = self.end(head), self.end(child)
+        offsets, lists = sequence_offsets(children.tokens), condition.listed(children.tokens)
+        longest = int(np.diff(offsets).max(initial=0)) + 1
+        number = np.where(heads.lacking, 0, heads.first - offsets[:-1][self.owner] + 1)
+        listed = [t * longest + h for t, some in enumerate(lists) for h in some if h < longest]
+        return np.isin(children.first * longest + number, np.array(listed, np.int64))
 
     def spoken(self, condition: Where | None) -> Mask:
         """Returns which parts a count with this condition is about: deletions only where it asks for them."""

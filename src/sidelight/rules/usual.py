@@ -1,13 +1,15 @@
 """The usual comparisons of counts by name: where labels start, end, change and stand."""
 
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, ClassVar
 
 from ..errors import DataError
 from ..features.columns import Column, word
 from .comparisons import Comparison
 from .conditions import Where, check_condition
-from .counts import Count, Term, runs
+from .counts import Count, Term, count, runs
+from .ends import NO_HEADS, child, head_in
 from .labels import Any_, call_text, each, others, some_labels
 
 punctuation = word.ispunct()
@@ -86,6 +88,30 @@ def changes_only_after(condition: Where) -> Comparison:
         raise DataError(f"changes_only_after takes one column expression, such as word.ispunct(), got {condition!r}")
     place = ~condition[-1]
     return _never(f"changes_only_after({condition!r})", Term("pair", Any_, different=True, where=place))
+
+
+def conserved(column: Column, share: float = 0.9) -> Comparison:
+    """Require that in each sentence a share of the words for which heads are listed have one of these heads.
+
+    Expected, it is Eq. 55 of Ganchev et al. 2010 for heads that were projected from another language. A word with
+    several heads in its list counts once, since it can have only one of them.
+
+    Parameters
+    ----------
+    column : Column
+        The column that lists heads, as for `head_in`.
+    share : float, default=0.9
+        The share, from 0 to 1.
+
+    Returns
+    -------
+    Comparison
+        The rule.
+    """
+    if not isinstance(share, Real) or not 0 <= float(share) <= 1:
+        raise DataError(f"a share lies between 0 and 1, got {share!r}")
+    kept, listed = count(where=head_in(column)), count(where=child(~column.isin(*NO_HEADS)))
+    return replace(kept - share * listed >= 0, text=f"conserved({column!r}, {share!r})")
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,7 @@ from sklearn.base import clone
 
 from ..errors import DataError
 from ..features.encoded import Encoded
-from ..features.templates import sequence_offsets
 from ..kernels.compiling import Floats
-from ..labels import encode_labels
-from ..structures.chain import Chain, ChainParts, indicator
 from . import lbfgs
 from .certificate import Solution, penalty
 from .losses import ExpectedLoss, LogLoss
@@ -125,27 +122,24 @@ class CountingFit:
             raise DataError(f"the initial model must be of the base's kind, {type(base).__name__}, got {initial!r}")
         self._base, self._X, self._pool, self._classes, self._seed = base, data.X, data.pool, data.classes, data.seed
         self.weights = data.weights
-        self._structure = Chain(data.n_jobs)
-        self._labels = encode_labels(data.y, [len(x) for x in data.X], data.classes).labels
+        self._known = base.observed(data.X, data.y, data.classes)
         self.learner: Any = None if initial is None else deepcopy(initial)
         if initial is None and len(data.X) and data.labelled_first:
-            self.learner = clone(base).set_params(classes=list(data.classes)).fit(data.X, data.y)
+            self.learner = base.with_labels(data.classes).fit(data.X, data.y)
         self._encoded: list[Encoded] = []  # of the labelled sequences, the pool, and both
 
-    def scores(self, first: int = 0, last: int | None = None) -> ChainParts:
-        """Scores of the pool; at random where nothing is labelled and nothing was learned yet."""
+    def scores(self, first: int = 0, last: int | None = None) -> Any:
+        """Scores of the pool; those that the base begins with where nothing is labelled and nothing was learned yet."""
         last = len(self._pool) if last is None else last
         if self.learner is not None:
             some = self._encoded[1].sequences(first, last) if self._encoded else self._pool[first:last]
-            found: ChainParts = self.learner.scores(some)
-            return found
-        offsets, labels = sequence_offsets(self._pool), len(self._classes)
-        noise = np.random.default_rng(self._seed).uniform(size=(int(offsets[-1]), labels))
-        return ChainParts.of(offsets, noise, np.zeros((labels, labels))).sequences(first, last)
+            return self.learner.scores(some)
+        begin = self._base.first_scores(self._pool, self._classes, np.random.default_rng(self._seed))
+        return begin.sequences(first, last)
 
-    def update(self, parts: ChainParts) -> None:
+    def update(self, parts: Any) -> None:
         """Smoothed shares of the counts."""
-        parts = joined([self._known(), parts])
+        parts = joined([self._known, parts])
         if self._encoded:
             self.learner.update_expected(self._encoded[2], parts)
             return
@@ -157,15 +151,14 @@ class CountingFit:
         """Make E and M steps in turn."""
         InTurn[Expected](lambda found: self.update(found.parts)).alternate(expect, rounds, after)
 
-    def _known(self) -> ChainParts:
-        return indicator(sequence_offsets(self._X), self._labels, len(self._classes), 1)
-
     def loss(self) -> float:
         """-Σ log p(x, y) - log prior; 0 before anything was learned."""
         if self.learner is None:
             return 0.0
-        known = self.learner.scores(self._encoded[0] if self._encoded else self._X)
-        return -float(self.learner.log_prior()) - float(self._structure.score(known, self._labels).sum())
+        prior = -float(self.learner.log_prior())
+        if not len(self._X):
+            return prior
+        return prior - float(self.learner.scores(self._encoded[0] if self._encoded else self._X).dot(self._known))
 
 
 # L-BFGS steps of an update to given parts.

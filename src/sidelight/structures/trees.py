@@ -20,6 +20,7 @@ import numpy as np
 
 from ..errors import DataError
 from ..kernels.compiling import Flags, Floats, Ints, Longs
+from ..kernels.parallel import map_each
 from ..supervision import Signal
 from .chain import AHEAD, EXACT, require_exact, require_feasible
 from .flat import FlatParts, FlatStructure, KnownOutputs, Shape, alone, require_count
@@ -184,6 +185,19 @@ class Trees(FlatStructure):
 
     def _summed(self, scores: FlatParts) -> "_Sums":
         """What sums over all trees of each input give; raises what `marginals` raises."""
+        mass, sums = self._marginals(scores)
+        low, most, expected = sums.T
+        found = _Sums(
+            np.where(low == -np.inf, low, low + most), np.maximum(low - expected, 0.0), replace(scores, values=mass),
+            np.flatnonzero(~(_rounding(low) <= EXACT) & (low != -np.inf)),
+        )  # fmt: skip
+        if len(found.alone):
+            self._put_best(scores, found)
+        require_feasible(found.log_partition)
+        return found
+
+    def _marginals(self, scores: FlatParts) -> tuple[Floats, Floats]:
+        """Probabilities of all parts, and sums as `kernels.trees.projective_marginals` gives them."""
         from ..kernels import parallel, trees
 
         sizes, labels = _sizes(scores)
@@ -194,15 +208,7 @@ class Trees(FlatStructure):
             kernel(lo, hi, sizes, labels, scores.offsets, scores.values, self.single_root, mass, sums)
 
         parallel.map_shards(run, _work(sizes), self.n_jobs)
-        low, most, expected = sums.T
-        found = _Sums(
-            np.where(low == -np.inf, low, low + most), np.maximum(low - expected, 0.0), replace(scores, values=mass),
-            np.flatnonzero(~(_rounding(low) <= EXACT) & (low != -np.inf)),
-        )  # fmt: skip
-        if len(found.alone):
-            self._put_best(scores, found)
-        require_feasible(found.log_partition)
-        return found
+        return mass, sums
 
     def _put_best(self, scores: FlatParts, found: "_Sums") -> None:
         """Gives the best trees of some inputs all the mass; `DataError` where others are not far enough behind."""
@@ -265,6 +271,95 @@ class Trees(FlatStructure):
             else:
                 cost[at] = ~_allowed(known, i) if kind is Signal.PARTIAL else 0.0
         return Loss(replace(scores, values=cost), np.zeros(len(scores)))
+
+
+@dataclass(frozen=True)
+class ValenceTrees(Trees):
+    """Projective trees with one root whose arcs know whether they lead to the nearest child of a head on its side.
+
+    The shape of an input is (words, 2). Parts are numbered as those of `Trees` with two labels: 0 for an arc to the
+    nearest child on its side of the head, and 1 for one to a child that is further away. Heads alone say which is
+    which, so there are as many outputs as trees. An arc from the root has the label 0.
+
+    A model that counts the children of a head on each side as none, one or more (Klein & Manning 2004) is a sum over
+    these parts.
+
+    Parameters
+    ----------
+    n_jobs : int, default=-1
+        Threads that share the inputs of a batch; -1 is every core.
+    projective : bool, default=True
+        Arcs must not cross; there is no other way.
+    single_root : bool, default=True
+        One word hangs on the root; there is no other way.
+    """
+
+    projective: bool = field(default=True, kw_only=True)
+
+    def all_outputs(self, shape: Shape) -> Iterator[Ints]:
+        """Returns every output of a tiny input."""
+        for heads in super().all_outputs((shape[0], 1)):
+            yield with_valence(heads)
+
+    def best(self, scores: Floats, shape: Shape, k: int) -> list[Ints]:
+        """Returns the k best trees of finite score, best first, or as many as there are."""
+        return super().best(scores, shape, 1) if k == 1 else self.by_partition(scores, shape, k)
+
+    def _best(self, scores: FlatParts, n_jobs: int) -> tuple[Outputs, Floats]:
+        mass, sums = self._compiled(scores, n_jobs, best=True)
+        sizes, words = _sizes(scores)[0], self.output_offsets(scores)
+        found = np.where(np.isnan(sums[:, 0]) | (sums[:, 0] == -np.inf), sums[:, 0], 0.0)
+        part = np.flatnonzero(mass)
+        owner = np.searchsorted(scores.offsets, part, side="right") - 1
+        arc, valence = np.divmod(part - scores.offsets[owner], 2)
+        word, slot = np.divmod(arc, sizes[owner])
+        outputs = np.full(words[-1], -1, np.int32)
+        outputs[words[owner] + word] = (slot + (slot > word)) * 2 + valence
+        found += np.bincount(owner, weights=scores.values[part], minlength=len(scores))
+        return Outputs(outputs, words), found
+
+    def _ranked(self, scores: FlatParts, k: int, n_jobs: int) -> tuple[Outputs, Floats]:
+        words = self.output_offsets(scores)
+        outputs, found = np.full((k, words[-1]), -1, np.int32), np.full((len(scores), k), -np.inf)
+
+        def run(i: int) -> None:
+            theta, shape = scores.of(i)
+            for rank, output in enumerate(self.best(theta, shape, k)):
+                outputs[rank, words[i] : words[i + 1]] = output
+                found[i, rank] = theta[self.parts_of(shape, output)].sum()
+
+        map_each(run, range(len(scores)), n_jobs)
+        return Outputs(outputs, words), found
+
+    def _marginals(self, scores: FlatParts) -> tuple[Floats, Floats]:
+        return self._compiled(scores, self.n_jobs, best=False)
+
+    def _compiled(self, scores: FlatParts, n_jobs: int, *, best: bool) -> tuple[Floats, Floats]:
+        from ..kernels import parallel, valence_trees
+
+        sizes, labels = _sizes(scores)
+        if (labels != 2).any():
+            raise DataError(f"input {int((labels != 2).argmax())} has no parts of trees with valence: (words, 2)")
+        mass, sums = np.empty_like(scores.values), np.empty((len(scores), 3))
+
+        def run(lo: int, hi: int) -> None:
+            valence_trees.valence_trees(lo, hi, sizes, scores.offsets, scores.values, best, mass, sums)
+
+        parallel.map_shards(run, _work(sizes), n_jobs)
+        return mass, sums
+
+    def sample(self, scores: FlatParts, draws: int, *, seed: int) -> Ints:
+        """Not offered."""
+        return FlatStructure.sample(self, scores, draws, seed=seed)
+
+
+def with_valence(heads: Ints) -> Ints:
+    """Returns heads as outputs of `ValenceTrees`: head * 2, and one more for a child that is not the nearest one."""
+    out = 2 * np.asarray(heads, np.int32)
+    for c, head in enumerate(heads, start=1):
+        between = heads[c : head - 1] if head > c else heads[head : c - 1]
+        out[c - 1] += bool(head and (np.asarray(between) == head).any())
+    return out
 
 
 def _crosses(heads: tuple[int, ...]) -> bool:

@@ -11,7 +11,9 @@ from ...features.choose import input_kind
 from ...features.columns import Column
 from ...features.encoded import Encoded, require_attributes
 from ...features.symbols import SymbolEncoder
+from ...features.templates import sequence_offsets
 from ...kernels.compiling import Ints
+from ...labels import encode_labels
 from ...scorers.hmm import EstimateName, HMMCounts, HMMScorer
 from ...solvers.expected import CountingFit, ToFit
 from ...structures.chain import ChainParts, indicator
@@ -167,6 +169,17 @@ class HMM(Learner):
         self._check()
         encoder = self._encoder()
         return self._count(encoder, list(classes), encoder.fit_transform(X), parts, None)
+
+    def observed(self, X: Any, read: Sequence[Any], classes: Sequence[str]) -> ChainParts:
+        """Returns known labels as parts."""
+        labels = encode_labels(read, [len(x) for x in X], classes).labels
+        return indicator(sequence_offsets(X), labels, len(classes), 1)
+
+    def first_scores(self, X: Any, classes: Sequence[str], rng: np.random.Generator) -> ChainParts:
+        """Returns random scores of every token, to begin with where no label is known."""
+        offsets = sequence_offsets(X)
+        found: ChainParts = self.task_.start(offsets, rng.uniform(size=(int(offsets[-1]), len(classes))))
+        return found
 
     def fit_random(self, X: Any, classes: Sequence[str], spread: float, rng: np.random.Generator) -> Self:
         """A random model of the words of X, to begin EM with: as if every count were 1 + spread U(0, 1)."""

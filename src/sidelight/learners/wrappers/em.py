@@ -16,7 +16,6 @@ import numpy as np
 from sklearn.base import clone
 
 from ...errors import DataError, NotSupported, warn
-from ...features.templates import sequence_offsets
 from ...labels import majority_label
 from ...records import Record, recorded
 from ...solvers import rounds
@@ -172,12 +171,11 @@ class EM(MixtureParameters, Learner):
             yield base.scores(pool.X)
         elif pool.X:
             rng = np.random.default_rng(self.random_state)
-            offsets = sequence_offsets(pool.X)
             for _ in range(self.restarts):
                 if self.spread is not None:
                     yield clone(self.base).fit_random(pool.X, classes, self.spread, rng).scores(pool.X)
                 else:
-                    yield self.task_.start(offsets, rng.uniform(size=(int(offsets[-1]), len(classes))))
+                    yield self.base.first_scores(pool.X, classes, rng)
 
     def _run(self, first: Any, base: Any, weight: float, pool: "_Pool", classes: list[str]) -> "_Run":
         driven: Any = None

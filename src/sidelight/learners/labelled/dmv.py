@@ -1,0 +1,194 @@
+"""The dependency model with valence (Klein & Manning 2004): a generative model of tags and trees of sentences."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, Self, get_args
+
+import numpy as np
+
+from ...errors import DataError
+from ...features.columns import Column
+from ...features.encoded import Encoded, require_attributes
+from ...features.symbols import SymbolEncoder
+from ...kernels.compiling import Ints
+from ...scorers.valence import ValenceCounts, ValenceScorer, harmonic_parts
+from ...solvers.expected import CountingFit, ToFit
+from ...structures.flat import FlatParts
+from ..learner import Learner
+from ..parameters import declared, require_number
+from ..tasks.task import Reasons
+from ..tasks.valence import ValenceParsing
+
+StartName = Literal["harmonic", "even", "random"]
+_SIDES, _DECISIONS = ("left", "right"), ("stop", "go on")
+
+
+@dataclass(frozen=True)
+class DMVModel:
+    """Counts, and the log-probabilities that were estimated from them."""
+
+    task: ValenceParsing
+    encoder: SymbolEncoder
+    counts: ValenceCounts
+    scorer: ValenceScorer
+
+    @property
+    def classes(self) -> list[str]:
+        """Arcs have no labels."""
+        return []
+
+    @property
+    def attributes(self) -> int:
+        """The symbols that words are known by."""
+        return int(self.encoder.symbols)
+
+    @property
+    def size(self) -> int:
+        """How many log-probabilities there are."""
+        return sum(table.size for table in self.scorer.tables)
+
+    def encode(self, X: Any) -> Encoded:
+        """Returns X as flat arrays."""
+        return X if isinstance(X, Encoded) else self.encoder.transform(X)
+
+    def scores(self, X: Any, n_jobs: int = -1) -> FlatParts:
+        """Returns the log-probabilities of every part."""
+        encoded = self.encode(X)
+        require_attributes(encoded, len(self.scorer.root))
+        return self.scorer.scores(encoded)
+
+    def reasons(self, X: Any, outputs: Ints, t: int, n_jobs: int) -> Reasons:
+        """Returns what the choice of the child, and those to stop or not, say for each head of word t."""
+        encoded = self.encode(X)
+        at, found = self.task.arcs_to(outputs, t), self.scorer.reasons(encoded)
+        names = {"child": "this child, or root", "valence": "number of children", "leaves": "words without children"}
+        return [
+            (names[name], np.broadcast_to(values, (encoded.tokens**2, 2)).ravel()[at]) for name, values in found.items()
+        ]
+
+    def strongest(self, count: int, label: int | None) -> list[tuple[str, int, float]]:
+        """Returns the most frequent events with their log-probabilities."""
+        name, s = self.encoder.describe, self.counts
+        events = [(float(n), f"root {name(k)}", float(self.scorer.root[k])) for k, n in enumerate(s.root)]
+        for place, n in np.ndenumerate(s.child):
+            h, side, c = place
+            events.append((n, f"{name(c)} on the {_SIDES[side]} of {name(h)}", float(self.scorer.child[place])))
+        for place, n in np.ndenumerate(s.stop):
+            h, side, after, go = place
+            told = (
+                f"{_DECISIONS[go]} on the {_SIDES[side]} of {name(h)}, {'after a child' if after else 'no child yet'}"
+            )
+            events.append((n, told, float(self.scorer.stop[place])))
+        events.sort(key=lambda event: -event[0])
+        return [(told, -1, value) for n, told, value in events[:count] if n > 0]
+
+    def state(self) -> dict[str, Any]:
+        """Returns the counts, for a model file."""
+        return {"root": self.counts.root, "child": self.counts.child, "stop": self.counts.stop}
+
+
+@declared
+class DMV(Learner):
+    """Dependency model with valence, estimated by counting over trees.
+
+        maximise  Σ_i log P(x_i, y_i)      with `smoothing` added to every count
+
+    A head makes its children on each side: as long as it does not stop, which depends on whether it has a child there
+    already, it chooses the next one (Eq. 57 of Ganchev et al. 2010). Words are known by their tags alone, and trees are
+    projective. `EM`, `UnifiedEM` and `PosteriorRegularization` around it learn from sentences without trees.
+
+    Attributes
+    ----------
+    counts_ : ValenceCounts
+        The counts.
+    scorer_ : ValenceScorer
+        The log-probabilities.
+    """
+
+    symbol: Annotated[str | Column, "The column expression that a word is known by, as text or expression."] = field(
+        default="pos", kw_only=False
+    )
+    smoothing: Annotated[float, "Added to every count, above 0."] = 0.1
+    start: Annotated[
+        StartName,
+        'Where no tree is known, the first model: "harmonic" makes heads nearby likelier (Klein & Manning 2004), '
+        '"even" counts everything once, "random" about once.',
+    ] = "harmonic"
+    constant: Annotated[float, "Of the harmonic start: heads are in proportion to 1 / (distance + constant)."] = 0.0
+    n_jobs: Annotated[int, "Threads; -1 is every core."] = -1
+
+    generative = True
+    has_course = False
+
+    @property
+    def task_(self) -> ValenceParsing:
+        """Heads of words."""
+        return ValenceParsing()
+
+    @property
+    def counts_(self) -> ValenceCounts:
+        """The counts."""
+        counts: ValenceCounts = self.model_.counts
+        return counts
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Count over sentences with trees; crossing arcs are lifted."""
+        self._check()
+        _, read = self.read_input(X, y)
+        return self.fit_expected(X, self.observed(X, read, ()), ())
+
+    def _check(self) -> None:
+        require_number(self, "smoothing", 0, open_end=True)
+        require_number(self, "constant", 0)
+        if self.start not in get_args(StartName):
+            raise DataError(f"start is one of {', '.join(get_args(StartName))}, got {self.start!r}")
+
+    def observed(self, X: Any, read: Sequence[Any], classes: Sequence[str]) -> FlatParts:
+        """Returns known trees as parts."""
+        if not len(X):
+            return FlatParts(np.empty(0), np.zeros(1, np.int64), np.empty((0, 2), np.int64))
+        known = self.task_.known(read, self.task_.sizes(X), ())
+        return self.task_.structure(1).indicator(self.task_.blank(X, ()), known.outputs.values)
+
+    def first_scores(self, X: Any, classes: Sequence[str], rng: np.random.Generator) -> FlatParts:
+        """Returns scores to begin with where no tree is known."""
+        self._check()
+        encoder = SymbolEncoder(self.symbol, None, 0)
+        encoded = encoder.fit_transform(X)
+        if self.start == "harmonic":
+            counts = ValenceCounts.expected(encoded, harmonic_parts(encoded, self.constant), encoder.symbols)
+        else:
+            S, spread = encoder.symbols, float(self.start == "random")
+            shapes: tuple[tuple[int, ...], ...] = ((S,), (S, 2, S), (S, 2, 2, 2))
+            counts = ValenceCounts(*(1 + spread * rng.uniform(size=shape) for shape in shapes))
+        return ValenceScorer.estimate(counts, self.smoothing).scores(encoded)
+
+    def fit_expected(self, X: Any, parts: FlatParts, classes: Sequence[str]) -> Self:
+        """Estimate from expected parts μ of every sentence instead of trees: the M step of EM."""
+        self._check()
+        encoder = SymbolEncoder(self.symbol, None, 0)
+        return self._count(encoder, encoder.fit_transform(X), parts)
+
+    def update_expected(self, encoded: Encoded, parts: FlatParts) -> Self:
+        """Estimate again from other expected parts of the sentences `fit_expected` saw, as this model encodes them."""
+        require_attributes(encoded, len(self.scorer_.root))
+        return self._count(self.encoder_, encoded, parts)
+
+    def _count(self, encoder: SymbolEncoder, encoded: Encoded, parts: FlatParts) -> Self:
+        return self._estimate(encoder, ValenceCounts.expected(encoded, parts, encoder.symbols))
+
+    def _estimate(self, encoder: SymbolEncoder, counts: ValenceCounts) -> Self:
+        self._adopt(DMVModel(self.task_, encoder, counts, ValenceScorer.estimate(counts, self.smoothing)))
+        return self
+
+    def fitting(self, data: ToFit) -> CountingFit:
+        """Returns the M step of learners around this one."""
+        return CountingFit(self, data)
+
+    def log_prior(self) -> float:
+        """Log-density, up to a constant, of the Dirichlet prior that the smoothing stands for."""
+        return self.smoothing * sum(float(table.sum()) for table in self.scorer_.tables)
+
+    def restore(self, encoder: Any, arrays: dict[str, Any]) -> None:
+        """Take back what `state` gave."""
+        self._estimate(encoder, ValenceCounts(arrays["root"], arrays["child"], arrays["stop"]))
