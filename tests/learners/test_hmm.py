@@ -1,8 +1,11 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
-from sidelight import CRF, HMM, load
+from sidelight import CRF, EM, HMM, load
 from sidelight.errors import DataError, Infeasible, SidelightError
+from sidelight.labels import encode_labels
 from tests.learners.samples import as_arrays, as_dicts, labelled
 
 X, Y = labelled()
@@ -133,3 +136,31 @@ def test_bad_expressions():
         HMM(unknown="word[1]").fit(X, Y)
     with pytest.raises(DataError, match="pos needs column 1, but tokens have 1"):
         HMM("pos").fit(X, Y)
+
+
+def test_a_model_of_order_two_by_hand(tmp_path):
+    X, y = [["a", "b", "a", "b"], ["b", "a"]], [["P", "Q", "Q", "P"], ["Q", "P"]]
+    smoothing = {"start_smoothing": 1, "transition_smoothing": 0.5, "emission_smoothing": 1}
+    model = HMM(order=2, unknown=None, rare=0, **smoothing).fit(X, y)
+    words = {("a", "P"): 3, ("b", "P"): 2, ("a", "Q"): 2, ("b", "Q"): 3}  # smoothed; two more symbols are never seen
+    # P(Q | P), the second label, P(Q | P Q) and P(P | Q Q), each of two labels with half a count more
+    expected = (2 / 4) * (1.5 / 2) * (1.5 / 2) * (1.5 / 2)
+    for token, label in zip(X[0], y[0], strict=True):
+        expected *= words[token, label] / 7
+    known = encode_labels([y[0]], [4], model.classes_).labels
+    np.testing.assert_allclose(np.exp(model.structure_.score(model.scores([X[0]]), known)), expected)
+    model.save(tmp_path / "m")
+    np.testing.assert_array_equal(load(tmp_path / "m").scores(X).triple, model.scores(X).triple)
+    total = np.exp(model.log_partition([["a", "b", "a"]]))
+    assert 0 < total < 1
+
+
+def test_em_of_order_two_raises_the_likelihood():
+    rng = np.random.default_rng(0)
+    X = [["ab"[k] for k in rng.integers(2, size=6)] for _ in range(15)]
+    model = EM(HMM(order=2, rare=0, unknown=None), classes=["P", "Q"], iterations=8, spread=1.0, guard=False)
+    steps = [step.objective for step in model.fit(X, [None] * len(X)).trace_ if step.comparable]
+    assert all(b >= a - 1e-9 for a, b in pairwise(steps))
+    assert EM(HMM(order=2), iterations=2, guard=False).fit(X, [["P", "Q"] * 3, *[None] * 14]).predict(X[:1])
+    with pytest.raises(DataError, match="transition_smoothing"):
+        HMM(order=2, transition_smoothing=0).fit(X, [["P", "Q"] * 3] * 15)

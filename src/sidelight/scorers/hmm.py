@@ -2,6 +2,8 @@
 
 log P(x, y) = log P(y_1) + Σ_t log P(y_t | y_{t-1}) + Σ_t log P(x_t | y_t)      (section 2.2.2 of Chang 2011)
 
+With order two it is P(y_t | y_{t-2}, y_{t-1}) from the third label on, and the transitions are those to the second one.
+
 A variational model has a Dirichlet distribution over each of these tables, and E[log P] in their place, log-weights
 that add up to less than one (Johnson 2007; section 8.2 of Ganchev et al. 2010).
 """
@@ -21,16 +23,20 @@ EstimateName = Literal["frequencies", "variational"]
 
 @dataclass(frozen=True)
 class HMMCounts:
-    """How often each start (labels,), transition (labels, labels) and word (words, labels) was seen or is expected."""
+    """How often each start (labels,), transition (labels, labels) and word (words, labels) was seen or is expected.
+
+    triple: three labels in a row (labels, labels, labels) with order two, where transitions are those to second labels.
+    """
 
     start: Floats
     transition: Floats
     emission: Floats
+    triple: Floats | None = None
 
     @classmethod
-    def random(cls, words: int, labels: int, spread: float, rng: np.random.Generator) -> "HMMCounts":
+    def random(cls, words: int, labels: int, spread: float, rng: np.random.Generator, order: int = 1) -> "HMMCounts":
         """1 + spread U(0, 1) everywhere: a model to begin with (Gao and Johnson 2008)."""
-        shapes = ((labels,), (labels, labels), (words, labels))
+        shapes = [(labels,), (labels, labels), (words, labels), *([(labels,) * 3] if order == 2 else [])]
         return cls(*(1 + spread * rng.uniform(size=shape) for shape in shapes))
 
     @classmethod
@@ -38,7 +44,10 @@ class HMMCounts:
         """Counts of one batch from its (expected) parts; all its tokens must be known words."""
         emission = np.zeros((words, parts.labels))
         np.add.at(emission, encoded.indices[encoded.indptr[:-1]], parts.unary)
-        return cls(parts.start, parts.pair[0], emission)
+        if parts.triple is None:
+            return cls(parts.start, parts.pair[0], emission)
+        second = np.maximum(parts.pair[0] - parts.triple.sum(axis=0), 0.0)
+        return cls(parts.start, second, emission, parts.triple)
 
     def smoothed(self, encoder: SymbolEncoder, start: float, transition: float, emission: float) -> "HMMCounts":
         """So much added to every count of that kind; the emissions are then those of all symbols.
@@ -48,40 +57,50 @@ class HMMCounts:
         """
         nothing = np.zeros((1, self.emission.shape[1]))
         symbols = np.concatenate((self.emission, encoder.class_counts(self.emission), nothing))
-        return HMMCounts(self.start + start, self.transition + transition, symbols + emission)
+        triple = None if self.triple is None else self.triple + transition
+        return HMMCounts(self.start + start, self.transition + transition, symbols + emission, triple)
 
     def divergence(self, start: float, transition: float, emission: float) -> float:
         """KL(Dir(counts) ‖ Dir(prior)) of all tables, where every prior has one number for all its entries."""
-        kinds = ((self.start, start, 0), (self.transition, transition, 1), (self.emission, emission, 0))
+        kinds = [(self.start, start, 0), (self.transition, transition, 1), (self.emission, emission, 0)]
+        if self.triple is not None:
+            kinds.append((self.triple, transition, 2))
         return sum(_dirichlet_divergence(*kind) for kind in kinds)
 
     def __add__(self, other: "HMMCounts") -> "HMMCounts":
         """Both together; `other` may know more words, which come last."""
         emission = other.emission.copy()
         emission[: len(self.emission)] += self.emission
-        return HMMCounts(self.start + other.start, self.transition + other.transition, emission)
+        triple = None if self.triple is None or other.triple is None else self.triple + other.triple
+        return HMMCounts(self.start + other.start, self.transition + other.transition, emission, triple)
 
 
 @dataclass(frozen=True)
 class HMMScorer:
-    """Log-probabilities: start (labels,), transition (labels, labels), emission (symbols, labels)."""
+    """Log-probabilities: start (labels,), transition (labels, labels), emission (symbols, labels), and with order two
+    those of a label after two others (labels, labels, labels).
+    """
 
     start: Floats
     transition: Floats
     emission: Floats
+    triple: Floats | None = None
 
     @classmethod
     def estimate(cls, tables: HMMCounts, how: EstimateName = "frequencies") -> "HMMScorer":
         """Logs of relative frequencies of smoothed counts; or E[log P], the counts being those of Dirichlet ones."""
         table = _log_share if how == "frequencies" else _expected_log
         with np.errstate(divide="ignore", invalid="ignore"):
-            return cls(table(tables.start, 0), table(tables.transition, 1), table(tables.emission, 0))
+            triple = None if tables.triple is None else table(tables.triple, 2)
+            return cls(table(tables.start, 0), table(tables.transition, 1), table(tables.emission, 0), triple)
 
     def scores(self, encoded: Encoded) -> ChainParts:
         """log P of every part of a batch."""
         unary = self.emission[encoded.indices[encoded.indptr[:-1]]]
         types = np.zeros(encoded.tokens, np.int32)
-        return ChainParts(encoded.offsets, unary, self.transition[None], types, self.start, np.zeros_like(self.start))
+        triple = None if self.triple is None else self.triple - self.transition  # these are added at every position
+        end = np.zeros_like(self.start)
+        return ChainParts(encoded.offsets, unary, self.transition[None], types, self.start, end, triple)
 
 
 def _log_share(counts: Floats, axis: int) -> Floats:

@@ -228,6 +228,7 @@ class ChainParts:
         if len({len(one.pair) for one in some}) > 1:
             raise DataError("parts can be joined only with the same pair types")
         pairs = list(zip(weights, some, strict=True))
+        triples = [one.triple for one in some if one.triple is not None]
         return replace(
             some[-1],
             offsets=joined_offsets([one.offsets for one in some]),
@@ -236,6 +237,7 @@ class ChainParts:
             pair_type=np.concatenate([one.pair_type for one in some]),
             start=np.sum([w * one.start for w, one in pairs], axis=0),
             end=np.sum([w * one.end for w, one in pairs], axis=0),
+            triple=np.sum([w * table for w, table in zip(weights, triples, strict=True)], axis=0) if triples else None,
         )
 
     def of_labels(self, unary: Floats) -> "ChainParts":

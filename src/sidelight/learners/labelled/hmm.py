@@ -19,7 +19,7 @@ from ...solvers.expected import CountingFit, ToFit
 from ...structures.chain import ChainParts, indicator
 from ..learner import Learner
 from ..parameters import declared, require_number
-from ..tasks.labelling import neighbour_reasons
+from ..tasks.labelling import Labelling, neighbour_reasons
 from ..tasks.task import Reasons, attribute_reasons
 
 
@@ -40,7 +40,9 @@ class HMMModel:
     @property
     def size(self) -> int:
         """How many log-probabilities there are."""
-        return int(self.scorer.start.size + self.scorer.transition.size + self.scorer.emission.size)
+        scorer = self.scorer
+        more = 0 if scorer.triple is None else scorer.triple.size
+        return int(scorer.start.size + scorer.transition.size + scorer.emission.size + more)
 
     def encode(self, X: Any) -> Encoded:
         """Returns X as flat arrays."""
@@ -78,7 +80,8 @@ class HMMModel:
     def state(self) -> dict[str, Any]:
         """Returns the counts, for a model file."""
         counts = self.counts
-        return {"start": counts.start, "transition": counts.transition, "emission": counts.emission}
+        more = {} if counts.triple is None else {"triple": counts.triple}
+        return {"start": counts.start, "transition": counts.transition, "emission": counts.emission, **more}
 
 
 @declared
@@ -115,11 +118,17 @@ class HMM(Learner):
         "(Johnson 2007). `EM` of it is variational EM, whose objective is the bound on the log-likelihood; a "
         "small α makes tables sparse.",
     ] = "frequencies"
+    order: Annotated[int, "How many earlier labels a label depends on, 1 or 2."] = 1
     classes: Annotated[Sequence[str] | None, "All labels, where y may lack some."] = None
     n_jobs: Annotated[int, "Threads; -1 is every core."] = -1
 
     generative = True
     has_course = False
+
+    @property
+    def task_(self) -> Labelling:
+        """Sequences are labelled."""
+        return Labelling(self.order)
 
     @property
     def counts_(self) -> HMMCounts:
@@ -150,8 +159,10 @@ class HMM(Learner):
     def _check(self) -> None:
         if self.estimate not in get_args(EstimateName):
             raise DataError(f"estimate is 'frequencies' or 'variational', got {self.estimate!r}")
+        self.task_.check()
         for name in ("start_smoothing", "transition_smoothing", "emission_smoothing"):
-            require_number(self, name, 0, open_end=self.estimate == "variational")
+            needed = name == "transition_smoothing" and self.order == 2
+            require_number(self, name, 0, open_end=self.estimate == "variational" or needed)
 
     def _add(self, X: Any, y: Any, classes: Any, encoder: SymbolEncoder, before: HMMCounts | None) -> Self:
         """Count X and y on top of what was counted before."""
@@ -161,7 +172,7 @@ class HMM(Learner):
         found, known = self.read_known(X, y, classes)
         encoder.extend(X)
         encoded = encoder.transform(X)
-        parts = indicator(encoded.offsets, known.outputs.values, len(found), 1)
+        parts = indicator(encoded.offsets, known.outputs.values, len(found), self.order)
         return self._count(encoder, found, encoded, parts, before)
 
     def fit_expected(self, X: Any, parts: ChainParts, classes: Sequence[str]) -> Self:
@@ -173,7 +184,7 @@ class HMM(Learner):
     def observed(self, X: Any, read: Sequence[Any], classes: Sequence[str]) -> ChainParts:
         """Returns known labels as parts."""
         labels = encode_labels(read, [len(x) for x in X], classes).labels
-        return indicator(sequence_offsets(X), labels, len(classes), 1)
+        return indicator(sequence_offsets(X), labels, len(classes), self.order)
 
     def first_scores(self, X: Any, classes: Sequence[str], rng: np.random.Generator) -> ChainParts:
         """Returns random scores of every token, to begin with where no label is known."""
@@ -186,7 +197,8 @@ class HMM(Learner):
         self._check()
         encoder = self._encoder()
         encoder.extend(X)
-        return self._estimate(encoder, list(classes), HMMCounts.random(len(encoder.words), len(classes), spread, rng))
+        counts = HMMCounts.random(len(encoder.words), len(classes), spread, rng, self.order)
+        return self._estimate(encoder, list(classes), counts)
 
     def update_expected(self, encoded: Encoded, parts: ChainParts) -> Self:
         """Estimate again from other expected parts of the sequences `fit_expected` saw, as this model encodes them."""
@@ -215,11 +227,11 @@ class HMM(Learner):
         """
         if self.estimate == "variational":
             return -self.counts_.smoothed(self.encoder_, *self._smoothing).divergence(*self._smoothing)
-        tables = (self.scorer_.start, self.scorer_.transition, self.scorer_.emission)
-        pairs = zip(self._smoothing, tables, strict=True)
-        return sum(amount * float(table.sum()) for amount, table in pairs if amount > 0)
+        tables = (self.scorer_.start, self.scorer_.transition, self.scorer_.emission, self.scorer_.triple)
+        pairs = zip((*self._smoothing, self.transition_smoothing), tables, strict=True)
+        return sum(amount * float(table.sum()) for amount, table in pairs if amount > 0 and table is not None)
 
     def restore(self, encoder: Any, arrays: dict[str, Any]) -> None:
         """Take back what `state` gave."""
-        counts = HMMCounts(arrays["start"], arrays["transition"], arrays["emission"])
+        counts = HMMCounts(arrays["start"], arrays["transition"], arrays["emission"], arrays.get("triple"))
         self._estimate(encoder, self.classes_, counts)

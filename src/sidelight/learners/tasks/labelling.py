@@ -97,7 +97,9 @@ class Labelling(LabelTask):
 
     def start(self, offsets: Longs, unary: Floats) -> ChainParts:
         """Returns scores without label pairs."""
-        return ChainParts.of(offsets, unary, np.zeros((unary.shape[1], unary.shape[1])))
+        labels = unary.shape[1]
+        triple = np.zeros((labels,) * 3) if self.order == 2 else None
+        return ChainParts.of(offsets, unary, np.zeros((labels, labels)), triple=triple)
 
     def reasons(self, model: Weighted, encoded: Encoded, scores: ChainParts, outputs: Ints, t: int) -> Reasons:
         """Returns what the attributes of token t and its neighbours' labels add to each label."""
