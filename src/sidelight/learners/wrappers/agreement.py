@@ -32,6 +32,10 @@ from ..parameters import GuardParameters, declared, require_number
 from ..tasks.task import Task
 
 
+# What all unlabelled inputs count together, as a share of what the labelled ones do.
+_SHARE = 0.2
+
+
 @dataclass(frozen=True)
 class View:
     """A learner, and what it sees of an input.
@@ -219,7 +223,7 @@ class Agreement(GuardParameters, Learner):
     ] = field(kw_only=False)
     unlabeled_weight: Annotated[
         float | None,
-        "ω, what an unlabelled input counts beside a labelled one. None: all unlabelled ones as much as all labelled.",
+        "ω, what an unlabelled input counts beside a labelled one. None: all unlabelled ones a fifth of all labelled.",
     ] = None
     iterations: Annotated[
         int, "Rounds; with 0 the views are learned from labels alone, and only their predictions are put together."
@@ -345,7 +349,7 @@ class Agreement(GuardParameters, Learner):
         """What an unlabelled input counts."""
         if self.unlabeled_weight is not None:
             return float(self.unlabeled_weight)
-        return sum(labelled) / len(labelled) / pool if pool and any(labelled) else 1.0
+        return _SHARE * sum(labelled) / len(labelled) / pool if pool and any(labelled) else 1.0
 
     def _rounds(
         self, fits: list[Fitting], maps: list[LabelMap] | None, weight: float, count: int
