@@ -48,7 +48,7 @@ def test_every_system_is_scored(data: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(sentence_pairs, "FOLDS", 3)
     for module in (paraphrase, entailment):
         monkeypatch.setattr(module, "COSTS", (0.01, 1.0))
-    monkeypatch.setattr(paraphrase, "REPRESENTATIONS", {"one to one": paraphrase.REPRESENTATIONS["one to one"]})
+    monkeypatch.setattr(paraphrase, "REPRESENTATIONS", {"words": paraphrase.REPRESENTATIONS["words, one to one"]})
     out = data / "results.jsonl"
     assert main(["paraphrase", "entailment", "--data", str(data), "--seeds", "0,1", "--json", str(out)]) == 0
     lines = [json.loads(line) for line in out.read_text().splitlines()]
