@@ -28,10 +28,9 @@ from .sentences import Pairs
 # What aligns words in the first stage: those that are more similar than 0.4, the most similar ones first.
 START = {"similarity": 1.0, "link": -0.4}
 FOLDS = 5
-# What missed margins may cost, how closely convex problems are solved, and rounds at most.
-COSTS = (0.1, 0.3, 1.0, 3.0)
+# How closely convex problems are solved, and rounds at most: more of them change the objective by some 0.1 %.
 TOLERANCE = 0.002
-ROUNDS = 6
+ROUNDS = 3
 TWO_STAGE, JOINT, APPROXIMATE = "two-stage", "LCLR", "Algorithm 12"
 SYSTEMS = (TWO_STAGE, JOINT, APPROXIMATE)
 
@@ -71,7 +70,7 @@ class _Encoded(GraphAligning):
 
 @dataclass(frozen=True)
 class Study:
-    """Pairs with their answers, how they are aligned, and what features are divided by.
+    """Pairs with their answers, how they are aligned, what missed margins may cost, and what features are divided by.
 
     first: how many of the pairs are to be learned from, if the others are to be tested.
     """
@@ -79,6 +78,7 @@ class Study:
     X: list[Any]
     y: list[bool]
     task: GraphAligning
+    costs: tuple[float, ...]
     size: Any = "length"
     first: int | None = None
 
@@ -113,15 +113,15 @@ class Study:
         """Accuracy in per cent on every fold, by system, with the C of each."""
         split = StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(self.y, self.y)
         folds = [test.tolist() for _, test in split]
-        held = {name: np.zeros((len(COSTS), FOLDS, FOLDS)) for name in systems}  # C, fold that is tested, other one
-        for c, C in enumerate(COSTS):
+        held = {name: np.zeros((len(self.costs), FOLDS, FOLDS)) for name in systems}  # C, tested, left out
+        for c, C in enumerate(self.costs):
             for a, b in combinations(range(FOLDS), 2):
                 models = self.fitted(_others(folds, a, b), C, systems)
                 for name, values in held.items():
                     values[c, a, b], values[c, b, a] = (models[name].score(*self.some(folds[k])) for k in (a, b))
         found, costs = Found(), Found()
         for name, values in held.items():
-            best = [COSTS[int(values[:, :, k].sum(axis=1).argmax())] for k in range(FOLDS)]
+            best = [self.costs[int(values[:, :, k].sum(axis=1).argmax())] for k in range(FOLDS)]
             models = [self.fitted(_others(folds, k), C, (name,))[name] for k, C in enumerate(best)]
             found[name] = [100 * one.score(*self.some(fold)) for one, fold in zip(models, folds, strict=True)]
             costs[name] = best
@@ -132,13 +132,13 @@ class Study:
         """Accuracy in per cent on the pairs after the first ones, by system, with the C that folds of these chose."""
         train, test = list(range(self.first or 0)), list(range(self.first or 0, len(self.y)))
         split = StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(train, self.y[: len(train)])
-        held = {name: np.zeros(len(COSTS)) for name in systems}
+        held = {name: np.zeros(len(self.costs)) for name in systems}
         for some, rest in split:
-            for c, C in enumerate(COSTS):
+            for c, C in enumerate(self.costs):
                 models = self.fitted(some, C, systems)
                 for name, values in held.items():
                     values[c] += models[name].score(*self.some(rest))
-        costs = {name: [COSTS[int(values.argmax())]] for name, values in held.items()}
+        costs = {name: [self.costs[int(values.argmax())]] for name, values in held.items()}
         found = {
             name: [100 * self.fitted(train, C[0], (name,))[name].score(*self.some(test))] for name, C in costs.items()
         }

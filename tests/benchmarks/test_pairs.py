@@ -34,7 +34,7 @@ def test_transliteration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     ours = {(x["section"], x["what"]): x["value"] for x in lines if x["system"] == "sidelight"}
     assert len(ours) == 2 * 5
     assert min(value for (_, what), value in ours.items() if what == "accuracy, LCLR") > 80
-    assert sum(x["target"] is not None for x in lines) == 2
+    assert sum(x["target"] is not None for x in lines) == 4
     with pytest.raises(MissingData, match="fewer than 100 pairs"):
         transliteration.draw([("a", "א")], 100, rng, Path("train.tsv"))
 

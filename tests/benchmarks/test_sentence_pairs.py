@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from benchmarks import paraphrase, sentence_pairs, sentences
+from benchmarks import entailment, paraphrase, sentence_pairs, sentences
 from benchmarks.__main__ import main
 
 ROWS = [
@@ -46,8 +46,9 @@ def test_words_are_split() -> None:
 
 def test_every_system_is_scored(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sentence_pairs, "FOLDS", 3)
-    monkeypatch.setattr(sentence_pairs, "COSTS", (0.01, 1.0))
-    monkeypatch.setattr(paraphrase, "REPRESENTATIONS", {"one to one": paraphrase.REPRESENTATIONS["one to one"]})
+    for module in (paraphrase, entailment):
+        monkeypatch.setattr(module, "COSTS", (0.01, 1.0))
+    monkeypatch.setattr(paraphrase, "REPRESENTATIONS", {"words": paraphrase.REPRESENTATIONS["words, one to one"]})
     out = data / "results.jsonl"
     assert main(["paraphrase", "entailment", "--data", str(data), "--seeds", "0,1", "--json", str(out)]) == 0
     lines = [json.loads(line) for line in out.read_text().splitlines()]

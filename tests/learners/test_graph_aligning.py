@@ -1,12 +1,14 @@
 """Pairs of sentences: links of words and edges, with every learner that needs best outputs only."""
 
 import pickle
+from itertools import product
 
 import numpy as np
 import pytest
 
 from sidelight import (
     BAD,
+    CCM,
     CRF,
     GOOD,
     LCLR,
@@ -16,8 +18,13 @@ from sidelight import (
     Sentence,
     StructuredPerceptron,
     TwoStage,
+    count,
     draw_alignment,
     load,
+    source,
+    target,
+    without,
+    word,
 )
 
 START = {"similarity": 1.0, "link": -0.4}
@@ -150,3 +157,31 @@ def test_learners_and_parameters_that_do_not_fit():
         LCLR(task=GraphAligning(least=2), initial=START).fit(X, y)
     with pytest.raises(DataError, match="time_limit"):
         LCLR(task=GraphAligning(time_limit=-1), initial=START).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("rule", "holds"),
+    [
+        (
+            count(where=source(word.isin("the", "dog"))) == 0,
+            lambda x, y: all(x[0].words[i] not in WORDS[:2] for i, _ in y),
+        ),
+        (count() <= 1, lambda x, y: len(y) <= 1),
+        (count(where=without(target)) <= 2, lambda x, y: len(x[0]) - len(y) <= 2),
+    ],
+)
+def test_rules_limit_links_and_deletions(fitted, rule, holds):
+    """Against all outputs, of which those that break the rule are struck out; edges are never counted."""
+    (X, y), task = pairs(6, seed=2), GraphAligning()
+    limited = LCLR(task=task, initial=START, rules=[rule], max_rounds=9, change=0.1)
+    for model in (limited.fit(X, y), CCM.around(fitted, [rule.hard()])):
+        scores, found = model.model_.scores(X, 1), model.predict_structure(X)
+        for i, x in enumerate(X):
+            theta, shape = scores.of(i)
+            rows = shape[1]
+            every = [rows.graphs.output(np.array(on)) for on in product((False, True), repeat=len(rows.graphs.links))]
+            possible = [one for one in every if not rows.broken(one.astype(np.int32))]
+            kept = [theta[one].sum() for one in possible if holds(x, task.to_y(shape, one))]
+            assert holds(x, found[i])
+            own = np.array(task.to_output(shape, found[i]), bool)
+            np.testing.assert_allclose(theta[own].sum(), max(kept), rtol=1e-6, atol=1e-9)

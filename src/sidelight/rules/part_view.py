@@ -114,8 +114,13 @@ class PartView:
         return np.isin(children.first * longest + number, np.array(listed, np.int64))
 
     def spoken(self, condition: Where | None) -> Mask:
-        """Returns which parts a count with this condition is about: deletions only where it asks for them."""
+        """Returns which parts a count with this condition is about: deletions only where it asks for them.
+
+        Parts without any end, such as pairs of edges, follow from the others, and are never counted.
+        """
         holds = self.holds(condition)
+        if self.ends:
+            holds = holds & ~np.all([end.lacking for end in self.ends.values()], axis=0)
         return holds if self.links is None or _asks_for_deletions(condition) else holds & self.links
 
     def members(self, these: Labels) -> Mask:

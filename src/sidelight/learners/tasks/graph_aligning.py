@@ -11,6 +11,7 @@ from ...features import sentence_pairs
 from ...features.parts import token_columns
 from ...features.sentence_pairs import Sentence
 from ...kernels.compiling import Floats, Ints, Longs
+from ...rules.part_view import EndView, PartView
 from ...structures.flat import FlatParts, Shape
 from ...structures.graph_alignments import GraphAlignments, GraphRows, Graphs
 from .matching import Matching
@@ -125,6 +126,24 @@ class GraphAligning(PartsTask):
         )  # fmt: skip
         return graphs, similarity
 
+    def view(self, X: Sequence[Any], classes: Sequence[str]) -> PartView:
+        """Returns the links and deletions of words with source and target; edges follow from links."""
+        sentences, graphs = [_sentences(x) for x in X], [shape[1].graphs for shape in self.sizes(X)]
+        sizes, views = [int(one.places[-1]) for one in graphs], {}
+        for side, name in enumerate(("source", "target")):
+            first, last = np.zeros((2, sum(sizes)), np.int64)
+            part = word = 0
+            for one, size in zip(graphs, sizes, strict=True):
+                count, words = len(one.links), (one.n, one.m)[side]
+                deleted = part + one.places[side] + np.arange(words if self.null_words else 0)
+                first[part : part + count], first[deleted] = word + one.ends[side], word + np.arange(len(deleted))
+                last[part : part + count], last[deleted] = first[part : part + count] + 1, first[deleted] + 1
+                part, word = part + size, word + words
+            views[name] = EndView([_tokens(pair[side]) for pair in sentences], first, last)
+        offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+        links = [np.arange(size) < len(one.links) for one, size in zip(graphs, sizes, strict=True)]
+        return PartView(offsets, np.full(sum(sizes), -1, np.int32), [], views, "source", np.concatenate(links))
+
     def parts_at(self, shape: Shape, t: int) -> Longs:
         """Returns the links of one source word, and its deletion."""
         graphs = shape[1].graphs
@@ -184,6 +203,11 @@ def _sentences(x: Any) -> tuple[Sentence, Sentence]:
     if isinstance(x, str) or not hasattr(x, "__len__") or len(x) != 2:
         raise DataError(f"a pair is (source, target), got {x!r}")
     return _sentence("source", x[0]), _sentence("target", x[1])
+
+
+def _tokens(sentence: Sentence) -> list[Any]:
+    """Words as rules read them, with their tags where there are some."""
+    return list(zip(sentence.words, sentence.tags, strict=True)) if sentence.tags else list(sentence.words)
 
 
 def _sentence(side: str, given: Any) -> Sentence:
