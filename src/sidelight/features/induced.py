@@ -489,12 +489,13 @@ def _with_labels(
 
 def basic_templates(width: int) -> list[Template]:
     """Returns what is joined by default of tokens with so many columns."""
-    found: list[Column | Template] = [
-        *window(word, -2, 2),
-        *(word.lower().prefix(n) for n in (2, 3, 4)),
-        *(word.lower().suffix(n) for n in (2, 3, 4)),
-        word.shape(),
-    ]
+    found: list[Column | Template] = [*window(word, -2, 2)]
     for k in range(1, width):
         found += window(pos if k == 1 else column(k), -2, 2)
+    found += [
+        *window(word.shape(), -1, 1),
+        word.lower(),
+        *(word.lower().prefix(n) for n in (2, 3)),
+        *(word.lower().suffix(n) for n in (2, 3)),
+    ]
     return [as_template(one) for one in found]
