@@ -8,7 +8,7 @@ from importlib import import_module
 from itertools import chain
 from pathlib import Path
 
-from . import annealing, citations, companions, defaults, esl, expectation, tagging, wordalign
+from . import agreement, annealing, citations, companions, defaults, esl, expectation, tagging, wordalign
 from .datasets import MissingData, require_files
 from .report import Report
 from .setting import TOKENS, Setting
@@ -17,7 +17,7 @@ from .setting import TOKENS, Setting
 BENCHMARKS = (
     "startup", "tasks", "defaults", "citations", "annealing", "expectation", "chunking", "letters", "companions",
     "tagging", "gamma", "induction", "structures", "relations", "parsing", "parser", "esl", "transliteration",
-    "phonetic", "paraphrase", "entailment", "wordalign",
+    "phonetic", "paraphrase", "entailment", "wordalign", "agreement",
 )  # fmt: skip
 TABLES = {
     "defaults": tuple(defaults.TABLES),
@@ -27,6 +27,7 @@ TABLES = {
     "companions": tuple(companions.TABLES),
     "tagging": tuple(tagging.TABLES),
     "wordalign": tuple(wordalign.TABLES),
+    "agreement": tuple(agreement.TABLES),
     "esl": esl.TABLES,
 }
 

@@ -6,7 +6,8 @@ CoNLL-2004; all are small samples, and what is scored are others of these. Learn
 reference begins as the labelled ones do and fields change behind punctuation; that determiners have no dependents and
 adpositions at most two; that punctuation is linked to punctuation and full stops have a link; that a sentence has few
 relations. Learners around others go around a CRF of the task (an HMM for EM, a structural SVM where there are no
-probabilities), and unlabelled inputs come where a learner can use them.
+probabilities), `Agreement` has a view of all features and one of those that are seen twice, and unlabelled inputs come
+where a learner can use them.
 """
 
 import random
@@ -238,6 +239,8 @@ def _rules(inputs: Inputs, name: str, title: str) -> list[Any]:
 def make(name: str, title: str, inputs: Inputs) -> Any:
     """A learner for a task, with its defaults."""
     learner, entry, task = getattr(sidelight, name), REGISTRY[name], TASKS[title]
+    if name == "Agreement":
+        return learner({"all": CRF(task=task), "frequent": CRF(task=task, min_count=2)}, guard=False)
     if entry.inside:
         probable = HMM() if name == "EM" else CRF(task=task)
         base = StructuralSVM(task=task) if title in _WITHOUT_PROBABILITIES else probable

@@ -15,6 +15,10 @@ __version__ = "0.1.0.dev0"
 _HOME = {
     **{name: f"learners.{one.module}" for name, one in REGISTRY.items()},
     "WordAligner": "wordalign.aligner",
+    "View": "learners.wrappers.agreement",
+    "random_views": "learners.wrappers.agreement",
+    "prefix_views": "learners.wrappers.agreement",
+    "template_views": "learners.wrappers.agreement",
     "label_shares": "inference.readings",
     "register_task": "learners.tasks",
     "Labelling": "learners.tasks.labelling",

@@ -26,6 +26,7 @@ from .features.segments import SegmentEncoder
 from .features.symbols import SymbolEncoder
 from .features.templates import TemplateEncoder
 from .learners.tasks import task_named
+from .learners.wrappers.agreement import View
 from .records import RECORDS
 from .rules.files import parse_rule, saved_text
 from .rules.language import Rule
@@ -248,6 +249,8 @@ def _plain(value: Any) -> Any:
         if task_named(name) is not type(value):
             raise DataError(f"the task {name} cannot be saved; mark its class with sidelight.register_task")
         return {"task": name, "parameters": {one.name: _plain(getattr(value, one.name)) for one in fields(value)}}
+    if isinstance(value, View):
+        return {"view": [_plain(getattr(value, one.name)) for one in fields(value)]}
     if hasattr(value, "get_params"):
         return {"learner": type(value).__name__, "parameters": _parameters(value)}
     if isinstance(value, Mapping):
@@ -283,6 +286,9 @@ def _rich(value: Any) -> Any:
         return task(**{k: _rich(v) for k, v in value["parameters"].items()})
     if isinstance(value, dict) and value.keys() == {"learner", "parameters"}:
         return _unfitted(value, "the file")
+    if isinstance(value, dict) and value.keys() == {"view"}:
+        learner, key, prefix, part = map(_rich, value["view"])
+        return View(learner, key, prefix, None if part is None else tuple(part))
     if isinstance(value, dict) and value.keys() == {"mapping"}:
         return {tuple(key) if isinstance(key, list) else key: _rich(item) for key, item in value["mapping"]}
     return [_rich(item) for item in value] if isinstance(value, list) else value

@@ -80,6 +80,40 @@ class Knowledge:
         fixed["base"] = make_learner(inside, rest, others, quiet=quiet or wrapper != "ccm", jobs=jobs, **given_task)
         return make_learner(wrapper, given | mine, wanted, quiet=quiet, jobs=jobs, **fixed)
 
+    def make_agreement(
+        self,
+        name: str | None,
+        base: str | None,
+        views: Sequence[str],
+        options: dict[str, Any],
+        settings: Sequence[str],
+        *,
+        quiet: bool,
+        jobs: int | None,
+    ) -> Any:
+        """The models of several views, each with the templates of a file, that are learned to agree."""
+        from sidelight import Agreement
+        from sidelight.cli.templates import read_templates
+
+        if name is not None:
+            raise typer.BadParameter(
+                "views have a learner of their own; name what each is with --base", param_hint="--learner"
+            )
+        if options["template"]:
+            raise typer.BadParameter("every --view has its own; leave this out", param_hint="--template")
+        for flag in ("rules", "good", "bad", "reading", "balance", "penalty", "decode", "labels"):
+            if getattr(self, flag) is not None:
+                raise typer.BadParameter("views that agree make no use of this", param_hint=f"--{flag}")
+        names = [Path(file).stem for file in views]
+        if len(set(names)) < 2 or len(set(names)) < len(names):
+            raise typer.BadParameter("give two files with different names at least", param_hint="--view")
+        learners = {}
+        for title, file in zip(names, views, strict=True):
+            mine = {**options, "template": read_templates([], file)}
+            learners[title] = make_learner(base or "crf", mine, settings, quiet=True, jobs=jobs)
+        rounds = {} if self.iterations is None else {"iterations": self.iterations}
+        return Agreement(learners, verbose=not quiet, n_jobs=-1 if jobs is None else jobs, **rounds)
+
     def _arrange(self, name: str, base: str | None, usual: str) -> tuple[str | None, str]:
         """The learner that goes around another, None if there is none, and the one that it goes around."""
         if name in WRAPPERS:

@@ -107,6 +107,15 @@ def command(
             help="File of features, one a line, as `sidelight templates` writes; # starts a comment line.",
         ),
     ] = None,
+    view: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--view",
+            metavar="FILE",
+            help="File of features of one view; given twice or more, a model (--base; crf) of each is learned so that "
+            "they agree on the unlabelled sequences.",
+        ),
+    ] = None,
     format: FormatOption = None,
     label_column: LabelColumnOption = None,
     columns: ColumnsOption = None,
@@ -225,8 +234,11 @@ def command(
     }  # fmt: skip
     knowledge = Knowledge(rules, reading, unlabeled, balance, iterations, penalty, decode, labels, good, bad)
     what, others = make_task(task, settings or [])
-    estimator = knowledge.make_learner(learner, base, options, others, quiet=quiet, jobs=jobs, task=what)
-    check_writable(model, data, dev, templates, rules, unlabeled, good, bad)
+    if view:
+        estimator = knowledge.make_agreement(learner, base, view, options, others, quiet=quiet, jobs=jobs)
+    else:
+        estimator = knowledge.make_learner(learner, base, options, others, quiet=quiet, jobs=jobs, task=what)
+    check_writable(model, data, dev, templates, rules, unlabeled, good, bad, *(view or ()))
     if figure:
         from sidelight.report.training_curves import require_course
 

@@ -128,6 +128,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     keeps_base: ClassVar[bool] = False
     # Whether it predicts a yes or no for each input, by a structure of it.
     judges: ClassVar[bool] = False
+    # What it is compared with by its guard where that is no base learner.
+    compared_with: ClassVar[str] = ""
     # Whether its scores are log p(x, y), estimated from counts.
     generative: ClassVar[bool] = False
     _free = False  # predictions make no use of rules
@@ -186,6 +188,11 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     @property
     def models_(self) -> dict[str, Any]:
         """Fitted learners inside this one, by attribute; None for those that are not there."""
+        return {}
+
+    @property
+    def views_(self) -> dict[str, Any]:
+        """The models of views, by their names, in the order of `models_`; there are none but in `Agreement`."""
         return {}
 
     @property

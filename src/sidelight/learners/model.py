@@ -249,8 +249,8 @@ def choose_encoder(learner: Any, X: Any) -> Encoder:
     given = getattr(learner, "task", None)  # presets have a task of their own
     if given is not None and (isinstance(given, type) or not hasattr(given, "lay_out")):
         raise DataError(f"task is a task such as Segmenting() or Classifying(), or None, got {given!r}")
-    if given is not None and (learner.order != 1 or not learner.boundaries):
-        raise DataError("order and boundaries belong to the task where one is given: Labelling(order=2)")
+    if given is not None and (learner.order != 1 or not learner.boundaries or learner.edges):
+        raise DataError("order, boundaries and edges belong to the task where one is given: Labelling(order=2)")
     task: Task = learner.task_
     task.check()
     require_number(learner, "min_count", 0, whole=True)

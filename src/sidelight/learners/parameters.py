@@ -174,17 +174,22 @@ class LinearParameters(LayoutParameters):
     ] = field(default=None, kw_only=False)
     order: Annotated[int, "1 gives weights to label pairs, 2 to label triples as well."] = 1
     boundaries: Annotated[bool, "Whether first and last labels have weights of their own."] = True
+    edges: Annotated[
+        bool,
+        "Whether what is observed at a token also has weights for pairs of its label and the one before, as the bigram "
+        "templates of CRF++ have; slower, and for order 1.",
+    ] = False
     task: Annotated[
         Task | None,
         "What is predicted. None labels sequences, Segmenting() cuts them into segments, Classifying() is for "
-        "documents. `order` and `boundaries` are those of labelling.",
+        "documents. `order`, `boundaries` and `edges` are those of labelling.",
     ] = None
     random_state: Annotated[int | None, "Seed of everything that is random; None gives another one each time."] = 0
 
     @property
     def task_(self) -> Task:
         """What is predicted, and from what: the task that was given, or labelling."""
-        return Labelling(self.order, self.boundaries) if self.task is None else self.task
+        return Labelling(self.order, self.boundaries, self.edges) if self.task is None else self.task
 
 
 @declared

@@ -70,6 +70,7 @@ REGISTRY: dict[str, Entry] = {
     "EntropyRegularization": _row(
         "wrappers.entropy", FULL, PARTIAL, NOTHING, command="er", inside="crf", expecting=True
     ),
+    "Agreement": _row("wrappers.agreement", FULL, NOTHING, documents="also"),
     "ContrastiveEstimation": _row("labelled.contrastive", FULL, PARTIAL, NOTHING, command="contrastive"),
     "MaxEnt": _row("labelled.maxent", FULL, PARTIAL, documents="only"),
     "DocumentJLIS": _row("margins.document_jlis", FULL, COMPANION, documents="only"),

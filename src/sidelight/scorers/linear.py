@@ -243,7 +243,7 @@ class Expectation:
             encoded.indptr, encoded.indices, encoded.values, s.pointer, s.label, parts.unary, s.heavy, self.dense,
             out[attributes],
         )  # fmt: skip
-        out[pairs] += parts.pair.ravel()[s.pairs]
+        out[pairs] += (parts.pair[0] if len(parts.pair) == 1 else parts.pair.sum(axis=0)).ravel()[s.pairs]
         out[starts] += parts.start[s.starts]
         out[ends] += parts.end[s.ends]
         if parts.triple is not None:

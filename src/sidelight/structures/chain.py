@@ -143,7 +143,10 @@ class ChainParts:
         return replace(self, offsets=offsets - offsets[0], unary=self.unary[tokens], pair_type=self.pair_type[tokens])
 
     def __add__(self, shift: "ChainParts") -> "ChainParts":
-        """θ + δ, with both on the same batch and pair types; a shift without triples leaves them as they are."""
+        """θ + δ, with both on the same batch and pair types, or δ with one table of pairs for all positions.
+
+        A shift without triples leaves them as they are.
+        """
         return self._combine(shift, 1.0)
 
     def __sub__(self, other: "ChainParts") -> "ChainParts":
@@ -151,6 +154,8 @@ class ChainParts:
         return self._combine(other, -1.0)
 
     def _combine(self, other: "ChainParts", sign: float) -> "ChainParts":
+        if len(other.pair) != len(self.pair):
+            other = other._with_types(self)
         if self.pair.shape != other.pair.shape or not np.array_equal(self.pair_type, other.pair_type):
             raise DataError("parts can be combined only on the same batch with the same pair types")
         triple = self.triple
@@ -235,8 +240,12 @@ class ChainParts:
 
     def of_labels(self, unary: Floats) -> "ChainParts":
         """Returns parts of the same batch in which only single labels count; unary: (tokens, labels)."""
-        pair, start = np.zeros_like(self.pair), np.zeros(self.labels)
-        return replace(self, unary=unary, pair=pair, start=start, end=start, triple=None)
+        start, pair, types = (
+            np.zeros(self.labels),
+            np.zeros((1, self.labels, self.labels)),
+            np.zeros_like(self.pair_type),
+        )
+        return replace(self, unary=unary, pair=pair, pair_type=types, start=start, end=start, triple=None)
 
     def dot(self, other: "ChainParts") -> float:
         """θ·μ over the whole batch; a forbidden part with no mass counts zero."""
@@ -248,7 +257,12 @@ class ChainParts:
         return total
 
     def mix(self, other: "ChainParts", weight: float) -> "ChainParts":
-        """weight * these + (1 - weight) * the others, with both on the same batch and pair types."""
+        """weight * these + (1 - weight) * the others, on the same batch.
+
+        Where one has the same pair table at all positions, it takes the pair types of the other.
+        """
+        if len(self.pair) != len(other.pair):
+            return self._with_types(other).mix(other._with_types(self), weight)
         triple = self.triple
         if triple is not None and other.triple is not None:
             triple = mixed(triple, other.triple, weight)
@@ -260,6 +274,12 @@ class ChainParts:
             end=mixed(self.end, other.end, weight),
             triple=triple,
         )
+
+    def _with_types(self, other: "ChainParts") -> "ChainParts":
+        """These scores with the pair types of others, where they have one table for all positions."""
+        if len(self.pair) != 1:
+            return self
+        return replace(self, pair=np.repeat(self.pair, len(other.pair), axis=0), pair_type=other.pair_type)
 
     def takes(self, charge: Charge) -> bool:
         """A chain has a part for every step."""

@@ -133,7 +133,9 @@ def _look(learner: Any, X: Any, y: Any, *, tried: bool) -> Guard | None:
                 values |= _trial(learner, start, rules, X, y, metric)
     except SidelightError as error:
         values["failure"] = f"{type(error).__name__}: {error}"
-    return Guard(metric.name, type(start).__name__, **values, seconds=time.perf_counter() - begin)
+    return Guard(
+        metric.name, learner.compared_with or type(start).__name__, **values, seconds=time.perf_counter() - begin
+    )
 
 
 def _labels(learner: Any, X: Any, y: Any) -> tuple[int, int]:

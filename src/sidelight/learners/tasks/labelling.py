@@ -12,6 +12,7 @@ from ...features.encoded import Encoded, Encoder, require_attributes, sequence_l
 from ...kernels.compiling import Floats, Ints, Longs
 from ...labels import check_lengths, encode_labels
 from ...metrics import token_accuracy
+from ...scorers.edges import EdgeScorer
 from ...scorers.linear import LinearScorer
 from ...structures.chain import Chain, ChainParts
 from ...structures.known import KnownLabels
@@ -28,10 +29,14 @@ class Labelling(LabelTask):
         How many earlier labels a label looks at, 1 or 2.
     boundaries : bool, default=True
         Whether the first and the last label of a sequence have weights of their own.
+    edges : bool, default=False
+        Whether what is observed at a token also has weights for pairs of its label and the one before, as the bigram
+        templates of CRF++ do. This is slower, and takes memory for all label pairs of every token.
     """
 
     order: int = 1
     boundaries: bool = True
+    edges: bool = False
     noun: ClassVar[str] = "sequence"
     chained: ClassVar[bool] = True
 
@@ -39,6 +44,8 @@ class Labelling(LabelTask):
         """Raises `DataError` unless the order is 1 or 2."""
         if self.order not in (1, 2):
             raise DataError(f"order must be 1 or 2, got {self.order!r}")
+        if self.edges and self.order != 1:
+            raise DataError("edges are for order 1; leave one of them out")
 
     def structure(self, n_jobs: int = -1) -> Chain:
         """Returns label chains."""
@@ -70,17 +77,21 @@ class Labelling(LabelTask):
         """Returns token accuracy."""
         return token_accuracy(y, predicted)
 
-    def lay_out(self, encoded: Encoded, known: KnownLabels, labels: int, *, all_weights: bool) -> LinearScorer:
+    def lay_out(self, encoded: Encoded, known: KnownLabels, labels: int, *, all_weights: bool) -> Any:
         """Returns weights of attributes and labels, of label pairs, and of triples for order two."""
+        if self.edges:
+            return EdgeScorer.observed(encoded, known, labels, boundaries=self.boundaries, all_weights=all_weights)
         return LinearScorer.observed(
             encoded, known, labels, order=self.order, boundaries=self.boundaries, all_weights=all_weights
         )
 
-    def restore(self, labels: int, arrays: dict[str, Any]) -> LinearScorer:
+    def restore(self, labels: int, arrays: dict[str, Any]) -> Any:
         """Returns the scorer whose arrays these are."""
+        if self.edges:
+            return EdgeScorer.from_arrays(labels, arrays)
         return LinearScorer.from_arrays(labels, self.order, arrays)
 
-    def require_encoded(self, scorer: LinearScorer, encoded: Encoded) -> None:
+    def require_encoded(self, scorer: Any, encoded: Encoded) -> None:
         """Raises `DataError` where input was encoded by another model."""
         require_attributes(encoded, len(scorer.pointer) - 1)
 
@@ -101,15 +112,15 @@ class Labelling(LabelTask):
 
 def neighbour_reasons(classes: Sequence[str], scores: ChainParts, labels: Ints, t: int) -> Reasons:
     """Returns what the labels before and behind token t, or the ends of the sequence, add to each of its labels."""
-    last, rows = len(labels) - 1, []
+    last, rows, table = len(labels) - 1, [], scores.pair_type
     if t == 0:
         rows.append(("first label", scores.start))
     else:
-        rows.append((f"after {classes[labels[t - 1]]}", scores.pair[0, labels[t - 1]]))
+        rows.append((f"after {classes[labels[t - 1]]}", scores.pair[table[t], labels[t - 1]]))
     if t == last:
         rows.append(("last label", scores.end))
     else:
-        rows.append((f"before {classes[labels[t + 1]]}", scores.pair[0, :, labels[t + 1]]))
+        rows.append((f"before {classes[labels[t + 1]]}", scores.pair[table[t + 1], :, labels[t + 1]]))
     if scores.triple is not None:
         rows += _triple_reasons(classes, scores.triple, labels, t)
     return rows

@@ -140,7 +140,8 @@ class CriterionLearner(ExpectationParameters, Learner):
         whole = lay_out(model, choose_encoder(model, some), some, targets, list(classes))
         prepared = whole._replace(scorer=whole.scorer.for_rows())
         # With an l1 penalty, whose value merging does not keep, every attribute stays alone.
-        merged = (Merged.of if self.task_.chained and not model.l1 else Merged.alone)(prepared.scorer, prepared.encoded)
+        together = hasattr(prepared.scorer, "as_chain") and not model.l1
+        merged = (Merged.of if together else Merged.alone)(prepared.scorer, prepared.encoded)
         prepared = prepared._replace(encoded=merged.encoded, scorer=merged.scorer)
         first, rest, solver = None, None, "lbfgs"
         if known:
