@@ -18,13 +18,11 @@ from sidelight import (
     KernelPerceptron,
     Parsing,
     StructuredPerceptron,
-    pos,
     read_trees,
     span_scores,
     tree_scores,
-    window,
-    word,
 )
+from sidelight.features.induced import basic_templates
 
 from .chosen import constant
 from .datasets import Task, chunking_files, read_chunking, treebank_files
@@ -32,14 +30,8 @@ from .report import Report, quoted
 from .setting import Setting
 
 TABLES = ("esl-chunking", "esl-kernel", "esl-parsing")
-BASIC: list[Any] = [
-    *window(word, -2, 2),
-    *window(pos, -2, 2),
-    *window(word.shape(), -1, 1),
-    word.lower(),
-    *(word.lower().prefix(n) for n in (2, 3)),
-    *(word.lower().suffix(n) for n in (2, 3)),
-]
+# Words and tags in a window, shapes of words, affixes.
+BASIC = basic_templates(2)
 # A token has some forty features, and each weight changes by one.
 OPTIONS, KERNEL = constant("esl.OPTIONS"), constant("esl.KERNEL")
 # Asked of the test set, and the F1 of Table 4.1 of Fernandes 2012.

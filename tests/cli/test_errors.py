@@ -106,15 +106,21 @@ def test_files_that_are_no_models(run: Run, folder: Path, tmp_path: Path, comman
         (["-l", "hmm", "--l2", "1"], "--l2: the learner hmm has no such option; crf, semicrf and contrastive have it"),
         (
             ["-l", "hmm", "-t", "word"],
-            "no such option; auto, crf, semicrf, perceptron, mira, svm, latent-svm, jlis, lclr and contrastive have it",
+            "no such option; auto, crf, semicrf, perceptron, kernel-perceptron, mira, svm, latent-svm, jlis, lclr and",
         ),
         (
             ["-l", "perceptron", "--tolerance", "1"],
             "perceptron has no such option; crf, semicrf, svm, latent-svm, jlis, lclr and contrastive have it",
         ),
-        (["-l", "crf", "--epochs", "3"], "--epochs: the learner crf has no such option; perceptron and mira have it"),
+        (
+            ["-l", "crf", "--epochs", "3"],
+            "--epochs: the learner crf has no such option; perceptron, kernel-perceptron and mira have it",
+        ),
         (["-l", "crf", "--smoothing", "3"], "--smoothing: the learner crf has no such option; hmm has it"),
-        (["-l", "crf", "--set", "epochs=3"], "the learner crf has no epochs; perceptron and mira have it"),
+        (
+            ["-l", "crf", "--set", "epochs=3"],
+            "the learner crf has no epochs; perceptron, kernel-perceptron and mira have it",
+        ),
         (["-l", "crf", "--set", "colour=red"], "the learner crf has no colour; it has solver, order"),
         (["-l", "crf", "--set", "l2"], "expected name=value, got 'l2'"),
         (["-l", "crf", "--set", "l2=much"], "l2 must be a number, got 'much'"),

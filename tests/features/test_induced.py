@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 from sidelight import DataError, InducedTemplates, NotSupported, Parsing, StructuredPerceptron, load
-from sidelight.features.induced import BasicDataset
+from sidelight.features.induced import BasicDataset, TokenFactors
 from tests.learners.samples import as_arrays, as_columns, as_dicts, labelled
 
 
@@ -118,6 +118,16 @@ def test_known_labels_alone_count_and_the_label_before_is_left_out():
     before = InducedTemplates(["word", "word[-1]"], min_rows=5, previous=True).fit(X, y)
     assert before.tree_.names == ("word", "word[-1]", "label[-1]")
     assert set(before.paths_) <= {"word", "word[-1]", "word & word[-1]"}
+
+
+def test_templates_of_too_many_values_are_left_out():
+    rng = np.random.default_rng(0)
+    X = [[tuple(map(str, rng.integers(0, 2, 64)))] for _ in range(64)]
+    columns = [f"column({k})" for k in range(64)]
+    factors = TokenFactors([" & ".join(columns[:32]), " & ".join(columns[32:])], X)
+    factors.dataset(X, [["a"]] * 64, previous=False)
+    assert [len(one.columns) for one in factors.join((1,))] == [32]
+    assert factors.join((0, 1)) == []
 
 
 def test_feature_dicts():

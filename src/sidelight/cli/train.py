@@ -191,8 +191,12 @@ def command(
         _learner_option(help="Relative duality gap to stop at (crf, semicrf; 0.001, jlis; 0.002, svm; 0.01)."),
     ] = None,
     max_iterations: Annotated[int | None, _learner_option(help="Passes at most (crf, semicrf; 500).")] = None,
-    epochs: Annotated[int | None, _learner_option(help="Passes at most (perceptron, mira; 10).")] = None,
-    margin: Annotated[float | None, _learner_option(help="Margin per wrong token (perceptron; 0).")] = None,
+    epochs: Annotated[
+        int | None, _learner_option(help="Passes at most (perceptron, kernel-perceptron, mira; 10).")
+    ] = None,
+    margin: Annotated[
+        float | None, _learner_option(help="Margin per wrong token (perceptron, kernel-perceptron; 0).")
+    ] = None,
     min_count: Annotated[int | None, _learner_option(help="Drop rarer features (all but hmm; 1).")] = None,
     order: Annotated[int | None, _learner_option(help="1: label pairs, 2: triples too (not hmm, semicrf; 1).")] = None,
     seed: Annotated[int | None, _learner_option(help="Seed of the order of visits (not hmm, semicrf; 0).")] = None,

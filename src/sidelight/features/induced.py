@@ -10,6 +10,7 @@ a template has a weight for every combination that is seen.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import log2
 from os import PathLike
 from typing import Any, Literal, Protocol, Self
 
@@ -29,6 +30,8 @@ from .templates import TemplateEncoder
 Criterion = Literal["gain_ratio", "gain"]
 _CRITERIA = ("gain_ratio", "gain")
 _JOINT = " & "
+# Templates have fewer values than two to the power of 63, some of which may come later.
+_BITS = 60
 
 
 @dataclass(frozen=True)
@@ -307,6 +310,7 @@ class TokenFactors:
         token = X[0][0]
         given = basic_templates(1 if isinstance(token, str) else len(token)) if basic is None else basic
         self.basic = [as_template(one) for one in given]
+        self.values: dict[Column, int] = {}
 
     def sizes(self, X: Sequence[Any]) -> list[int]:
         """Returns how many tokens each sequence has."""
@@ -316,6 +320,7 @@ class TokenFactors:
         """Returns the attributes of every token that has one label, with the label."""
         encoder = TemplateEncoder(self.basic)
         offsets, ids = encoder.fit_numbers(X)
+        self.values = {c: len(one.values) + 2 * encoder.reach_ for c, one in encoder.expressions_.items()}
         names = tuple(map(str, self.basic))
         columns = []
         for k in range(len(names)):
@@ -327,9 +332,10 @@ class TokenFactors:
         return _with_labels(names, columns, sizes, _label_numbers(y, offsets), offsets, previous)
 
     def join(self, path: tuple[int, ...]) -> list[Any]:
-        """Returns the template of all columns, each once."""
+        """Returns the template of all columns, each once; none if it has too many values to be numbered."""
         columns = dict.fromkeys(c for k in path if k < len(self.basic) for c in self.basic[k].columns)
-        return [Template(tuple(columns))] if columns else []
+        fits = sum(log2(max(1, self.values[c.base])) for c in columns) < _BITS
+        return [Template(tuple(columns))] if columns and fits else []
 
     def alone(self) -> list[Any]:
         """Returns the basic templates."""
@@ -489,12 +495,13 @@ def _with_labels(
 
 def basic_templates(width: int) -> list[Template]:
     """Returns what is joined by default of tokens with so many columns."""
-    found: list[Column | Template] = [
-        *window(word, -2, 2),
-        *(word.lower().prefix(n) for n in (2, 3, 4)),
-        *(word.lower().suffix(n) for n in (2, 3, 4)),
-        word.shape(),
-    ]
+    found: list[Column | Template] = [*window(word, -2, 2)]
     for k in range(1, width):
         found += window(pos if k == 1 else column(k), -2, 2)
+    found += [
+        *window(word.shape(), -1, 1),
+        word.lower(),
+        *(word.lower().prefix(n) for n in (2, 3)),
+        *(word.lower().suffix(n) for n in (2, 3)),
+    ]
     return [as_template(one) for one in found]
