@@ -144,3 +144,15 @@ def test_batches():
     learner.fit(X, NOTHING)
     objectives = [step.objective for step in learner.trace_]
     assert all(later <= earlier + 0.02 * len(X) for earlier, later in pairwise(objectives))
+
+
+def test_restarts():
+    learner = EM(DMV(), iterations=3, restarts=2, spread=1.0, guard=False).fit(X, NOTHING)
+    assert len(set(learner.run_objectives_)) == 2
+
+
+def test_mixture():
+    """With trees, the model learned from them is mixed with the other."""
+    learner = EM(DMV(), iterations=2).fit([*X, *X], [*Y, *NOTHING])
+    assert learner.weight_ == 0.8
+    assert learner.score(X, Y) > 0.8

@@ -158,10 +158,15 @@ class DMV(Learner):
         if self.start == "harmonic":
             counts = ValenceCounts.expected(encoded, harmonic_parts(encoded, self.constant), encoder.symbols)
         else:
-            S, spread = encoder.symbols, float(self.start == "random")
-            shapes: tuple[tuple[int, ...], ...] = ((S,), (S, 2, S), (S, 2, 2, 2))
-            counts = ValenceCounts(*(1 + spread * rng.uniform(size=shape) for shape in shapes))
+            counts = ValenceCounts.random(encoder.symbols, float(self.start == "random"), rng)
         return ValenceScorer.estimate(counts, self.smoothing).scores(encoded)
+
+    def fit_random(self, X: Any, classes: Sequence[str], spread: float, rng: np.random.Generator) -> Self:
+        """A random model of the symbols of X, to begin EM with: as if every count were 1 + spread U(0, 1)."""
+        self._check()
+        encoder = SymbolEncoder(self.symbol, None, 0)
+        encoder.extend(X)
+        return self._estimate(encoder, ValenceCounts.random(encoder.symbols, spread, rng))
 
     def fit_expected(self, X: Any, parts: FlatParts, classes: Sequence[str]) -> Self:
         """Estimate from expected parts μ of every sentence instead of trees: the M step of EM."""
