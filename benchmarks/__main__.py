@@ -8,7 +8,7 @@ from importlib import import_module
 from itertools import chain
 from pathlib import Path
 
-from . import annealing, citations, companions, defaults, expectation, tagging, wordalign
+from . import annealing, citations, companions, defaults, expectation, projection, tagging, wordalign
 from .datasets import MissingData, require_files
 from .report import Report
 from .setting import TOKENS, Setting
@@ -27,6 +27,7 @@ TABLES = {
     "companions": tuple(companions.TABLES),
     "tagging": tuple(tagging.TABLES),
     "wordalign": tuple(wordalign.TABLES),
+    "projection": tuple(projection.TABLES),
 }
 
 
