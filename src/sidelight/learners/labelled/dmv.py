@@ -58,12 +58,15 @@ class DMVModel:
         return self.scorer.scores(encoded)
 
     def reasons(self, X: Any, outputs: Ints, t: int, n_jobs: int) -> Reasons:
-        """Returns what the choice of the child, and those to stop or not, say for each head of word t."""
+        """Returns what the choice of the child, and those to stop or not, say for each head of word t.
+
+        What all trees have in common, words without children, is left out, though the score of the root has it.
+        """
         encoded = self.encode(X)
         at, found = self.task.arcs_to(outputs, t), self.scorer.reasons(encoded)
-        names = {"child": "this child, or root", "valence": "number of children", "leaves": "words without children"}
+        names = {"child": "this child, or root", "valence": "number of children"}
         return [
-            (names[name], np.broadcast_to(values, (encoded.tokens**2, 2)).ravel()[at]) for name, values in found.items()
+            (told, np.broadcast_to(found[name], (encoded.tokens**2, 2)).ravel()[at]) for name, told in names.items()
         ]
 
     def strongest(self, count: int, label: int | None) -> list[tuple[str, int, float]]:
