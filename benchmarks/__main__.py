@@ -8,7 +8,19 @@ from importlib import import_module
 from itertools import chain
 from pathlib import Path
 
-from . import agreement, annealing, citations, companions, defaults, esl, expectation, paraphrase, tagging, wordalign
+from . import (
+    agreement,
+    annealing,
+    citations,
+    companions,
+    defaults,
+    esl,
+    expectation,
+    paraphrase,
+    projection,
+    tagging,
+    wordalign,
+)
 from .datasets import MissingData, require_files
 from .report import Report
 from .setting import TOKENS, Setting
@@ -30,6 +42,7 @@ TABLES = {
     "wordalign": tuple(wordalign.TABLES),
     "agreement": tuple(agreement.TABLES),
     "esl": esl.TABLES,
+    "projection": tuple(projection.TABLES),
 }
 
 

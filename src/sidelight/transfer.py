@@ -195,7 +195,7 @@ def learn_from_projected(
     *,
     generative: bool = False,
     share: float = 0.9,
-    leaves: bool = True,
+    leaves: bool | None = None,
     iterations: int | None = None,
     n_jobs: int = -1,
     verbose: bool = False,
@@ -210,9 +210,9 @@ def learn_from_projected(
         Whether it is the model with valence (`DMV`), which knows tags alone; else a conditional random field.
     share : float, default=0.9
         η: the share of projected heads that each sentence keeps in expectation.
-    leaves : bool, default=True
+    leaves : bool or None, default=None
         Whether words that are linked with leaves are expected to be leaves: in each sentence the arcs from them are no
-        more than 1 - η times as many as these words.
+        more than 1 - η times as many as these words. None: if the model is generative, which gains by it.
     iterations : int or None, default=None
         Rounds; None is 30 for the discriminative model, and 3 for the generative one, which drifts away from the
         projected heads in more of them.
@@ -241,7 +241,7 @@ def learn_from_projected(
     rounds = (3 if generative else 30) if iterations is None else iterations
     is_leaf = column(3).isin(LEAF)
     rules = [conserved(column(2), share)]
-    if leaves:
+    if generative if leaves is None else leaves:
         rules.append(count(where=head(is_leaf)) <= round(1 - share, 9) * count(where=child(is_leaf)))
     learner = PosteriorRegularization(
         base, rules, penalty=_PENALTY, tolerance=_TOLERANCE, decode="model", iterations=rounds, guard=False,

@@ -135,3 +135,24 @@ def test_rules_about_arcs():
     assert few < many
     rows, found = learner.project(X)
     np.testing.assert_allclose(rows.excess(found.expected), 0.0, atol=0.02)
+
+
+def test_batches():
+    """Online: the model is fitted after every batch."""
+    rules = [count(where=head(pos.isin("D"))) == 0]
+    learner = PosteriorRegularization(DMV(), rules, penalty=20.0, decode="model", iterations=3, batches=3, guard=False)
+    learner.fit(X, NOTHING)
+    objectives = [step.objective for step in learner.trace_]
+    assert all(later <= earlier + 0.02 * len(X) for earlier, later in pairwise(objectives))
+
+
+def test_restarts():
+    learner = EM(DMV(), iterations=3, restarts=2, spread=1.0, guard=False).fit(X, NOTHING)
+    assert len(set(learner.run_objectives_)) == 2
+
+
+def test_mixture():
+    """With trees, the model learned from them is mixed with the other."""
+    learner = EM(DMV(), iterations=2).fit([*X, *X], [*Y, *NOTHING])
+    assert learner.weight_ == 0.8
+    assert learner.score(X, Y) > 0.8

@@ -207,7 +207,7 @@ def test_files(tmp_path):
 
 
 def test_what_it_cannot_do():
-    with pytest.raises(NotSupported, match="EM needs a generative base learner such as HMM, not CRF"):
+    with pytest.raises(NotSupported, match="EM needs a generative base learner, HMM or DMV, not CRF"):
         EM(CRF()).fit(X, HALF)
     with pytest.raises(NotSupported, match=r"EM cannot learn from GOOD / BAD \(sequence 0\)"):
         EM(HMM()).fit(X, [GOOD, *Y[1:]])

@@ -48,8 +48,13 @@ def command(
         float, typer.Option(metavar="P", min=0.0, max=1.0, help="Share of projected heads to keep in each sentence.")
     ] = 0.9,
     leaves: Annotated[
-        bool, typer.Option(help="Whether words that are linked with words without children have none either.")
-    ] = True,
+        bool | None,
+        typer.Option(
+            "--leaves/--no-leaves",
+            help="Whether words that are linked with words without children have none either (dmv: yes, crf: no).",
+            show_default=False,
+        ),
+    ] = None,
     longest: Annotated[int, typer.Option(metavar="N", min=1, help="Most words of a sentence to learn from.")] = 20,
     most: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Most sentences to learn from.", show_default=False)

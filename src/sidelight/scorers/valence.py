@@ -75,6 +75,12 @@ class ValenceCounts:
     stop: Floats
 
     @classmethod
+    def random(cls, symbols: int, spread: float, rng: np.random.Generator) -> "ValenceCounts":
+        """1 + spread U(0, 1) everywhere: a model to begin with."""
+        shapes: tuple[tuple[int, ...], ...] = ((symbols,), (symbols, 2, symbols), (symbols, 2, 2, 2))
+        return cls(*(1 + spread * rng.uniform(size=shape) for shape in shapes))
+
+    @classmethod
     def expected(cls, encoded: Encoded, parts: FlatParts, symbols: int) -> "ValenceCounts":
         """Counts of one batch from its (expected) parts."""
         arcs, symbol = Arcs.of(encoded.offsets), symbols_of(encoded)

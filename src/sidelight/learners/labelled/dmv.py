@@ -58,12 +58,15 @@ class DMVModel:
         return self.scorer.scores(encoded)
 
     def reasons(self, X: Any, outputs: Ints, t: int, n_jobs: int) -> Reasons:
-        """Returns what the choice of the child, and those to stop or not, say for each head of word t."""
+        """Returns what the choice of the child, and those to stop or not, say for each head of word t.
+
+        What all trees have in common, words without children, is left out, though the score of the root has it.
+        """
         encoded = self.encode(X)
         at, found = self.task.arcs_to(outputs, t), self.scorer.reasons(encoded)
-        names = {"child": "this child, or root", "valence": "number of children", "leaves": "words without children"}
+        names = {"child": "this child, or root", "valence": "number of children"}
         return [
-            (names[name], np.broadcast_to(values, (encoded.tokens**2, 2)).ravel()[at]) for name, values in found.items()
+            (told, np.broadcast_to(found[name], (encoded.tokens**2, 2)).ravel()[at]) for name, told in names.items()
         ]
 
     def strongest(self, count: int, label: int | None) -> list[tuple[str, int, float]]:
@@ -158,10 +161,15 @@ class DMV(Learner):
         if self.start == "harmonic":
             counts = ValenceCounts.expected(encoded, harmonic_parts(encoded, self.constant), encoder.symbols)
         else:
-            S, spread = encoder.symbols, float(self.start == "random")
-            shapes: tuple[tuple[int, ...], ...] = ((S,), (S, 2, S), (S, 2, 2, 2))
-            counts = ValenceCounts(*(1 + spread * rng.uniform(size=shape) for shape in shapes))
+            counts = ValenceCounts.random(encoder.symbols, float(self.start == "random"), rng)
         return ValenceScorer.estimate(counts, self.smoothing).scores(encoded)
+
+    def fit_random(self, X: Any, classes: Sequence[str], spread: float, rng: np.random.Generator) -> Self:
+        """A random model of the symbols of X, to begin EM with: as if every count were 1 + spread U(0, 1)."""
+        self._check()
+        encoder = SymbolEncoder(self.symbol, None, 0)
+        encoder.extend(X)
+        return self._estimate(encoder, ValenceCounts.random(encoder.symbols, spread, rng))
 
     def fit_expected(self, X: Any, parts: FlatParts, classes: Sequence[str]) -> Self:
         """Estimate from expected parts μ of every sentence instead of trees: the M step of EM."""

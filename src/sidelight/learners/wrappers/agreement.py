@@ -31,7 +31,6 @@ from ..model import Fitted, Mixture, Model
 from ..parameters import GuardParameters, declared, require_number
 from ..tasks.task import Task
 
-
 # What all unlabelled inputs count together, as a share of what the labelled ones do.
 _SHARE = 0.2
 

@@ -95,7 +95,7 @@ def labelled_weight(learner: Any, y: Sequence[Any], usual: float) -> float:
 
 @declared
 class EM(MixtureParameters, Learner):
-    """Soft EM on a generative base learner, one that can be fitted to expected parts, such as `HMM`.
+    """Soft EM on a generative base learner, one that can be fitted to expected parts: `HMM`, or `DMV` for trees.
 
     To predict under the same partial labels, use `complete(X, y)`.
 
@@ -125,8 +125,9 @@ class EM(MixtureParameters, Learner):
     ] = 1
     spread: Annotated[
         float | None,
-        "None begins from random scores of every token; a number from a random model, with counts 1 + spread U(0, 1) "
-        "(Gao and Johnson 2008), in which all tokens of a word are alike. Without any label, words then soon part.",
+        "None begins from random scores of every token, or as the base says (`DMV`); a number from a random model, "
+        "with counts 1 + spread U(0, 1) (Gao and Johnson 2008), in which all tokens of a word are alike. Without any "
+        "label, words then soon part.",
     ] = None
     random_state: Annotated[int, "Seed of these scores."] = 0
 
@@ -142,7 +143,7 @@ class EM(MixtureParameters, Learner):
         if self.spread is not None:
             require_number(self, "spread", 0, open_end=True)
         if not self.base.generative:
-            raise NotSupported(f"EM needs a generative base learner such as HMM, not {type(self.base).__name__}")
+            raise NotSupported(f"EM needs a generative base learner, HMM or DMV, not {type(self.base).__name__}")
         known, pool, classes = self._divide(X, y)
         if not known and not self.iterations:
             raise DataError(f"without labelled {self.task_.noun}s there is nothing to learn in 0 iterations")

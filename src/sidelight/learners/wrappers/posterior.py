@@ -301,7 +301,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
 
 @declared
 class PosteriorRegularization(ProjectingLearner):
-    """Posterior regularization of a generative (HMM) or discriminative (CRF of order 1, SemiCRF) model.
+    """Posterior regularization of a generative (HMM, DMV) or discriminative (CRF of order 1, SemiCRF) model.
 
         maximise  L(w) - α min over q of [ KL(q ‖ p_w) + cost of slack ]      (Eq. 4, 5, 25 and 60)
 
