@@ -102,7 +102,7 @@ def test_every_benchmark_says_what_it_scores(name: str, tmp_path: Path) -> None:
     said = module.scored(Setting(tmp_path, "test", (0,)))
     own = {"startup": "no data", "letters": "fold", "tagging": "train", "gamma": "train", "induction": "train"}
     own["tasks"] = own["structures"] = "train"
-    own["phonetic"] = "generated"
+    own["phonetic"], own["agreement"] = "generated", "training data"
     assert own.get(name, "test") in said
 
 

@@ -177,7 +177,7 @@ def test_what_is_refused(tmp_path):
         StructuralSVM(task=Classifying(), solver="sgd").fit(D, TOPICS)
     with pytest.raises(NotSupported, match="is about whole outputs, which chains of order 2 cannot keep to"):
         CCM(CRF(task=Labelling(order=2)), [once_each()]).fit(X, Y)
-    with pytest.raises(DataError, match="order and boundaries belong to the task where one is given"):
+    with pytest.raises(DataError, match="order, boundaries and edges belong to the task where one is given"):
         CRF(task=Segmenting(), order=2).fit(X, Y)
     with pytest.raises(DataError, match="order must be 1 or 2, got 3"):
         CRF(task=Labelling(order=3)).fit(X, Y)
