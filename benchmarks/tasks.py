@@ -256,7 +256,7 @@ def make(name: str, title: str, inputs: Inputs) -> Any:
     return learner(task=task, **options) if "task" in parameters else learner(**options)
 
 
-# Learners that are for one task only.
+# Learners that are for one task only, or for none of these.
 _ONLY = {
     "EM": "labels",
     "HMM": "labels",
@@ -264,6 +264,10 @@ _ONLY = {
     "SemiCRF": "segments",
     "MaxEnt": "documents",
     "DocumentJLIS": "documents",
+    "KernelPerceptron": "labels",
+    "LCLR": "a yes or no of each input (benchmark transliteration)",
+    "TwoStage": "a yes or no of each input (benchmark transliteration)",
+    "DMV": "trees of tags (benchmark projection)",
 }
 
 
@@ -271,7 +275,7 @@ def cell(name: str, title: str, inputs: Inputs) -> str:
     """The score of a learner on a task, or why there is none."""
     only = _ONLY.get(name)
     if only is not None and title != only:
-        return f"for {only} only"
+        return f"for {only} only" if only in TASKS else f"for {only}"
     signals = REGISTRY[name].signals
     X, y = list(inputs.X), list(inputs.y)
     if Signal.NOTHING in signals and name != "ContrastiveEstimation":

@@ -446,6 +446,11 @@ class Agreement(GuardParameters, Learner):
         return out
 
     def _check(self) -> None:
+        if not self.task_.has_rows:
+            raise NotSupported(
+                f"views agree by the probabilities of outputs, which {type(self.task_).__name__} does not offer; use "
+                "StructuralSVM or StructuredPerceptron with all features"
+            )
         require_number(self, "iterations", 0, whole=True)
         if self.unlabeled_weight is not None:
             require_number(self, "unlabeled_weight", 0)
