@@ -78,7 +78,7 @@ def test_formats_of_the_command_line_are_those_of_the_library() -> None:
 def test_learners_of_the_command_line_are_those_of_the_library() -> None:
     from sidelight.cli.parameters import BASES, CLASSES, DEFAULT_BASES, WRAPPERS
 
-    of_python = {"MaxEnt", "DocumentJLIS", "TwoStage"}
+    of_python = {"MaxEnt", "DocumentJLIS", "TwoStage", "DMV"}
     assert {*CLASSES.values(), *WRAPPERS.values()} == set(sidelight.LEARNERS) - of_python
     assert {*DEFAULT_BASES.values()} <= set(BASES) < set(CLASSES)
     assert set(DEFAULT_BASES) == set(WRAPPERS)
