@@ -17,7 +17,7 @@ from .setting import TOKENS, Setting
 BENCHMARKS = (
     "startup", "tasks", "defaults", "citations", "annealing", "expectation", "chunking", "letters", "companions",
     "tagging", "gamma", "induction", "structures", "relations", "parsing", "parser", "transliteration", "phonetic",
-    "paraphrase", "entailment", "wordalign", "agreement",
+    "paraphrase", "entailment", "wordalign", "agreement", "combined",
 )  # fmt: skip
 TABLES = {
     "defaults": tuple(defaults.TABLES),

@@ -173,8 +173,8 @@ class CompanionLoss(Generic[S]):
             curve = (columns * (self.counts * chance * (1 - chance))[:, None]).T @ columns + ridge * np.eye(2)
             step, length = np.linalg.solve(curve, gradient), 1.0
             decrease = float(gradient @ step)
-            if decrease < 1e-12 * max(1.0, abs(value)):
-                break
+            if decrease < 1e-8 * max(1.0, abs(value)):  # here a full step squares the error
+                return np.asarray(found - step)
             after = at(found - step)
             while after[0] > value - 1e-4 * length * decrease and length > 1e-8:
                 length /= 2

@@ -132,7 +132,6 @@ class Combined(ExpectationParameters, Learner):
     random_state: Annotated[int, "Seed of the first scores, where nothing is labelled."] = 0
 
     saved = ("readings_", "signals_", "trace_")
-    signals_: tuple[SignalWeight, ...] = ()
 
     # What it is made of -----------------------------------------------------------------------------------------------
 
