@@ -23,8 +23,8 @@ from sidelight import (
     GOOD,
     HMM,
     JLIS,
-    Combined,
     CoDL,
+    Combined,
     PosteriorRegularization,
     SelfTraining,
     read_columns,
@@ -128,7 +128,7 @@ def run(setting: Setting, report: Report) -> None:
     hmm, crf, given = HMM(classes=classes), CRF(classes=classes), shares(task.train_y)
 
     def combined(rules: list[Rule]) -> Callable[[Known], Any]:
-        return lambda known: Combined(crf, [*rules, *given], guard=False).fit(*known.everything())
+        return lambda known: Combined(crf, [*rules, *given], view=hmm, guard=False).fit(*known.everything())
 
     fits: dict[str, Callable[[Known], Any]] = {
         SUPERVISED: lambda known: crf.fit(known.X, known.y),

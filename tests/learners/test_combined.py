@@ -89,7 +89,7 @@ def test_sequences_that_count_differently():
     rng = np.random.default_rng(0)
     scores = ChainParts.of(np.array([0, 2, 5, 6]), rng.normal(size=(6, 3)), rng.normal(size=(3, 3)))
     counts = np.array([0.5, 1e-9, 2.0])
-    found = weighed_parts(Chain(1), scores, counts)
+    found = weighed_parts(Chain(1), scores, counts, Chain(1).marginals(scores).log_partition)
     each = [Chain(1).marginals(scores.sequences(i, i + 1)).parts for i in range(3)]
     asked = each[0].joined(each, counts.tolist())
     for name in ("unary", "pair", "start", "end"):
@@ -100,8 +100,8 @@ def test_any_mixture(tmp_path):
     fitted = model(iterations=6).fit(X, Y, sample_weight=[1, 0.5, 0.5, 1, 1, 1, 2])
     assert monotone(fitted)
     assert fitted.trace_[-1].objective < fitted.trace_[0].objective
-    found = zip(sum(X, []), sum(fitted.predict(X), []), strict=True)
-    assert {label for token, label in found if token == "b"} == {"Q"}
+    pairs = [pair for x, labels in zip(X, fitted.predict(X), strict=True) for pair in zip(x, labels, strict=True)]
+    assert {label for token, label in pairs if token == "b"} == {"Q"}
     assert [one.kind for one in fitted.rule_readings()] == ["soft", "hard", "expected"]
     fitted.save(tmp_path / "m")
     again = load(tmp_path / "m")
@@ -148,7 +148,7 @@ def test_a_second_view_and_a_dictionary():
         for x, y in zip(X, fitted.predict(X), strict=True)
         for t, label in zip(x, y, strict=True)
         if t == "a"
-    )  # noqa: E501
+    )
     assert fitted.view_ is not None
     counted = model(HMM(), view=CRF(), iterations=4).fit(X, Y)
     assert monotone(counted)

@@ -153,9 +153,7 @@ def command(
     ] = None,
     iterations: Annotated[
         int | None,
-        _knowledge_option(
-            help="Rounds over the unlabelled sequences (codl, em, self-training, daso; 5, pr, uem, combined; 10)."
-        ),
+        _knowledge_option(help="Rounds over the unlabelled sequences (codl, em, self-training, daso; 5, pr, uem; 10)."),
     ] = None,
     penalty: Annotated[
         float | None,

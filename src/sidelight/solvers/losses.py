@@ -149,13 +149,14 @@ class CompanionLoss(Generic[S]):
 
     def __call__(self, w: Floats) -> tuple[float, Floats]:
         """Loss and gradient at w."""
-        excess = self._log_partitions(w) - self._none
+        own = self._log_partitions(w)
+        excess = own - self._none
         threshold = self.threshold(excess)
         value, slope = self._terms(excess - self._columns @ threshold)
         gradient = np.zeros(self.scorer.size)
         for first, last, sign in ((0, self.good, -1.0), (self.good, len(excess), 1.0)):
             if first < last:
-                gradient += sign * self._features(w, first, last, np.abs(slope[first:last]))
+                gradient += sign * self._features(w, first, last, np.abs(slope[first:last]), own[first:last])
         return value + self._ridge(threshold), gradient
 
     def threshold(self, excess: Floats) -> Floats:
@@ -212,8 +213,8 @@ class CompanionLoss(Generic[S]):
         found = map_shards(shard, self.encoded.offsets, self.structure.n_jobs)
         return np.concatenate([one for some in found for one in some])
 
-    def _features(self, w: Floats, first: int, last: int, counts: Floats) -> Floats:
-        """Σ_i c_i E_i[F], of inputs first to last - 1."""
+    def _features(self, w: Floats, first: int, last: int, counts: Floats, own: Floats) -> Floats:
+        """Σ_i c_i E_i[F], of inputs first to last - 1, whose log-partitions are given."""
         weights, some = self.scorer.prepare(w), self.encoded.sequences(first, last)
 
         def shard(lo: int, hi: int) -> Floats:
@@ -221,16 +222,16 @@ class CompanionLoss(Generic[S]):
             total = self.scorer.expectation()
             for a, b in _blocks(some.offsets, lo, hi, _block_of(self.scorer)):
                 block = some.sequences(a, b)
-                total.add(block, weighed_parts(single, weights.scores(block), counts[a:b]))
+                total.add(block, weighed_parts(single, weights.scores(block), counts[a:b], own[a:b]))
             return total.total()
 
         return np.asarray(np.sum(map_shards(shard, some.offsets, self.structure.n_jobs), axis=0))
 
 
-def weighed_parts(structure: Structure[Any], scores: Any, counts: Floats) -> Any:
-    """Expected parts where each input counts as much as it is given, which is above zero."""
+def weighed_parts(structure: Structure[Any], scores: Any, counts: Floats, log_partition: Floats) -> Any:
+    """Expected parts where each input, of known log-partition, counts as much as it is given, which is above zero."""
     if isinstance(structure, Chain):
-        return structure.weighed_parts(scores, counts)
+        return structure.weighed_parts(scores, counts, log_partition)
     each = [structure.marginals(scores.sequences(i, i + 1)).parts for i in range(len(counts))]
     return each[-1].joined(each, counts.tolist())
 

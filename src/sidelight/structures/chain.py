@@ -546,13 +546,13 @@ class Chain:
         )
         return Marginals(log_partition, parts)
 
-    def weighed_parts(self, scores: ChainParts, counts: Floats) -> ChainParts:
+    def weighed_parts(self, scores: ChainParts, counts: Floats, log_partition: Floats) -> ChainParts:
         """Expected parts where each sequence counts as much as it is given, which is above zero.
 
         That is one group, in which log c_i - log Z_i is added to the scores of each sequence.
         """
-        own, total, unary = self.marginals(scores).log_partition, float(counts.sum()), scores.unary.copy()
-        unary[scores.offsets[:-1]] += (np.log(np.maximum(counts / total, _LEAST)) - own)[:, None]
+        total, unary = float(counts.sum()), scores.unary.copy()
+        unary[scores.offsets[:-1]] += (np.log(np.maximum(counts / total, _LEAST)) - log_partition)[:, None]
         drawn = self.group_marginals(replace(scores, unary=unary), np.array([0, len(scores)], np.int64))
         return drawn.parts.times(total)
 

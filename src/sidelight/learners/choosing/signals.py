@@ -25,7 +25,7 @@ UNLABELLED, COMPANIONS, PARTIAL = "unlabelled", "companions", "partial labels"
 # Folds; with more labelled sequences than _MANY the first alone will do. With fewer than _LEAST nothing is tried.
 _FOLDS, _MANY, _LEAST = 5, 100, 3
 # Sequences of each other kind that a trial learns from, at most, and its rounds.
-_MOST, _ROUNDS = 100, 4
+_MOST, _ROUNDS = 60, 3
 # A signal that costs more than half a point, and more than this many standard errors, counts little, or nothing.
 _MARGIN, _DOUBT, _SURE = 0.005, 1.5, 2.5
 _LITTLE = 0.1

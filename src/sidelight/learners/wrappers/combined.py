@@ -118,10 +118,7 @@ class Combined(ExpectationParameters, Learner):
         'What each signal counts: "learned" by cross-validation on the labelled sequences, or numbers by name '
         '("unlabelled", "companions", "partial labels", and titles of rules); signals without a number count 1.',
     ] = "learned"
-    companion_weight: Annotated[
-        float | None,
-        "ω_C, what a GOOD or BAD sequence counts beside a labelled one. None: all of them as much as all labelled.",
-    ] = None
+    companion_weight: Annotated[float, "ω_C, what a GOOD or BAD sequence counts beside a labelled one."] = 0.1
     iterations: Annotated[int, "Rounds, each a projection and a few steps of the models."] = 10
     tolerance: Annotated[float, "Gap of the projection for each sequence."] = 0.02
     guard: Annotated[
@@ -206,9 +203,9 @@ class Combined(ExpectationParameters, Learner):
                 raise NotSupported(f"{rule.title!r} is projected onto alone; use PosteriorRegularization")
         require_number(self, "iterations", 0, whole=True)
         require_number(self, "tolerance", 0, open_end=True)
-        for name in ("unlabeled_weight", "companion_weight"):
-            if getattr(self, name) is not None:
-                require_number(self, name, 0)
+        require_number(self, "companion_weight", 0)
+        if self.unlabeled_weight is not None:
+            require_number(self, "unlabeled_weight", 0)
         if self.decode not in ("rules", "model"):
             raise DataError(f"decode is 'rules' or 'model', got {self.decode!r}")
         if isinstance(self.weights, str) and self.weights != "learned":
@@ -265,7 +262,7 @@ class Combined(ExpectationParameters, Learner):
             weight *= weights.get(UNLABELLED, 1.0)
             mine = [i for i in known if i in set(full)] if learner.generative else known
             own = None if (counts[mine] == 1.0).all() else counts[mine]
-            companions = None if learner.generative else self._companions(seen, given, good, bad, len(known), weights)
+            companions = None if learner.generative else self._companions(seen, given, good, bad, weights)
             some, outputs = [seen[i] for i in mine], [given.read[i] for i in mine]
             rest, left = [seen[i] for i in pool], self._observed([given.X[i] for i in pool], given.read, pool)
             share = PoolWeights(0, weight, weight, weight)
@@ -277,14 +274,11 @@ class Combined(ExpectationParameters, Learner):
         return out
 
     def _companions(
-        self, seen: Any, given: _Given, good: list[int], bad: list[int], known: int, weights: Mapping[str, float]
+        self, seen: Any, given: _Given, good: list[int], bad: list[int], weights: Mapping[str, float]
     ) -> Companions | None:
         """GOOD and BAD sequences, if they count."""
         both = [*good, *bad]
-        weight = self.companion_weight
-        if weight is None:
-            weight = known / len(both) if known and both else 1.0
-        counts = weight * weights.get(COMPANIONS, 1.0) * given.counts[both]
+        counts = self.companion_weight * weights.get(COMPANIONS, 1.0) * given.counts[both]
         kept = [k for k in range(len(both)) if counts[k] > 0]
         if not kept:
             return None
