@@ -182,6 +182,10 @@ class Combined(ExpectationParameters, Learner):
         self._check()
         given = self._given(X, y, sample_weight)
         self._require_consistent(given)
+        judged = {one for one in given.read if one is GOOD or one is BAD}
+        if len(judged) == 1:
+            there, lacking = (GOOD, BAD) if GOOD in judged else (BAD, GOOD)
+            warn(f"y has {there!r} {self.task_.noun}s and no {lacking!r} ones, so nothing tells the two apart")
         guard, signals = None, tuple[SignalWeight, ...]()
         if isinstance(self.weights, str):
             guard, signals = choose_weights(self, given.X, given.read, given.counts, given.classes)
