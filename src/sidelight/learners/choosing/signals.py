@@ -29,6 +29,8 @@ _MOST, _ROUNDS = 60, 3
 # A signal that costs more than half a point, and more than this many standard errors, counts little, or nothing.
 _MARGIN, _DOUBT, _SURE = 0.005, 1.5, 2.5
 _LITTLE = 0.1
+# Why nothing but labels counts.
+WORSE = "all signals together are worse than labels alone"
 
 
 @recorded
@@ -120,9 +122,8 @@ class _Trials:
             seconds=time.perf_counter() - self.begin,
         )  # fmt: skip
         signals += found
-        if guard.worse:
-            why = "all signals together are worse than labels alone"
-            signals = [SignalWeight(s.name, 0.0, s.gain, s.error, s.sequences, s.rule, why) for s in signals]
+        if (-difference).beyond(_DOUBT, _MARGIN):
+            signals = [SignalWeight(s.name, 0.0, s.gain, s.error, s.sequences, s.rule, WORSE) for s in signals]
         return guard, tuple(signals)
 
     def _costs(self, bases: list[Fold]) -> list[RuleCost]:

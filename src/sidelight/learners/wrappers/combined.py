@@ -36,7 +36,7 @@ from ...solvers import rounds
 from ...solvers.expected import Companions, Fitting, PoolWeights, ToFit, joined
 from ...solvers.projections import Projector, onto_rows
 from ...supervision import BAD, GOOD, Signal, by_kind
-from ..choosing.signals import COMPANIONS, PARTIAL, UNLABELLED, SignalWeight, choose_weights
+from ..choosing.signals import COMPANIONS, PARTIAL, UNLABELLED, WORSE, SignalWeight, choose_weights
 from ..decoding import Decoder, Within
 from ..learner import Learner, RuleReading
 from ..parameters import declared, require_number
@@ -194,8 +194,8 @@ class Combined(ExpectationParameters, Learner):
             weights = dict(self.weights)
         self._learn(given, weights)
         self.guard_, self.signals_ = guard, signals
-        if guard is not None and guard.worse and self.guard:
-            warn(f"all signals together do worse than labels alone, which are used alone: {guard}", WorseThanBase)
+        if self.guard and any(one.reason == WORSE for one in signals):
+            warn(f"{WORSE}, which are used alone: {guard}", WorseThanBase)
         return self
 
     def _check(self) -> None:
