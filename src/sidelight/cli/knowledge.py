@@ -15,6 +15,7 @@ from sidelight.cli.parameters import (
     COMPANIONS,
     DEFAULT_BASES,
     EXPECTING,
+    JUDGING_WRAPPERS,
     WRAPPERS,
     divide,
     make_learner,
@@ -145,6 +146,7 @@ class Knowledge:
         if wrapper == "ccm" and self.unlabeled:
             raise typer.BadParameter("ccm learns from labels only; codl from both", param_hint="--unlabeled")
         learning = wrapper not in (None, "ccm")
+        judging = inside in COMPANIONS or wrapper in JUDGING_WRAPPERS
         for flag, value, needs, there in (
             ("--learner", wrapper if wrapper == "ccm" else None, "--rules", self.rules),
             ("--reading", self.reading, "--rules", self.rules),
@@ -153,8 +155,8 @@ class Knowledge:
             ("--iterations", self.iterations, "--unlabeled", learning),
             ("--penalty", self.penalty, "--learner pr, uem or daso", wrapper),
             ("--decode", self.decode, "--learner pr, uem or daso", wrapper),
-            ("--good", self.good, "--learner jlis, lclr or auto", inside in COMPANIONS),
-            ("--bad", self.bad, "--learner jlis, lclr or auto", inside in COMPANIONS),
+            ("--good", self.good, "--learner jlis, lclr, combined or auto", judging),
+            ("--bad", self.bad, "--learner jlis, lclr, combined or auto", judging),
         ):
             if value is not None and not there:
                 raise typer.BadParameter(f"this needs {needs}", param_hint=flag)
@@ -219,7 +221,7 @@ class Knowledge:
         """A learner that was asked for by name needs what it is for."""
         from sidelight.supervision import Signal
 
-        if name in WRAPPERS and name != "ccm" and kinds <= {Signal.FULL}:
+        if name in WRAPPERS and name not in ("ccm", "combined") and kinds <= {Signal.FULL}:
             message = "there is no unlabelled data to learn from; give --unlabeled"
         elif name == "jlis" and Signal.COMPANION not in kinds:
             message = "there is no good or bad data to learn from; give --good and --bad, or use svm"

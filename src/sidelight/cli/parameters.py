@@ -18,12 +18,10 @@ WRAPPERS: dict[str, str] = {one.command: name for name, one in REGISTRY.items() 
 BASES = [one.command for one in REGISTRY.values() if one.command and one.base]
 # What goes inside where --base does not say.
 DEFAULT_BASES = {one.command: one.inside for one in REGISTRY.values() if one.command and one.inside}
-# Learners of good and bad inputs, but for auto, which chooses one.
-COMPANIONS = [
-    one.command
-    for one in REGISTRY.values()
-    if one.command and one.command != "auto" and Signal.COMPANION in one.signals
-]
+# Learners of good and bad inputs, but for auto, which chooses one: those by themselves, and those around another.
+_JUDGING = [one for one in REGISTRY.values() if one.command not in (None, "auto") and Signal.COMPANION in one.signals]
+COMPANIONS = [one.command for one in _JUDGING if not one.inside]
+JUDGING_WRAPPERS = [one.command for one in _JUDGING if one.inside]
 # Learners that read rules as statements about expectations.
 EXPECTING = [one.command for one in REGISTRY.values() if one.expecting]
 

@@ -23,6 +23,7 @@ EXAMPLES = (
     "sidelight train few.tsv -o fields.model --learner hmm --rules rules.toml --unlabeled more.txt",
     "sidelight train few.tsv -o fields.model --learner pr --rules rules.toml --unlabeled more.txt --figure fit.png",
     "sidelight train few.tsv -o fields.model --learner jlis --good more.txt --bad shuffled",
+    "sidelight train few.tsv -o fields.model --learner combined --rules rules.toml --unlabeled more.txt --bad bad.txt",
     "sidelight train words.tsv -o tags.model --learner contrastive --partial --set restarts=5",
     "sidelight train trees.conllu -o parser.model --task parsing --set task.labelled=true --rules arcs.toml",
     "sidelight train pairs.jsonl -o names.model --learner lclr --task aligning --set task.features=letters",
@@ -149,14 +150,16 @@ def command(
     ] = None,
     good: Annotated[
         str | None,
-        _knowledge_option(metavar="FILE", help="Sequences without labels that are as they should be (jlis, lclr)."),
+        _knowledge_option(
+            metavar="FILE", help="Sequences without labels that are as they should be (jlis, lclr, combined)."
+        ),
     ] = None,
     bad: Annotated[
         str | None,
         _knowledge_option(
             metavar="FILE",
             help="Sequences that are not, or shuffled or transposed (pairs: mismatched): made from the good ones, else "
-            "from DATA (jlis, lclr).",
+            "from DATA (jlis, lclr, combined).",
         ),
     ] = None,
     balance: Annotated[

@@ -121,6 +121,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     classes_: list[str]
     trace_: Any = ()
     guard_: "Guard | None" = None
+    signals_: Any = ()
     converged_: bool | None = None
     solver_: str | None = None
     # Fitted attributes that a model file keeps beside the model, and whether the supervised model is inside.

@@ -71,6 +71,7 @@ REGISTRY: dict[str, Entry] = {
     "EntropyRegularization": _row(
         "wrappers.entropy", FULL, PARTIAL, NOTHING, command="er", inside="crf", expecting=True
     ),
+    "Combined": _row("wrappers.combined", FULL, PARTIAL, NOTHING, COMPANION, command="combined", inside="crf"),
     "Agreement": _row("wrappers.agreement", FULL, NOTHING, documents="also"),
     "ContrastiveEstimation": _row("labelled.contrastive", FULL, PARTIAL, NOTHING, command="contrastive"),
     "MaxEnt": _row("labelled.maxent", FULL, PARTIAL, documents="only"),

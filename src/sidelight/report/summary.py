@@ -17,8 +17,8 @@ class ModelSummary:
     """What a model file holds. features: what can be observed of a token; weights: the numbers that were learned.
 
     base: the learner that this one is built around, with its parameters; None if there is none. guard: how the learner
-    compares with its base on labelled sequences held out, where that was asked; choice: how it was chosen, if it was;
-    task: what is predicted.
+    compares with its base on labelled sequences held out, where that was asked; signals: what each signal counts, and
+    why; choice: how it was chosen, if it was; task: what is predicted.
     """
 
     path: str
@@ -31,6 +31,7 @@ class ModelSummary:
     weights: int
     rules: list[RuleUse]
     guard: Guard | None
+    signals: list[str]
     choice: "Choice | None"
     task: "TaskSummary"
 
@@ -100,6 +101,7 @@ def summarize_model(whole: Any, path: str, X: Sequence[Any] = (), y: Sequence[An
         learner.model_.size,
         rules_of(learner, X, y),
         learner.guard_,
+        [str(one) for one in learner.signals_],
         None if learner is whole else Choice(whole.why_, whole.metric_, list(whole.results_)),
         _task(learner.task_),
     )

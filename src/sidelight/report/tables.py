@@ -87,7 +87,8 @@ def _task(model: "ModelSummary") -> list[tuple[str, RenderableType]]:
 
 def _guard(model: "ModelSummary") -> list[tuple[str, RenderableType]]:
     """How it compares with its base, if that was asked."""
-    return [("held out", Text(str(model.guard)))] if model.guard else []
+    rows: list[tuple[str, RenderableType]] = [("held out", Text(str(model.guard)))] if model.guard else []
+    return rows + ([("signals", Text("\n".join(model.signals)))] if model.signals else [])
 
 
 def choice_table(choice: "Choice") -> Group:

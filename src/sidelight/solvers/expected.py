@@ -14,12 +14,12 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn.base import clone
 
-from ..errors import DataError
+from ..errors import DataError, NotSupported
 from ..features.encoded import Encoded
 from ..kernels.compiling import Floats
 from . import lbfgs
 from .certificate import Solution, penalty
-from .losses import ExpectedLoss, LogLoss
+from .losses import CompanionLoss, ExpectedLoss, LogLoss
 from .rounds import InTurn
 
 
@@ -87,11 +87,27 @@ class Fitting(Protocol):
 
 
 @dataclass(frozen=True)
+class Companions:
+    """Sequences that are GOOD, the first ones, or BAD; counts: what each of them counts; sizes: in tokens."""
+
+    X: Sequence[Any]
+    good: int
+    counts: Floats
+    sizes: Floats
+
+    def loss(self, scorer: Any, structure: Any, encoder: Any) -> CompanionLoss[Any]:
+        """What they ask of a model; attributes that it does not have are left out."""
+        return CompanionLoss(scorer, structure, encoder.transform(self.X), self.good, self.counts, self.sizes)
+
+
+@dataclass(frozen=True)
 class ToFit:
     """What a base learner is fitted to: labelled sequences X and y, and a pool of others.
 
     known: what is known of the pool's outputs, those with partial labels first; labelled_first: whether the first model
-    is that of the labelled sequences, not one that knows nothing; initial: a fitted model to begin with instead.
+    is that of the labelled sequences, not one that knows nothing; initial: a fitted model to begin with instead;
+    counts: what the likelihood of each labelled sequence counts, None for 1; companions: GOOD and BAD sequences. A
+    learner that counts takes neither of the last two.
     """
 
     X: Sequence[Any]
@@ -104,6 +120,8 @@ class ToFit:
     n_jobs: int
     labelled_first: bool = True
     initial: Any = None
+    counts: Floats | None = None
+    companions: Companions | None = None
 
 
 def joined(some: Sequence[Any], weights: Sequence[float] | None = None) -> Any:
@@ -118,6 +136,9 @@ class CountingFit:
 
     def __init__(self, base: Any, data: ToFit) -> None:
         initial = data.initial
+        if data.counts is not None or data.companions is not None:
+            what = "GOOD and BAD" if data.counts is None else "a confidence for each sequence"
+            raise NotSupported(f"{type(base).__name__} counts, and has no use for {what}; use CRF or SemiCRF")
         if initial is not None and not isinstance(initial, type(base)):
             raise DataError(f"the initial model must be of the base's kind, {type(base).__name__}, got {initial!r}")
         self._base, self._X, self._pool, self._classes, self._seed = base, data.X, data.pool, data.classes, data.seed
@@ -169,7 +190,7 @@ class DescentFit:
     """L-BFGS on the log-loss of labelled sequences and the expected one of a pool: the M step of a log-linear model.
 
     learner: has the penalties and the tolerance; adopt: gives it a solution, and the name of the solver that found it;
-    known: the loss of the labelled sequences, None if there are none.
+    known: the loss of the labelled sequences, None if there are none; companions: that of GOOD and BAD ones.
     """
 
     generative = False
@@ -183,9 +204,12 @@ class DescentFit:
         pool: Any,
         known: LogLoss[Any] | None,
         weights: PoolWeights,
+        companions: CompanionLoss[Any] | None = None,
     ) -> None:
         self.learner, self._adopt, self._scorer, self._structure = learner, adopt, scorer, structure
-        self._pool, self._known = pool, known
+        self._pool = pool
+        self._fixed: list[Any] = [one for one in (known, companions) if one is not None]
+        self._convex = companions is None and (known is None or known.known.full)
         # An unlabelled sequence has no likelihood p(y|x) of its own, only its divergence.
         self.weights = replace(weights, unlabelled=weights.rules)
         self.finish(Solution(np.zeros(scorer.size), (), False), "lbfgs")
@@ -209,7 +233,15 @@ class DescentFit:
         def loss(w: Floats) -> tuple[float, Floats]:
             return self._with_known(w, *pool(w))
 
-        self._descend(loss, _STEPS, lambda step: None, convex=True)
+        self._descend(loss, _STEPS, lambda step: None, convex=self._convex)
+
+    def settle(self) -> None:
+        """Go down towards the optimum of what does not depend on the pool, from where the weights are."""
+        nothing = np.zeros(self._scorer.size)
+        steps = _STEPS if len(self._pool) else self.learner.max_iterations
+        self._descend(
+            lambda w: self._with_known(w, 0.0, nothing), steps, lambda _: None, convex=self._convex, share=1.0
+        )
 
     def alternate(self, expect: Callable[[], Expected], rounds: int, after: Callable[[Expected], bool]) -> None:
         """Make steps down the objective, with an E step at every point on the way."""
@@ -235,24 +267,25 @@ class DescentFit:
         self._descend(loss, rounds, on_step, convex=False)
 
     def _with_known(self, w: Floats, value: float, gradient: Floats) -> tuple[float, Floats]:
-        """Loss and gradient of the pool together with those of the labelled sequences."""
-        if self._known is not None:
-            more, slope = self._known(w)
+        """Loss and gradient of the pool together with those of the labelled sequences and the companions."""
+        for term in self._fixed:
+            more, slope = term(w)
             value, gradient = value + more, gradient + slope
         return value, gradient
 
-    def _descend(self, loss: Any, steps: int, after: Callable[[Any], None], *, convex: bool) -> None:
+    def _descend(
+        self, loss: Any, steps: int, after: Callable[[Any], None], *, convex: bool, share: float = 0.1
+    ) -> None:
         one = self.learner
         self.finish(
             lbfgs.minimize(
-                loss, self._w, l1=one.l1, l2=one.l2, tolerance=0.1 * one.tolerance, max_iterations=steps,
+                loss, self._w, l1=one.l1, l2=one.l2, tolerance=share * one.tolerance, max_iterations=steps,
                 convex=convex, on_step=after,
             ),
             "lbfgs",
         )  # fmt: skip
 
     def loss(self) -> float:
-        """Log-loss of the labelled sequences, and the penalty of the weights."""
+        """Log-loss of the labelled sequences, that of the companions, and the penalty of the weights."""
         one = self.learner
-        known = 0.0 if self._known is None else self._known(self._w)[0]
-        return known + penalty(self._w, one.l1, one.l2)
+        return sum(float(term(self._w)[0]) for term in self._fixed) + penalty(self._w, one.l1, one.l2)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -26,13 +27,15 @@ class LogLoss(Generic[S]):
 
     Z(x, y) sums over the outputs that agree with what is known, so for a full label it is the score of that output
     (Eq. 2.8 of Chang 2011 with its sign mended, and C = 1 / (2 l2)) and for a partial one the likelihood of all
-    completions. Any structure with marginals will do.
+    completions. Any structure with marginals will do. counts: (inputs,) what each term is multiplied by, None for 1;
+    inputs that count the same are worked out together where they stand side by side.
     """
 
     scorer: S
     structure: Structure[Any]
     encoded: Encoded
     known: Known[Any]
+    counts: Floats | None = None
 
     def __call__(self, w: Floats) -> tuple[float, Floats]:
         """Loss and gradient at w."""
@@ -46,14 +49,23 @@ class LogLoss(Generic[S]):
     def _shard(self, weights: ReadyWeights[Any], first: int, last: int) -> tuple[float, Floats]:
         loss, gradient = 0.0, self.scorer.expectation()
         single: Structure[Any] = replace(self.structure, n_jobs=1)  # type: ignore[type-var]
-        for lo, hi in _blocks(self.encoded.offsets, first, last, _block_of(self.scorer)):
+        for lo, hi in self._alike(first, last):
             block = self.encoded.sequences(lo, hi)
             scores = weights.scores(block)
             predicted = single.marginals(scores)
             target, target_log = self._target(single, scores, lo, hi)
-            loss += float(predicted.log_partition.sum()) - target_log
-            gradient.add(block, predicted.parts - target)
+            count = 1.0 if self.counts is None else float(self.counts[lo])
+            loss += count * (float(predicted.log_partition.sum()) - target_log)
+            rest = predicted.parts - target
+            gradient.add(block, rest if count == 1.0 else rest.times(count))
         return loss, gradient.total()
+
+    def _alike(self, first: int, last: int) -> list[tuple[int, int]]:
+        """Ranges of inputs that count the same."""
+        changed = np.empty(0) if self.counts is None else np.diff(self.counts[first:last])
+        cuts = (np.flatnonzero(changed) + first + 1).tolist()
+        edges, block = [first, *cuts, last], _block_of(self.scorer)
+        return [one for a, b in pairwise(edges) for one in _blocks(self.encoded.offsets, a, b, block)]
 
     def _target(self, single: Structure[Any], scores: Any, lo: int, hi: int) -> tuple[Any, float]:
         """Expected parts given what is known, and their log-partition."""
@@ -109,6 +121,119 @@ class ExpectedLoss(Generic[S]):
             total += float(predicted.log_partition.sum())
             gradient.add(block, predicted.parts)
         return total, gradient.total()
+
+
+# The penalty of squared thresholds, for each companion: without it GOOD alone would have none that is best.
+_RIDGE = 1e-3
+
+
+@dataclass(frozen=True)
+class CompanionLoss(Generic[S]):
+    """Whether inputs are GOOD or BAD by their log-partitions, with the threshold τ minimised out.
+
+        min over τ   Σ_i c_i log(1 + exp(-z_i (log Z_w(x_i) - log Z_0(x_i) - τ_0 - τ_1 n_i / n))) + ρ Σ c ‖τ‖² / 2
+
+    z is 1 of GOOD and -1 of BAD, Z_0 the number of outputs (L to the power of the tokens in label chains), n_i the
+    size and n the mean size. This is the probabilistic form of J-LIS (Chang et al. 2010): the sum over outputs takes
+    the place of the best one. At the best τ the gradient is that of the terms alone (Danskin's theorem).
+
+    good: how many inputs are GOOD, the first ones; the others are BAD. counts: (inputs,) c, above zero.
+    """
+
+    scorer: S
+    structure: Structure[Any]
+    encoded: Encoded
+    good: int
+    counts: Floats
+    sizes: Floats
+
+    def __call__(self, w: Floats) -> tuple[float, Floats]:
+        """Loss and gradient at w."""
+        own = self._log_partitions(w)
+        excess = own - self._none
+        threshold = self.threshold(excess)
+        value, slope = self._terms(excess - self._columns @ threshold)
+        gradient = np.zeros(self.scorer.size)
+        for first, last, sign in ((0, self.good, -1.0), (self.good, len(excess), 1.0)):
+            if first < last:
+                gradient += sign * self._features(w, first, last, np.abs(slope[first:last]), own[first:last])
+        return value + self._ridge(threshold), gradient
+
+    def threshold(self, excess: Floats) -> Floats:
+        """The best τ for log-partitions beyond those of zero weights, by Newton's method."""
+        columns, found, ridge = self._columns, np.zeros(2), _RIDGE * float(self.counts.sum())
+
+        def at(tau: Floats) -> tuple[float, Floats]:
+            value, slope = self._terms(excess - columns @ tau)
+            return value + self._ridge(tau), slope
+
+        value, slope = at(found)
+        for _ in range(100):
+            gradient = -columns.T @ slope + ridge * found
+            chance = np.abs(slope) / self.counts
+            curve = (columns * (self.counts * chance * (1 - chance))[:, None]).T @ columns + ridge * np.eye(2)
+            step, length = np.linalg.solve(curve, gradient), 1.0
+            decrease = float(gradient @ step)
+            if decrease < 1e-8 * max(1.0, abs(value)):  # here a full step squares the error
+                return np.asarray(found - step)
+            after = at(found - step)
+            while after[0] > value - 1e-4 * length * decrease and length > 1e-8:
+                length /= 2
+                after = at(found - length * step)
+            found, (value, slope) = found - length * step, after
+        return found
+
+    def _terms(self, margin: Floats) -> tuple[float, Floats]:
+        """The loss at log Z_w - log Z_0 - τ, and its slope in each."""
+        signs = np.where(np.arange(len(margin)) < self.good, 1.0, -1.0)
+        miss = -signs * margin
+        value = float(self.counts @ np.logaddexp(0.0, miss))
+        return value, -signs * self.counts * np.exp(-np.logaddexp(0.0, -miss))
+
+    def _ridge(self, threshold: Floats) -> float:
+        return 0.5 * _RIDGE * float(self.counts.sum()) * float(threshold @ threshold)
+
+    @cached_property
+    def _columns(self) -> Floats:
+        return np.column_stack((np.ones(len(self.sizes)), self.sizes / self.sizes.mean()))
+
+    @cached_property
+    def _none(self) -> Floats:
+        """The log-partitions of zero weights."""
+        return self._log_partitions(np.zeros(self.scorer.size))
+
+    def _log_partitions(self, w: Floats) -> Floats:
+        weights = self.scorer.prepare(w)
+
+        def shard(first: int, last: int) -> list[Floats]:
+            single: Structure[Any] = replace(self.structure, n_jobs=1)  # type: ignore[type-var]
+            blocks = _blocks(self.encoded.offsets, first, last, _block_of(self.scorer))
+            return [single.marginals(weights.scores(self.encoded.sequences(*one))).log_partition for one in blocks]
+
+        found = map_shards(shard, self.encoded.offsets, self.structure.n_jobs)
+        return np.concatenate([one for some in found for one in some])
+
+    def _features(self, w: Floats, first: int, last: int, counts: Floats, own: Floats) -> Floats:
+        """Σ_i c_i E_i[F], of inputs first to last - 1, whose log-partitions are given."""
+        weights, some = self.scorer.prepare(w), self.encoded.sequences(first, last)
+
+        def shard(lo: int, hi: int) -> Floats:
+            single: Structure[Any] = replace(self.structure, n_jobs=1)  # type: ignore[type-var]
+            total = self.scorer.expectation()
+            for a, b in _blocks(some.offsets, lo, hi, _block_of(self.scorer)):
+                block = some.sequences(a, b)
+                total.add(block, weighed_parts(single, weights.scores(block), counts[a:b], own[a:b]))
+            return total.total()
+
+        return np.asarray(np.sum(map_shards(shard, some.offsets, self.structure.n_jobs), axis=0))
+
+
+def weighed_parts(structure: Structure[Any], scores: Any, counts: Floats, log_partition: Floats) -> Any:
+    """Expected parts where each input, of known log-partition, counts as much as it is given, which is above zero."""
+    if isinstance(structure, Chain):
+        return structure.weighed_parts(scores, counts, log_partition)
+    each = [structure.marginals(scores.sequences(i, i + 1)).parts for i in range(len(counts))]
+    return each[-1].joined(each, counts.tolist())
 
 
 @dataclass(frozen=True)

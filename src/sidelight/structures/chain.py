@@ -31,6 +31,10 @@ EXACT = 1e-6
 AHEAD = 40.0
 
 
+# The least share of a sequence where sequences are weighed.
+_LEAST = 1e-300
+
+
 @dataclass(frozen=True)
 class ChainParts:
     """One number per part of a batch of chains: scores θ, or expected parts μ.
@@ -543,6 +547,16 @@ class Chain:
             triple=None if scores.triple is None else sum((t for _, t in sums), np.zeros_like(scores.triple)),
         )
         return Marginals(log_partition, parts)
+
+    def weighed_parts(self, scores: ChainParts, counts: Floats, log_partition: Floats) -> ChainParts:
+        """Expected parts where each sequence counts as much as it is given, which is above zero.
+
+        That is one group, in which log c_i - log Z_i is added to the scores of each sequence.
+        """
+        total, unary = float(counts.sum()), scores.unary.copy()
+        unary[scores.offsets[:-1]] += (np.log(np.maximum(counts / total, _LEAST)) - log_partition)[:, None]
+        drawn = self.group_marginals(replace(scores, unary=unary), np.array([0, len(scores)], np.int64))
+        return drawn.parts.times(total)
 
     def tangents(self, scores: ChainParts, direction: "ChainParts | Direction") -> Tangents[ChainParts]:
         """How marginals of θ + ε δ move at ε = 0: E[δ·y] for each sequence, and Cov(y, δ·y) in place of μ.

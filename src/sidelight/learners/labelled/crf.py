@@ -73,14 +73,18 @@ class LogLinear(LayoutParameters, Learner):
         structure, known, labels = task.structure(data.n_jobs).for_rows(), None, None
         if count:
             labels = task.known(data.y, sizes[:count], data.classes)
-            known = LogLoss(prepared.scorer, structure, prepared.encoded.sequences(0, count), labels)
-        pool = prepared.encoded.sequences(count, len(everything))
+            known = LogLoss(prepared.scorer, structure, prepared.encoded.sequences(0, count), labels, data.counts)
+        pool, judged = prepared.encoded.sequences(count, len(everything)), None
+        if data.companions is not None:
+            judged = data.companions.loss(prepared.scorer, structure, prepared.encoder)
         found = DescentFit(
-            learner, partial(learner.adopt, whole), prepared.scorer, structure, pool, known, data.weights
+            learner, partial(learner.adopt, whole), prepared.scorer, structure, pool, known, data.weights, judged
         )
         if known is not None and data.labelled_first:
-            solver = learner.choose_solver(prepared._replace(known=labels))
+            solver = learner.choose_solver(prepared._replace(known=labels)) if data.counts is None else "lbfgs"
             found.finish(learner.minimize(solver, known, np.zeros(known.scorer.size), lambda step: None), solver)
+        if judged is not None:
+            found.settle()
         return found
 
     def adopt(self, prepared: Prepared, solution: Solution, solver: str) -> None:

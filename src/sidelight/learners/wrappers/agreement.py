@@ -293,7 +293,7 @@ class Agreement(GuardParameters, Learner):
     def model_(self) -> Model:
         """The model that predictions are read off."""
         pairs = zip(self._views().items(), self.models_.values(), strict=True)
-        seen = {name: _Seeing(model, True, view=view) for (name, view), model in pairs}
+        seen = {name: Seeing(model, True, view=view) for (name, view), model in pairs}
         if self.predict_by is not None or self.label_maps is not None:
             return seen[self._deciding]
         mean: Model
@@ -463,7 +463,7 @@ class Agreement(GuardParameters, Learner):
 
 
 @dataclass(frozen=True)
-class _Seeing(Fitted):
+class Seeing(Fitted):
     """The model of a view, which sees its part of an input."""
 
     view: View = field(kw_only=True)
