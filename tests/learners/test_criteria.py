@@ -109,7 +109,7 @@ def test_without_criteria_it_is_the_crf():
         np.testing.assert_allclose(full.scores(X[:12]).unary, plain.scores(X[:12]).unary, atol=1e-3)
 
 
-@pytest.mark.parametrize("distance", ["squared", "kl"])
+@pytest.mark.parametrize("distance", ["squared", "l1", "l2", "kl"])
 def test_strong_rules_are_met(distance):
     rules = [share("A") == 0.5, share("T") == 0.2, share("Y") == 0.3, share("A", where=word.isin("x")) >= 0.9]
     misses = []
@@ -174,7 +174,7 @@ def test_what_is_refused(learner):
         ({"strength": -1}, "strength must be a finite number of at least 0"),
         ({"base": CRF(tolerance=0)}, "tolerance must be a finite number above 0"),
         ({"base": CRF(max_iterations=0)}, "max_iterations must be a whole number of at least 1"),
-        ({"distance": "l1"}, "the distance is one of squared, kl, got 'l1'"),
+        ({"distance": "l3"}, "the distance is one of squared, l1, l2, kl, got 'l3'"),
         ({"base": CRF(l2=-1)}, "l2 must be a finite number of at least 0"),
     ):
         with pytest.raises(DataError, match=message):
@@ -199,8 +199,8 @@ def test_what_is_refused(learner):
 def test_distances_are_checked_whatever_is_labelled(learner):
     for y in (HALF, Y):
         for rules in ([], RULES):
-            with pytest.raises(DataError, match="the distance is one of squared, kl, got 'l1'"):
-                learner(BASE, rules, distance="l1").fit(X, y)
+            with pytest.raises(DataError, match="the distance is one of squared, l1, l2, kl, got 'l3'"):
+                learner(BASE, rules, distance="l3").fit(X, y)
         with pytest.raises(NotSupported, match="can be below zero"):
             learner(BASE, [count("A") - count("T") == 0], distance="kl").fit(X, y)
 

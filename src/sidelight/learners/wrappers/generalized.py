@@ -59,8 +59,8 @@ class CriterionLearner(ExpectationParameters, Learner):
 
     distance: Annotated[
         DistanceName,
-        '"squared", half the squared slack, or "kl", the divergence of the target from the expectation, for '
-        "counts that are never below zero.",
+        '"squared", half the squared slack, "l1" and "l2", its norms (Eq. 33 of Ganchev et al. 2010), or "kl", the '
+        "divergence of the target from the expectation, for counts that are never below zero.",
     ] = "squared"
     unlabeled_weight: Annotated[
         float | None,
