@@ -137,7 +137,7 @@ def test_the_objective_by_enumeration():
     assert fitted.trace_[-1].objective == pytest.approx(loss, abs=1e-4)
 
 
-def test_a_second_view_and_a_dictionary():
+def test_a_second_view_and_a_dictionary(tmp_path):
     tags = TagDictionary({"a": {"P"}, "b": {"P", "Q"}})
     fitted = model(view=CRF([word[-1]]), dictionary=tags, iterations=4).fit(
         X, [["P", "Q", "P"], ["Q", "P"], *Y[2:]][:2] + [None] * 5
@@ -149,9 +149,12 @@ def test_a_second_view_and_a_dictionary():
         for t, label in zip(x, y, strict=True)
         if t == "a"
     )
-    assert fitted.view_ is not None
+    fitted.save(tmp_path / "m")
+    assert load(tmp_path / "m").predict(X) == fitted.predict(X)
     counted = model(HMM(), view=CRF(), iterations=4).fit(X, Y)
     assert monotone(counted)
+    with pytest.raises(NotSupported, match="no use for GOOD and BAD; give CRF"):
+        model(HMM()).fit(X, Y)
     with pytest.raises(NotSupported, match="no use for a confidence"):
         model(HMM()).fit(X, [*Y[:5], None, None], sample_weight=[0.5, *[1] * 6])
 

@@ -182,10 +182,7 @@ class Combined(ExpectationParameters, Learner):
         self._check()
         given = self._given(X, y, sample_weight)
         self._require_consistent(given)
-        judged = {one for one in given.read if one is GOOD or one is BAD}
-        if len(judged) == 1:
-            there, lacking = (GOOD, BAD) if GOOD in judged else (BAD, GOOD)
-            warn(f"y has {there!r} {self.task_.noun}s and no {lacking!r} ones, so nothing tells the two apart")
+        self._require_judges(given)
         guard, signals = None, tuple[SignalWeight, ...]()
         if isinstance(self.weights, str):
             guard, signals = choose_weights(self, given.X, given.read, given.counts, given.classes)
@@ -344,6 +341,18 @@ class Combined(ExpectationParameters, Learner):
             )  # fmt: skip
             return (*trace, record(len(trace) + 1, None, step(fits)))
 
+    def _require_judges(self, given: _Given) -> None:
+        """Raise where no view can use GOOD and BAD; warn where there is one of them alone."""
+        judged = {one for one in given.read if one is GOOD or one is BAD}
+        if judged and all(view.learner.generative for view in self._views()):
+            name = type(self.base).__name__
+            raise NotSupported(
+                f"{name} counts, and has no use for GOOD and BAD; give CRF() as the base, or as the view"
+            )
+        if len(judged) == 1:
+            there, lacking = (GOOD, BAD) if GOOD in judged else (BAD, GOOD)
+            warn(f"y has {there!r} {self.task_.noun}s and no {lacking!r} ones, so nothing tells the two apart")
+
     # Contradictions ---------------------------------------------------------------------------------------------------
 
     def _require_consistent(self, given: _Given) -> None:
@@ -361,7 +370,7 @@ class Combined(ExpectationParameters, Learner):
                         )
         seen = self.task_.for_rules(given.X)
         for rule in self.rules or ():
-            if _is_hard(rule) and labelled:
+            if _is_hard(rule) and labelled and self.task_.of_labels:
                 self._require_possible(rule, [seen[i] for i in labelled], given, labelled)
 
     def _require_possible(self, rule: Rule, X: Sequence[Any], given: _Given, which: list[int]) -> None:
