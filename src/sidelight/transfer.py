@@ -135,6 +135,9 @@ def project_bitext(
         raise DataError(f"sentences, heads, translations and links are as many as each other, got {counts}")
     out: list[list[Token]] = []
     for x, tree, z, some in zip(source, heads, target, links, strict=True):
+        for i, j in some:
+            if not (0 <= i < len(x) and 0 <= j < len(z)):
+                raise DataError(f"the link {i}-{j} is outside of sentences of {len(x)} and {len(z)} words")
         one, other = Sentence.of(x, tree), Sentence.of(z)
         if one.heads is None or not one.whole or not other.whole or len(other.x) > longest:
             continue

@@ -12,6 +12,7 @@ from sidelight import (
     Labelling,
     MaxEnt,
     Parsing,
+    SemiCRF,
     View,
     load,
     pos,
@@ -48,7 +49,8 @@ def monotone(model):
 def test_unlabelled_documents_teach_each_view_what_the_other_knows(tmp_path):
     X, y = documents()
     few = [label if i < 8 else None for i, label in enumerate(y)]
-    model = Agreement(prefix_views(MaxEnt(l2=0.1), ["left", "right"]), iterations=20).fit(X, few)
+    views = prefix_views(MaxEnt(l2=0.1), ["left", "right"])
+    model = Agreement(views, iterations=20, unlabeled_weight=8 / 112).fit(X, few)
     alone = Agreement(prefix_views(MaxEnt(l2=0.1), ["left", "right"]), iterations=0).fit(X, few)
     assert monotone(model)
     assert model.trace_[-1].divergence < 0.5 * model.trace_[0].divergence
@@ -152,3 +154,24 @@ def test_without_unlabelled_inputs_it_says_so():
         Agreement([CRF([word]), CRF([pos])], guard=False).fit(X, y)
     with pytest.raises(DataError, match="one list for each"):
         Agreement([CRF([word]), CRF([pos])]).fit(X, {"view 1": y})
+
+
+def test_views_that_allow_different_outputs_are_refused():
+    X = [["a", "b", "a", "b", "a", "b"]] * 6
+    y = [["P", "P", "Q", "Q", "P", "P"]] * 3 + [None] * 3
+    with pytest.raises(NotSupported, match="one view allows outputs that another forbids"):
+        Agreement([SemiCRF(["word"], max_length=2), SemiCRF(["word[-1]"], max_length=5)], guard=False).fit(X, y)
+    with pytest.raises(NotSupported, match="different structures"):
+        Agreement([HMM(order=2), CRF()], guard=False).fit(X, y)
+    with pytest.raises(DataError, match="learns nothing in 0 rounds"):
+        Agreement([HMM(), HMM()], classes=["P", "Q"], iterations=0, guard=False).fit(X, [None] * 6)
+    model = Agreement([HMM(), CRF(["word"], edges=True)], guard=False).fit(X, y)
+    assert monotone(model)
+
+
+def test_every_seed_divides_features_in_its_own_way():
+    names = [{f"name {k:04}": True for k in range(400)}]
+    parts = [set(random_views(MaxEnt(), seed=seed)["part 1"].of(names)[0]) for seed in range(4)]
+    for k, one in enumerate(parts):
+        for other in parts[:k]:
+            assert 60 < len(one & other) < 140

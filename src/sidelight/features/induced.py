@@ -271,9 +271,12 @@ def _text(template: Any) -> str:
 
 
 def _thinned(X: Sequence[Any], y: Sequence[Any], sizes: Sequence[int], most: int) -> tuple[list[Any], list[Any]]:
-    """Evenly spaced inputs with at most about this many rows."""
-    step = -(-sum(sizes) // most) or 1
-    return list(X[::step]), list(y[::step])
+    """Evenly spaced inputs of which something is known, with at most about this many rows."""
+    known = [i for i, one in enumerate(y) if one is not None]
+    if not known:
+        raise DataError("no decision is known in y; give labelled inputs")
+    step = -(-sum(sizes[i] for i in known) // most) or 1
+    return [X[i] for i in known[::step]], [y[i] for i in known[::step]]
 
 
 # What has a decision --------------------------------------------------------------------------------------------------
@@ -490,6 +493,8 @@ def _with_labels(
         before[offsets[:-1]] = count + 1
         names, columns, sizes = (*names, "label[-1]"), [*columns, before.astype(np.int32)], [*sizes, count + 2]
     known = labels >= 0
+    if not columns:
+        raise DataError("there are no features with names or texts to join; numbers alone cannot be")
     return BasicDataset(names, np.stack([one[known] for one in columns]), np.array(sizes, np.int64), labels[known])
 
 

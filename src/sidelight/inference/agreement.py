@@ -20,19 +20,24 @@ from ..kernels.compiling import Floats
 from ..structures.chain import ChainParts
 from ..structures.protocol import Structure
 
+# Divergences below zero by more than this share of the log-partitions are no rounding.
+_ROUNDING = 1e-9
+
 
 @dataclass(frozen=True)
 class Agreed:
     """What views agree on.
 
     parts: the expected parts of every view's q, over the batch; log_partitions: Σ log Z of each view's own scores;
-    value: the minimum of Σ_v KL(q_v || p_v); left: the largest difference of marginals that should be the same.
+    value: the minimum of Σ_v KL(q_v || p_v); left: the largest difference of marginals that should be the same; prices:
+    those of the common space, to begin with the next time.
     """
 
     parts: list[Any]
     log_partitions: list[float]
     value: float
     left: float = 0.0
+    prices: Floats | None = None
 
 
 def mean_scores(scores: Sequence[Any]) -> Any:
@@ -48,7 +53,12 @@ def agree(structure: Structure[Any], scores: Sequence[Any]) -> Agreed:
     found = structure.marginals(mean_scores(scores))
     own = [float(structure.marginals(one).log_partition.sum()) for one in scores]
     value = sum(own) - len(scores) * float(found.log_partition.sum())
-    return Agreed([found.parts] * len(scores), own, max(value, 0.0))
+    if value < -_ROUNDING * (1.0 + sum(map(abs, own))):
+        raise NotSupported(
+            "one view allows outputs that another forbids, such as longer segments, so they cannot agree on all; give "
+            "all views the same task (max_length=)"
+        )
+    return Agreed([_in_tables_of(one, found.parts) for one in scores], own, max(value, 0.0))
 
 
 @dataclass(frozen=True)
@@ -75,9 +85,14 @@ class LabelMap:
 
 
 def agree_on_maps(
-    structure: Structure[Any], scores: Sequence[Any], maps: Sequence[LabelMap], *, tolerance: float = 1e-4
+    structure: Structure[Any],
+    scores: Sequence[Any],
+    maps: Sequence[LabelMap],
+    *,
+    tolerance: float = 1e-4,
+    start: Floats | None = None,
 ) -> Agreed:
-    """Agreement of two views on labels and neighbouring labels in a common space."""
+    """Agreement of two views on labels and neighbouring labels in a common space; start: prices to begin with."""
     from scipy.optimize import minimize
 
     if len(scores) != 2 or not all(isinstance(one, ChainParts) and one.order == 1 for one in scores):
@@ -98,18 +113,23 @@ def agree_on_maps(
         return value, np.concatenate(((a - c).ravel(), (b - d).ravel()))
 
     end = minimize(
-        dual, np.zeros(edge + tokens * count * count), jac=True, method="L-BFGS-B",
+        dual, np.zeros(edge + tokens * count * count) if start is None else start, jac=True, method="L-BFGS-B",
         options={"maxiter": 200, "gtol": tolerance, "ftol": 1e-12},
     )  # fmt: skip
     own = [float(structure.marginals(one).log_partition.sum()) for one in (first, second)]
-    parts = [_summed(one.parts, some) for one, some in zip(views(end.x), scores, strict=True)]
-    return Agreed(parts, own, max(sum(own) - float(end.fun), 0.0), float(np.abs(end.jac).max(initial=0.0)))
+    parts = [_in_tables_of(some, one.parts) for one, some in zip(views(end.x), scores, strict=True)]
+    return Agreed(parts, own, max(sum(own) - float(end.fun), 0.0), float(np.abs(end.jac).max(initial=0.0)), end.x)
 
 
-def _summed(parts: ChainParts, scores: ChainParts) -> ChainParts:
-    """Expected parts with the tables of label pairs that the scores have."""
+def _in_tables_of(scores: Any, parts: Any) -> Any:
+    """Expected parts with the tables of label pairs that a view's own scores have."""
+    if not isinstance(scores, ChainParts) or len(scores.pair) == len(parts.pair):
+        return parts
     pair = np.zeros_like(scores.pair)
-    inner = np.ones(len(parts.unary), bool)
-    inner[parts.offsets[:-1]] = False
-    np.add.at(pair, scores.pair_type[inner], parts.pair[inner])
+    if len(scores.pair) == 1:
+        pair[0] = parts.pair.sum(axis=0)
+    else:
+        inner = np.ones(len(parts.unary), bool)
+        inner[parts.offsets[:-1]] = False
+        np.add.at(pair, scores.pair_type[inner], parts.pair[parts.pair_type[inner]])
     return replace(parts, pair=pair, pair_type=scores.pair_type)

@@ -270,8 +270,11 @@ class ChainParts:
         if len(self.pair) != len(other.pair):
             return self._with_types(other).mix(other._with_types(self), weight)
         triple = self.triple
-        if triple is not None and other.triple is not None:
-            triple = mixed(triple, other.triple, weight)
+        if triple is not None or other.triple is not None:
+            nothing = np.zeros((self.labels,) * 3)
+            triple = mixed(
+                nothing if triple is None else triple, nothing if other.triple is None else other.triple, weight
+            )
         return replace(
             self,
             unary=mixed(self.unary, other.unary, weight),

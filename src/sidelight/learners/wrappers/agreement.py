@@ -10,12 +10,13 @@ every view to its labels and to q, so that no round raises the objective. For a 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from random import Random
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
-from zlib import crc32
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from ...errors import DataError, NotSupported, warn
 from ...features.columns import as_template
@@ -33,6 +34,8 @@ from ..tasks.task import Task
 
 # What all unlabelled inputs count together, as a share of what the labelled ones do.
 _SHARE = 0.2
+# Differences of probabilities that should be the same that are worth a warning.
+_APART = 0.01
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,8 @@ class View:
         if self.part is None:
             return True
         k, count, seed = self.part
-        return crc32(f"{seed} {name}".encode(errors="surrogatepass")) % count == k
+        key = blake2b(f"{seed} {name}".encode(errors="surrogatepass"), digest_size=8).digest()
+        return int.from_bytes(key, "big") % count == k
 
 
 def random_views(learner: Any, count: int = 2, *, seed: int = 0) -> dict[str, View]:
@@ -312,8 +316,10 @@ class Agreement(GuardParameters, Learner):
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from labelled and unlabelled inputs.
 
-        y : outputs, None where there is none; or a mapping from names of views to such lists.
+        y : outputs, None where there is none; or a mapping from names of views to such lists, with which the guard
+        compares nothing.
         """
+        self.guard_ = None
         return self._fit_by_view(X, y) if isinstance(y, Mapping) else self._fit_guarded(X, y)
 
     @guarded
@@ -339,6 +345,9 @@ class Agreement(GuardParameters, Learner):
         fits = [self._fitting(one, pool, names, weight) for one, names in zip(seen, classes, strict=True)]
         maps = None if self.label_maps is None else self._maps([one.name for one in seen], classes)
         trace = self._rounds(fits, maps, weight, len(pool)) if pool else ()
+        for one, fit in zip(seen, fits, strict=True):
+            if fit.learner is None:
+                raise DataError(f"view {one.name!r} has no labelled {self.task_.noun}, and learns nothing in 0 rounds")
         for name, fit in zip(self._attributes(), fits, strict=True):
             setattr(self, name, fit.learner)
         self.classes_, self.trace_ = classes[list(views).index(self._deciding)], trace
@@ -355,9 +364,16 @@ class Agreement(GuardParameters, Learner):
     ) -> tuple[AgreementStep, ...]:
         structure = self.structure_
 
+        prices: Any = None
+
         def expect(_: Any = None) -> Agreed:
+            nonlocal prices
             scores = [fit.scores() for fit in fits]
-            return agree(structure, scores) if maps is None else agree_on_maps(structure, scores, maps)
+            if maps is None:
+                return agree(structure, scores)
+            found = agree_on_maps(structure, scores, maps, start=prices)
+            prices = found.prices
+            return found
 
         def estimate(found: Agreed) -> None:
             for fit, parts in zip(fits, found.parts, strict=True):
@@ -375,7 +391,13 @@ class Agreement(GuardParameters, Learner):
         trace = rounds.alternate(
             [None] * self.iterations, expect, step, record, title=type(self).__name__, verbose=self.verbose
         )
-        return (*trace, record(len(trace) + 1, None, expect()))
+        last = expect()
+        if last.left > _APART:
+            warn(
+                f"probabilities of labels that are to be the same in both views still differ by up to {last.left:.2g}",
+                ConvergenceWarning,
+            )
+        return (*trace, record(len(trace) + 1, None, last))
 
     def _see(self, name: str, view: View, X: Any) -> _Sight:
         """What a view sees, checked."""
@@ -404,7 +426,8 @@ class Agreement(GuardParameters, Learner):
                         f"{self.task_.noun} {i} has the size {a} in view {first.name!r}, and {b} in {one.name!r}; "
                         "views of an input must have the same length to agree on an output"
                     )
-            if one.view.learner.task_.structure(1) != first.view.learner.task_.structure(1):
+            tasks = [some.view.learner.task_ for some in (first, one)]
+            if tasks[0].structure(1) != tasks[1].structure(1) or len({getattr(t, "order", 1) for t in tasks}) > 1:
                 raise NotSupported(
                     f"views {first.name!r} and {one.name!r} predict different structures, and cannot agree"
                 )
