@@ -552,11 +552,13 @@ class Chain:
         return Marginals(log_partition, parts)
 
     def weighed_parts(self, scores: ChainParts, counts: Floats, log_partition: Floats) -> ChainParts:
-        """Expected parts where each sequence counts as much as it is given, which is above zero.
+        """Expected parts where each sequence counts as much as it is given, which is not below zero.
 
         That is one group, in which log c_i - log Z_i is added to the scores of each sequence.
         """
         total, unary = float(counts.sum()), scores.unary.copy()
+        if not total > 0:  # slopes of inputs that are told apart by far
+            return self.indicator(scores, np.zeros(len(unary), np.int32)).times(0.0)
         unary[scores.offsets[:-1]] += (np.log(np.maximum(counts / total, _LEAST)) - log_partition)[:, None]
         drawn = self.group_marginals(replace(scores, unary=unary), np.array([0, len(scores)], np.int64))
         return drawn.parts.times(total)

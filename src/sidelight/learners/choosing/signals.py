@@ -78,9 +78,13 @@ def choose_weights(
     ]
     if not there and not rules:
         return None, ()
-    if kinds.count(Signal.FULL) < _LEAST or learner.task_.noun != "sequence":
+    noun = learner.task_.noun
+    if kinds.count(Signal.FULL) < _LEAST or noun != "sequence":
+        few = (
+            f"trials are of sequences, not of {noun}s" if noun != "sequence" else "too few labelled sequences to try it"
+        )
         return None, tuple(
-            SignalWeight(name, 1.0, rule=rule, reason="too few labelled sequences to try it")
+            SignalWeight(name, 1.0, rule=rule, reason=few)
             for name, rule in (*((one, False) for one in there), *((one.title, True) for one in rules))
         )
     with warnings.catch_warnings():

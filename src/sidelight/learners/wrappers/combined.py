@@ -18,6 +18,7 @@ What each signal counts is learned on labelled sequences held out (`choosing.sig
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -35,7 +36,7 @@ from ...rules.language import Rule
 from ...solvers import rounds
 from ...solvers.expected import Companions, Fitting, PoolWeights, ToFit, joined
 from ...solvers.projections import Projector, onto_rows
-from ...supervision import BAD, GOOD, Signal, by_kind
+from ...supervision import BAD, GOOD, Signal, by_kind, kind_of
 from ..choosing.signals import COMPANIONS, PARTIAL, UNLABELLED, WORSE, SignalWeight, choose_weights
 from ..decoding import Decoder, Within
 from ..learner import Learner, RuleReading
@@ -216,6 +217,9 @@ class Combined(ExpectationParameters, Learner):
             wrong = [name for name in self.weights if name not in known]
             if wrong:
                 raise DataError(f"there is no signal {wrong[0]!r} to weigh; there are {', '.join(sorted(known))}")
+            for name, value in self.weights.items():
+                if not (isinstance(value, Real) and 0 <= float(value) < np.inf):
+                    raise DataError(f"the weight of {name!r} is a finite number of at least 0, got {value!r}")
 
     def _given(self, X: Any, y: Any, sample_weight: Any) -> _Given:
         """What is known, read and checked."""
@@ -224,6 +228,9 @@ class Combined(ExpectationParameters, Learner):
         if counts.shape != (len(sizes),) or not np.isfinite(counts).all() or (counts < 0).any():
             raise DataError(f"sample_weight has a number of at least 0 for each of the {len(sizes)} {self.task_.noun}s")
         for view in self._views()[1:]:
+            tasks = [self.task_, view.learner.task_]
+            if tasks[0].structure(1) != tasks[1].structure(1) or len({getattr(t, "order", 1) for t in tasks}) > 1:
+                raise NotSupported("the views predict different structures; give both the same task")
             own = list(view.learner.task_.sizes(view.of(X)))
             where = [i for i, (a, b) in enumerate(zip(sizes, own, strict=True)) if a != b]
             if where:
@@ -239,7 +246,8 @@ class Combined(ExpectationParameters, Learner):
         full = which[Signal.FULL]
         partial = which[Signal.PARTIAL] if weights.get(PARTIAL, 1.0) else []
         good, bad = ([i for i in which[Signal.COMPANION] if given.read[i] is kind] for kind in (GOOD, BAD))
-        pool = [*partial, *which[Signal.NOTHING], *good] if weights.get(UNLABELLED, 1.0) else []
+        counted = weights.get(UNLABELLED, 1.0) and self.unlabeled_weight != 0
+        pool = [*partial, *which[Signal.NOTHING], *good] if counted else []
         readings = self._read_rules(given, full, weights)
         fits = self._fits(given, full, partial, pool, good, bad, weights)
         trace = self._rounds(fits, given, pool, readings) if pool else ()
@@ -261,11 +269,11 @@ class Combined(ExpectationParameters, Learner):
             if weight is None:
                 weight = len(known) / len(pool) if known and pool and not learner.generative else 1.0
             weight *= weights.get(UNLABELLED, 1.0)
-            mine = [i for i in known if i in set(full)] if learner.generative else known
+            mine = [i for i in known if kind_of(given.read[i]) is Signal.FULL] if learner.generative else known
             own = None if (counts[mine] == 1.0).all() else counts[mine]
             companions = None if learner.generative else self._companions(seen, given, good, bad, weights)
             some, outputs = [seen[i] for i in mine], [given.read[i] for i in mine]
-            rest, left = [seen[i] for i in pool], self._observed([given.X[i] for i in pool], given.read, pool)
+            rest, left = [seen[i] for i in pool], self._observed([given.X[i] for i in pool], given, pool)
             share = PoolWeights(0, weight, weight, weight)
             data = ToFit(
                 some, outputs, rest, left, given.classes, share, self.random_state, self.n_jobs, counts=own,
@@ -287,9 +295,12 @@ class Combined(ExpectationParameters, Learner):
         sizes = np.array([self.task_.size_of(given.X[i]) for i in places])
         return Companions([seen[i] for i in places], sum(k < len(good) for k in kept), counts[kept], sizes)
 
-    def _observed(self, X: Sequence[Any], read: Sequence[Any], which: Sequence[int]) -> list[Any]:
-        """What is known of some outputs, the dictionary included; GOOD ones are as unknown as those of None."""
-        known = [None if read[i] is GOOD else read[i] for i in which]
+    def _observed(self, X: Sequence[Any], given: _Given, which: Sequence[int]) -> list[Any]:
+        """What is known of some outputs, the dictionary included.
+
+        Outputs of GOOD inputs, and those with a confidence of 0, are as unknown as those of None.
+        """
+        known = [None if given.read[i] is GOOD or not given.counts[i] else given.read[i] for i in which]
         if self.dictionary is None or not len(X):
             return known
         return [_both(sets, one) for sets, one in zip(self.dictionary.apply(X), known, strict=True)]
@@ -316,7 +327,7 @@ class Combined(ExpectationParameters, Learner):
         seen = self.task_.for_rules(given.X)
         some = [seen[i] for i in pool]
         rows = self.task_.rows(readings.used, some, given.classes, room=readings.room)
-        left = self._observed(some, given.read, pool)
+        left = self._observed(some, given, pool)
         observed = (
             self.task_.known_to_rules(left, some, given.classes) if any(one is not None for one in left) else None
         )
@@ -388,6 +399,10 @@ class Combined(ExpectationParameters, Learner):
             ) from None
 
 
+# Divergences below zero by more than this for each input are no rounding.
+_ROUNDING = 1e-6
+
+
 @dataclass
 class _EStep:
     """The projection of the views' geometric mean onto the rules; each begins with the prices of the last."""
@@ -409,6 +424,10 @@ class _EStep:
                 log_partition += weight / sum(weights) * self.structure.marginals(one).log_partition
         restricted = mean if self.observed is None else self.observed.restrict(mean)
         found = self.projector(restricted, 1.0, self.prices, log_partition)
+        if len(fits) > 1 and not any(fit.generative for fit in fits) and found.primal < -_ROUNDING * len(mean):
+            raise NotSupported(
+                "one view allows outputs that the other forbids, such as longer segments; give both the same task"
+            )
         self.prices = found.prices
         return found
 
