@@ -25,9 +25,12 @@ def test_commands_and_code(run: Run, tmp_path: Path, monkeypatch) -> None:  # no
     assert "Strongest weights, learned from context" in run("inspect", "chunks.model").out
     assert run("predict", "chunks.model", "more.txt").code == 0
     said = run("train", "train.txt", "-o", "m", "--view", "content.txt")
-    assert "two files with different names" in said.message
+    assert "two different files" in said.message
     said = run("train", "train.txt", "-o", "m", "--view", "content.txt", "--view", "context.txt", "--learner", "crf")
     assert "views have a learner of their own" in said.message
+    options = ["--view", "content.txt", "--view", "context.txt", "--set", "guard=false", "--set", "predict_by=content"]
+    assert run("train", "train.txt", "-o", "m", *options, "--unlabeled", "more.txt").code == 0
+    assert "predict_by=content" in run("inspect", "m").out
     names: dict = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

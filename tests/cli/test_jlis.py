@@ -68,7 +68,10 @@ def test_rules_are_hard(run: Run, folder: Path, more: Path, tmp_path: Path) -> N
     ("options", "message"),
     [
         (["-l", "jlis"], "there is no good or bad data to learn from; give --good and --bad, or use svm"),
-        (["-l", "svm", "--bad", "shuffled"], "Invalid value for --bad: this needs --learner jlis, lclr or auto"),
+        (
+            ["-l", "svm", "--bad", "shuffled"],
+            "Invalid value for --bad: this needs --learner jlis, lclr, combined or auto",
+        ),
         (["-l", "jlis", "--bad", "shufled"], "there is no file shufled, and it is not one of shuffled, transposed"),
         (["-l", "jlis", "--unlabeled", "MORE"], "jlis learns from --good and --bad"),
         (["-l", "jlis", "--set", "dictionary=x"], "dictionary is for Python"),

@@ -18,6 +18,7 @@ from sidelight.cli.parameters import (
     JUDGING_WRAPPERS,
     WRAPPERS,
     divide,
+    divide_views,
     make_learner,
     require_task,
 )
@@ -100,20 +101,26 @@ class Knowledge:
             raise typer.BadParameter(
                 "views have a learner of their own; name what each is with --base", param_hint="--learner"
             )
+        if base not in (None, "crf"):
+            message = "views of the command line are crf models; leave this out, or use Agreement in Python"
+            raise typer.BadParameter(message, param_hint="--base")
         if options["template"]:
             raise typer.BadParameter("every --view has its own; leave this out", param_hint="--template")
         for flag in ("rules", "good", "bad", "reading", "balance", "penalty", "decode", "labels"):
             if getattr(self, flag) is not None:
                 raise typer.BadParameter("views that agree make no use of this", param_hint=f"--{flag}")
         names = [Path(file).stem for file in views]
-        if len(set(names)) < 2 or len(set(names)) < len(names):
-            raise typer.BadParameter("give two files with different names at least", param_hint="--view")
-        learners = {}
+        if len(set(names)) < len(names):
+            names = [str(file) for file in views]
+        if len(set(names)) < max(2, len(names)):
+            raise typer.BadParameter("give two different files at least", param_hint="--view")
+        learners, (own, rest) = {}, divide_views(settings)
         for title, file in zip(names, views, strict=True):
             mine = {**options, "template": read_templates([], file)}
-            learners[title] = make_learner(base or "crf", mine, settings, quiet=True, jobs=jobs)
-        rounds = {} if self.iterations is None else {"iterations": self.iterations}
-        return Agreement(learners, verbose=not quiet, n_jobs=-1 if jobs is None else jobs, **rounds)
+            learners[title] = make_learner(base or "crf", mine, rest, quiet=True, jobs=jobs)
+        if self.iterations is not None:
+            own["iterations"] = self.iterations
+        return Agreement(learners, verbose=not quiet, n_jobs=-1 if jobs is None else jobs, **own)
 
     def _arrange(self, name: str, base: str | None, usual: str) -> tuple[str | None, str]:
         """The learner that goes around another, None if there is none, and the one that it goes around."""

@@ -47,7 +47,7 @@ _PARAMETERS = {
 _NOT_HERE = {
     "features": "--template", "verbose": "--quiet", "n_jobs": "--jobs", "warm_start": "Python",
     "begin_features": "Python", "end_features": "Python", "classes": "Python", "base": "--base", "rules": "--rules",
-    "dictionary": "Python", "task": "--task", "initial": "Python",
+    "dictionary": "Python", "task": "--task", "initial": "Python", "view": "Python",
 }  # fmt: skip
 
 
@@ -130,6 +130,19 @@ def divide(
     wanted = [s for s in settings if s.partition("=")[0].strip().replace("-", "_") in only]
     rest = {name: value for name, value in options.items() if name not in mine}
     return mine, wanted, rest, [s for s in settings if s not in wanted]
+
+
+# Parameters of learners of views that may be set; the others are those of the views' models.
+_OF_VIEWS = ("guard", "unlabeled_weight", "predict_by")
+
+
+def divide_views(settings: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+    """The settings of the learner of several views as values, and those that its models take or refuse."""
+    from sidelight import Agreement
+
+    known = inspect.signature(Agreement).parameters
+    mine = {name: _value(known[name], text) for name, text in map(_split, settings) if name in _OF_VIEWS}
+    return mine, [setting for setting in settings if _split(setting)[0] not in _OF_VIEWS]
 
 
 def _learner_class(name: str) -> Any:

@@ -241,6 +241,8 @@ def command(
     }  # fmt: skip
     knowledge = Knowledge(rules, reading, unlabeled, balance, iterations, penalty, decode, labels, good, bad)
     what, others = make_task(task, settings or [])
+    if view and task is not None:
+        raise typer.BadParameter("views are for labels of tokens; leave this out", param_hint="--task")
     if view:
         estimator = knowledge.make_agreement(learner, base, view, options, others, quiet=quiet, jobs=jobs)
     else:
@@ -250,7 +252,7 @@ def command(
         from sidelight.report.training_curves import require_course
 
         check_figure(figure, data, dev, templates, rules, unlabeled, good, bad)
-        if learner in (None, "auto") and what is None:
+        if learner in (None, "auto") and what is None and not view:
             message = "the learner auto may choose one without a course to draw; name one with --learner"
             raise typer.BadParameter(message, param_hint="--figure")
         require_course(estimator)

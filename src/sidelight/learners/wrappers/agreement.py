@@ -66,7 +66,10 @@ class View:
             X = [self._entry(i, x) for i, x in enumerate(X)]
         if self.prefix is None and self.part is None:
             return X
-        return [self._filtered(i, x) for i, x in enumerate(X)]
+        seen = [self._filtered(i, x) for i, x in enumerate(X)]
+        if self.prefix is not None and len(seen) > 1 and not any(map(_has_features, seen)):
+            raise DataError(f"no feature of any input begins with {self.prefix!r}, so this view sees nothing")
+        return seen
 
     def _entry(self, index: int, x: Any) -> Any:
         try:
@@ -94,6 +97,11 @@ class View:
         k, count, seed = self.part
         key = blake2b(f"{seed} {name}".encode(errors="surrogatepass"), digest_size=8).digest()
         return int.from_bytes(key, "big") % count == k
+
+
+def _has_features(x: Any) -> bool:
+    """Whether an input has any feature left."""
+    return any(x) if isinstance(x, list) and x and isinstance(x[0], Mapping) else bool(x)
 
 
 def random_views(learner: Any, count: int = 2, *, seed: int = 0) -> dict[str, View]:
@@ -440,6 +448,12 @@ class Agreement(GuardParameters, Learner):
         if not seen[0].view.learner.task_.has_labels:
             return [[] for _ in seen]
         names = list(self.classes) if self.classes is not None else sorted(set().union(*own))
+        for one, found in zip(seen, own, strict=True):
+            if self.classes is None and found and not set(found) & set().union(*(o for o in own if o is not found)):
+                raise DataError(
+                    f"view {one.name!r} has labels ({', '.join(found)}) of which no other view has one; say what they "
+                    "are called in a common set with `label_maps`, or name all labels in `classes`"
+                )
         if not names:
             raise DataError("no label is known: give labelled inputs, or name the labels in `classes`")
         return [names for _ in seen]
@@ -479,6 +493,8 @@ class Agreement(GuardParameters, Learner):
             require_number(self, "unlabeled_weight", 0)
         names = list(self._views())
         if self.label_maps is not None:
+            if not isinstance(self.label_maps, Mapping):
+                raise DataError(f"label_maps has a mapping of labels for each view, by name, got {self.label_maps!r}")
             if set(self.label_maps) != set(names):
                 raise DataError(f"label_maps needs a map for each of {', '.join(names)}, got {list(self.label_maps)}")
             if self.classes is not None:

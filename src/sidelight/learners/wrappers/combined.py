@@ -198,6 +198,11 @@ class Combined(ExpectationParameters, Learner):
 
     def _check(self) -> None:
         rules = self.listed_rules()
+        inner = self.view.learner if isinstance(self.view, View) else self.view
+        if inner is not None and (isinstance(inner, type) or not hasattr(inner, "task_")):
+            raise DataError(f"view is a learner such as HMM(), or a View, got {self.view!r}")
+        if self.dictionary is not None and not isinstance(self.dictionary, TagDictionary):
+            raise DataError(f"dictionary is a TagDictionary, got {self.dictionary!r}")
         if not self.task_.has_rows:
             raise NotSupported(f"Combined needs probabilities of parts, and {type(self.task_).__name__} has none")
         for rule in rules:
