@@ -32,8 +32,9 @@ from ..model import Fitted, Mixture, Model
 from ..parameters import GuardParameters, declared, require_number
 from ..tasks.task import Task
 
-# What all unlabelled inputs count together, as a share of what the labelled ones do.
-_SHARE = 0.2
+# What all unlabelled inputs count together, as a share of what the labelled ones do; and the most that it is, in
+# labelled inputs, where outputs have several decisions.
+_SHARE, _MOST = 0.2, 2.0
 # Differences of probabilities that should be the same that are worth a warning.
 _APART = 0.01
 
@@ -234,7 +235,9 @@ class Agreement(GuardParameters, Learner):
     ] = field(kw_only=False)
     unlabeled_weight: Annotated[
         float | None,
-        "ω, what an unlabelled input counts beside a labelled one. None: all unlabelled ones a fifth of all labelled.",
+        "ω, what an unlabelled input counts beside a labelled one. None: all unlabelled ones together a fifth of all "
+        "labelled ones, but where outputs have several decisions no more than two labelled inputs: the more are "
+        "labelled, the less agreement has to add.",
     ] = None
     iterations: Annotated[
         int, "Rounds; with 0 the views are learned from labels alone, and only their predictions are put together."
@@ -365,7 +368,10 @@ class Agreement(GuardParameters, Learner):
         """What an unlabelled input counts."""
         if self.unlabeled_weight is not None:
             return float(self.unlabeled_weight)
-        return _SHARE * sum(labelled) / len(labelled) / pool if pool and any(labelled) else 1.0
+        if not pool or not any(labelled):
+            return 1.0
+        total = _SHARE * sum(labelled) / len(labelled)
+        return (total if self.task_.noun == "document" else min(total, _MOST)) / pool
 
     def _rounds(
         self, fits: list[Fitting], maps: list[LabelMap] | None, weight: float, count: int
