@@ -122,5 +122,5 @@ def test_what_is_refused():
     check_distance("squared", rows)
     with pytest.raises(NotSupported, match=r"'kl' is between counts, and .* can be below zero"):
         check_distance("kl", rows)
-    with pytest.raises(DataError, match="the distance is one of squared, kl, got 'l7'"):
+    with pytest.raises(DataError, match="the distance is one of squared, l1, l2, kl, got 'l7'"):
         check_distance("l7", rows)
