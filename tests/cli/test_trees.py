@@ -128,6 +128,8 @@ def test_parse_keeps_everything_else(run: Run, trees: Path, tmp_path: Path) -> N
             cell for k, cell in enumerate(before.split("\t")) if k not in (6, 7)
         ]
     assert read_trees(tmp_path / "out.conllu") == read_trees(tmp_path / "new.conllu")
+    untagged = "1\tdogs\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
+    assert "note: no word has a tag" in run("parse", trees / "m", stdin=untagged).err
     assert run("parse", trees / "m", "-q", stdin="\n".join([*lines, "", ""])).out.splitlines() == parsed
 
 
