@@ -107,7 +107,8 @@ def choice_table(choice: "Choice") -> Group:
 
 def _course(summary: "TrainingSummary") -> str:
     parts = [f"{summary.seconds:.1f} s"]
-    final = bool(summary.rounds) and "temperature" in summary.rounds[-1]  # the last says how the final model stands
+    # The last step of learners that project, or of views that agree, says how the final model stands.
+    final = bool(summary.rounds) and bool({"temperature", "divergence"} & set(summary.rounds[-1]))
     if summary.rounds:
         parts.append(f"{counted(len(summary.rounds) - final, 'round')} over unlabelled {summary.model.task.noun}s")
         parts += _last_round(summary.rounds[-1])
