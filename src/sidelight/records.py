@@ -50,8 +50,11 @@ class Record:
 
     @property
     def comparable(self) -> bool:
-        """Whether its objective may be compared with those of the steps after it."""
-        return True
+        """Whether its objective may be compared with those of the steps after it.
+
+        That of a first model may not, which knows the words of labelled inputs alone (`of_start`).
+        """
+        return not self.known("of_start")
 
     @classmethod
     def curves(cls, trace: Sequence[Any]) -> list[Curve]:

@@ -93,11 +93,6 @@ class ProjectionStep(Record):
     of_start: bool = False  # whether the model is that of labelled sequences alone, which may not know other words
 
     @property
-    def comparable(self) -> bool:
-        """Whether the model knows the words of the pool, as those after it do."""
-        return not self.of_start
-
-    @property
     def gap(self) -> float:
         """How far the projection may be from the best."""
         return self.primal - self.dual

@@ -100,6 +100,11 @@ class View:
         return int.from_bytes(key, "big") % count == k
 
 
+def predict_the_same(task: Task, other: Task) -> bool:
+    """Whether two tasks have outputs of the same structure, so that views can agree on them."""
+    return task.structure(1) == other.structure(1) and getattr(task, "order", 1) == getattr(other, "order", 1)
+
+
 def _has_features(x: Any) -> bool:
     """Whether an input has any feature left."""
     return any(x) if isinstance(x, list) and x and isinstance(x[0], Mapping) else bool(x)
@@ -183,11 +188,6 @@ class AgreementStep(Record):
     objective: float
     divergence: float
     of_start: bool = False  # whether a generative view may not know the words of the pool yet
-
-    @property
-    def comparable(self) -> bool:
-        """Whether the models know the words of the pool, as those after them do."""
-        return not self.of_start
 
     def __str__(self) -> str:
         return f"objective {self.objective:.6g}, divergence {self.divergence:.4g}"
@@ -440,8 +440,7 @@ class Agreement(GuardParameters, Learner):
                         f"{self.task_.noun} {i} has the size {a} in view {first.name!r}, and {b} in {one.name!r}; "
                         "views of an input must have the same length to agree on an output"
                     )
-            tasks = [some.view.learner.task_ for some in (first, one)]
-            if tasks[0].structure(1) != tasks[1].structure(1) or len({getattr(t, "order", 1) for t in tasks}) > 1:
+            if not predict_the_same(first.view.learner.task_, one.view.learner.task_):
                 raise NotSupported(
                     f"views {first.name!r} and {one.name!r} predict different structures, and cannot agree"
                 )

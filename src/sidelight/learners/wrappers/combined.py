@@ -41,7 +41,7 @@ from ..choosing.signals import COMPANIONS, PARTIAL, UNLABELLED, WORSE, SignalWei
 from ..decoding import Decoder, Within
 from ..learner import Learner, RuleReading
 from ..parameters import declared, require_number
-from .agreement import Seeing, View
+from .agreement import Seeing, View, predict_the_same
 from .expectations import ExpectationParameters, expectation_decoder
 
 # What a unit of a hard rule's expected violation costs in learning; predictions never break it.
@@ -61,11 +61,6 @@ class CombinedStep(Record):
     missed: float
     slack: float
     of_start: bool = False  # whether a generative view may not know the words of the pool yet
-
-    @property
-    def comparable(self) -> bool:
-        """Whether the models know the words of the pool, as those after them do."""
-        return not self.of_start
 
     def __str__(self) -> str:
         return f"objective {self.objective:.6g}, divergence {self.divergence:.4g}, slack {self.slack:.4g}"
@@ -233,8 +228,7 @@ class Combined(ExpectationParameters, Learner):
         if counts.shape != (len(sizes),) or not np.isfinite(counts).all() or (counts < 0).any():
             raise DataError(f"sample_weight has a number of at least 0 for each of the {len(sizes)} {self.task_.noun}s")
         for view in self._views()[1:]:
-            tasks = [self.task_, view.learner.task_]
-            if tasks[0].structure(1) != tasks[1].structure(1) or len({getattr(t, "order", 1) for t in tasks}) > 1:
+            if not predict_the_same(self.task_, view.learner.task_):
                 raise NotSupported("the views predict different structures; give both the same task")
             own = list(view.learner.task_.sizes(view.of(X)))
             where = [i for i, (a, b) in enumerate(zip(sizes, own, strict=True)) if a != b]
