@@ -1,11 +1,14 @@
-"""One place that says how kernels are compiled."""
+"""One place that says how kernels are compiled; `store.py` keeps what was."""
 
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 import numba
 import numpy as np
+from numba.core import config
 from numpy.typing import NDArray
+
+from .store import Store
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -20,21 +23,19 @@ R = TypeVar("R")
 
 # Sums may be reordered so that they vectorise; NaN and infinity keep their meaning, since -inf forbids a part.
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
-_OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": _FAST}
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": _FAST}
 _ORDERED: dict[str, Any] = {**_OPTIONS, "fastmath": False}
 _UNWRAPPED: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` on first use: without the GIL, cached on disk."""
-    compiled: Callable[P, R] = numba.njit(**_OPTIONS)(function)
-    return compiled
+    return _compiled(function, _OPTIONS)
 
 
 def inner(function: Callable[P, R]) -> Callable[P, R]:
     """The same for a function that only kernels call: it compiles faster, but Python cannot call it."""
-    compiled: Callable[P, R] = numba.njit(**_OPTIONS, **_UNWRAPPED)(function)
-    return compiled
+    return _compiled(function, {**_OPTIONS, **_UNWRAPPED})
 
 
 def ordered(function: Callable[P, R]) -> Callable[P, R]:
@@ -42,11 +43,16 @@ def ordered(function: Callable[P, R]) -> Callable[P, R]:
 
     The last bit of a reordered sum may depend on where arrays lie in memory, and a solver's path on that bit.
     """
-    compiled: Callable[P, R] = numba.njit(**_ORDERED)(function)
-    return compiled
+    return _compiled(function, _ORDERED)
 
 
 def ordered_inner(function: Callable[P, R]) -> Callable[P, R]:
     """The same for a function that only kernels call."""
-    compiled: Callable[P, R] = numba.njit(**_ORDERED, **_UNWRAPPED)(function)
-    return compiled
+    return _compiled(function, {**_ORDERED, **_UNWRAPPED})
+
+
+def _compiled(function: Callable[P, R], options: dict[str, Any]) -> Callable[P, R]:
+    dispatcher = numba.njit(**options)(function)
+    if not config.DISABLE_JIT:
+        dispatcher._cache = Store(function)
+    return dispatcher  # type: ignore[no-any-return]

@@ -1,0 +1,146 @@
+"""Where compiled kernels are kept, so that later processes need not compile them again.
+
+A compiled kernel is one file, named by what its machine code follows from: the source of its module and of the modules
+that this one imports from its folder, the argument types, the processor, and the versions of Python and of what
+compiles. So no file is ever out of date, and files made on one machine serve every machine of its type.
+
+Kernels are looked for in the package (`SHIPPED`, which `sidelight compile` fills) and then in a folder of the user's,
+where new ones are written. No result depends on these files: where one is missing, damaged or cannot be written, the
+kernel is compiled. They hold machine code, so whoever can write to these folders can run code as their reader.
+"""
+
+import os
+import pickle
+import re
+import secrets
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from hashlib import blake2b
+from importlib import resources
+from pathlib import Path
+from platform import python_version
+from typing import Any
+
+import llvmlite
+import numba
+import numpy as np
+from numba.core import caching, config, serialize
+from numba.core.compiler import CompileResult
+from numba.misc.appdirs import AppDirs
+
+SHIPPED = Path(__file__).parent / "compiled"
+_VERSIONS = (python_version(), numba.__version__, llvmlite.__version__, np.__version__)
+_DIGEST = 32  # bytes of a file before its content
+_DAYS = 90  # after which a file that nobody has read is removed
+_IMPORTED = re.compile(r"^from \.(\w+) import ", re.MULTILINE)
+
+
+class Store(caching.NullCache):  # type: ignore[misc]
+    """What numba asks for compiled versions of one function, and gives new ones to."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._package, _, self._module = function.__module__.rpartition(".")
+        self._name = function.__qualname__
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        """The version for these argument types, or None where it has to be compiled."""
+        target.refresh()
+        name = self._file_name(signature, target.codegen())
+        for folder in (SHIPPED, own_folder()):
+            content = _read(folder / name) if folder else None
+            if content:
+                return CompileResult._rebuild(target, *pickle.loads(content))
+        return None
+
+    def save_overload(self, signature: Any, compiled: Any) -> None:
+        """Keep a version that was compiled."""
+        if not compiled.library.has_dynamic_globals:  # addresses of this process
+            _write(self._file_name(signature, compiled.codegen), serialize.dumps(compiled._reduce()))
+
+    def _file_name(self, signature: Any, codegen: Any) -> str:
+        options = config.OPT, config.BOUNDSCHECK
+        key = source(self._package, self._module), str(signature), codegen.magic_tuple(), _VERSIONS, options
+        return f"{self._module}.{self._name}-{_digest(repr(key).encode()).hex()[:32]}.kernel"
+
+
+@cache
+def source(package: str, module: str) -> str:
+    """A digest of the module's source and of all that it imports from its folder."""
+    texts: dict[str, str] = {}
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if name not in texts:
+            texts[name] = resources.files(package).joinpath(f"{name}.py").read_text(encoding="utf-8")
+            waiting += _IMPORTED.findall(texts[name])
+    return _digest(repr(sorted(texts.items())).encode()).hex()
+
+
+def own_folder() -> Path | None:
+    """The folder of new kernels: in numba's NUMBA_CACHE_DIR, or else in the folder of the user's caches, if any."""
+    if config.CACHE_DIR:
+        return Path(config.CACHE_DIR, "sidelight")
+    folder = Path(AppDirs("sidelight", appauthor=False).user_cache_dir, "kernels")
+    return folder if folder.is_absolute() else None
+
+
+def _digest(content: bytes) -> bytes:
+    return blake2b(content, digest_size=_DIGEST).digest()
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        whole = path.read_bytes()
+    except OSError:
+        return None
+    digest, content = whole[:_DIGEST], whole[_DIGEST:]
+    if digest == _digest(content):
+        return content
+    _remove(path)
+    return None
+
+
+def _write(name: str, content: bytes) -> None:
+    folder = own_folder()
+    if folder is None:
+        _note("there is no folder for the user's caches")
+        return
+    temporary = folder / f"{name}.{secrets.token_hex(4)}.tmp"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _sweep(folder)
+        try:
+            with open(temporary, "xb") as file:
+                file.write(_digest(content) + content)
+            os.replace(temporary, folder / name)
+        except BaseException:
+            _remove(temporary)
+            raise
+    except OSError as error:
+        _note(f"{folder} cannot be written ({error.strerror})")
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        path.unlink()
+
+
+@cache
+def _sweep(folder: Path) -> None:
+    """Remove what nobody has read for long: kernels of former versions, remains of processes that were stopped."""
+    for path in folder.iterdir():
+        with suppress(OSError):
+            if max(path.stat()[7:9]) < time.time() - _DAYS * 24 * 3600:
+                path.unlink()
+
+
+@cache
+def _note(reason: str) -> None:
+    warnings.warn(
+        f"compiled kernels are not kept, since {reason}: every process compiles anew what it needs. "
+        "Set NUMBA_CACHE_DIR to a folder that can be written, or run `sidelight compile` after installation.",
+        stacklevel=2,
+    )

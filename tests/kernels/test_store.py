@@ -1,0 +1,153 @@
+import ast
+import errno
+import importlib
+import os
+import sys
+import threading
+import warnings
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import sidelight.kernels
+from sidelight.kernels import store
+
+KERNELS = Path(sidelight.kernels.__file__).parent
+
+
+class Package:
+    """A package with two modules of kernels, of which one calls the other, and a folder for what is compiled."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.kept = root / "small_kernels", root / "kept" / "sidelight"
+        self.root.mkdir()
+        (self.root / "__init__.py").touch()
+        self.write("called", "return x + 1")
+        self.write("calling", "return called(x) * 2", "from .called import called\n")
+
+    def write(self, name: str, body: str, imports: str = "") -> None:
+        head = "from sidelight.kernels.compiling import kernel\n"
+        (self.root / f"{name}.py").write_text(f"{head}{imports}\n@kernel\ndef {name}(x):\n    {body}\n")
+
+    def files(self) -> list[Path]:
+        return sorted(self.kept.iterdir())
+
+    def fresh(self, name: str = "called") -> ModuleType:
+        """The module as a new process would see it."""
+        store.source.cache_clear()
+        importlib.invalidate_caches()
+        for module in [key for key in sys.modules if key.startswith("small_kernels")]:
+            del sys.modules[module]
+        return importlib.import_module(f"small_kernels.{name}")
+
+    def call(self, name: str = "called") -> tuple[int, bool]:
+        """What it gives for 1, and whether it had to be compiled."""
+        kernel = getattr(self.fresh(name), name)
+        return kernel(1), not kernel.stats.cache_hits
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Package:
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # sources are rewritten within the clock's second
+    monkeypatch.setattr(store.config, "CACHE_DIR", str(tmp_path / "kept"))
+    store._note.cache_clear()
+    store._sweep.cache_clear()
+    return Package(tmp_path)
+
+
+def test_a_later_process_finds_what_was_compiled(package: Package) -> None:
+    assert package.call() == (2, True)
+    assert package.call() == (2, False)
+    assert [path.name.partition("-")[0] for path in package.files()] == ["called.called"]
+
+
+def test_files_count_by_their_content_not_their_time(package: Package) -> None:
+    package.call()
+    os.utime(package.root / "called.py", (0, 0))
+    assert package.call() == (2, False)
+
+
+def test_a_kernel_that_calls_an_edited_one_is_compiled_again(package: Package) -> None:
+    assert package.call("calling") == (4, True)
+    assert package.call("calling") == (4, False)
+    package.write("called", "return x + 2")
+    assert package.call("calling") == (6, True)
+    package.write("called", "return x + 1")
+    assert package.call("calling") == (4, False)
+
+
+@pytest.mark.parametrize("damage", [b"", b"not a kernel", None])
+def test_a_damaged_file_is_replaced(package: Package, damage: bytes | None) -> None:
+    package.call()
+    (path,) = package.files()
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2] if damage is None else damage)
+    assert package.call() == (2, True)
+    assert package.files() == [path]
+    assert package.call() == (2, False)
+
+
+def test_a_folder_that_cannot_be_written_costs_one_note(package: Package) -> None:
+    package.kept.parent.write_text("a file where a folder is needed")
+    with pytest.warns(UserWarning, match="compiled kernels are not kept.*cannot be written") as notes:
+        assert package.call("calling") == (4, True)
+    assert len(notes) == 1
+
+
+def test_a_full_disk_costs_one_note_and_leaves_nothing(package: Package, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.warns(UserWarning, match="No space left") as notes:
+        assert package.call("calling") == (4, True)
+    assert len(notes) == 1
+    assert package.files() == []
+
+
+def test_without_a_folder_for_caches_kernels_are_compiled(package: Package, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store.config, "CACHE_DIR", "")
+    monkeypatch.setattr(store, "AppDirs", lambda *_, **__: type("", (), {"user_cache_dir": "~/.cache/sidelight"}))
+    with pytest.warns(UserWarning, match="no folder for the user's caches"):
+        assert package.call() == (2, True)
+
+
+def test_kernels_of_the_package_are_found_first(package: Package, monkeypatch: pytest.MonkeyPatch) -> None:
+    package.call()
+    monkeypatch.setattr(store, "SHIPPED", package.kept)
+    monkeypatch.setattr(store.config, "CACHE_DIR", str(package.root / "other"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert package.call() == (2, False)
+    assert not (package.root / "other").exists()
+
+
+def test_what_nobody_has_read_for_long_is_removed(package: Package) -> None:
+    package.kept.mkdir(parents=True)
+    for name, age in {"old.kernel": 0, "new.kernel": 2**31}.items():
+        (package.kept / name).touch()
+        os.utime(package.kept / name, (age, age))
+    package.call()
+    names = {path.name for path in package.files()}
+    assert "new.kernel" in names
+    assert "old.kernel" not in names
+
+
+def test_threads_share_one_version(package: Package) -> None:
+    kernel, results = package.fresh().called, []
+    threads = [threading.Thread(target=lambda: results.append(kernel(1))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [2] * 4
+    assert len(package.files()) == 1
+
+
+@pytest.mark.parametrize("path", sorted(KERNELS.glob("*.py")), ids=lambda path: path.stem)
+def test_imports_of_kernel_modules_are_seen(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    found = {node.module for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom) and node.level == 1}
+    assert found == set(store._IMPORTED.findall(text))
