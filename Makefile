@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 JOBS   ?= 2
 
-.PHONY: demo test lint types tests bench clean clean-kernels
+.PHONY: demo test lint types tests bench wheel clean
 
 demo: $(VENV)/.installed
 	$(BIN)/sidelight demo
@@ -43,9 +43,10 @@ $(VENV)/.bench: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	touch $@
 
-# Compiled kernels that call an edited kernel of another file would not be compiled again.
-clean-kernels:
-	find src -name '*.nb[ic]' -delete
+# A wheel with kernels compiled for all x86-64 processors that have AVX2, and this Python, numba and NumPy.
+wheel: $(VENV)/.installed
+	$(BIN)/sidelight compile --portable
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
-clean: clean-kernels
-	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache
+clean:
+	rm -rf $(VENV) src/sidelight/kernels/compiled dist build .pytest_cache .mypy_cache .ruff_cache

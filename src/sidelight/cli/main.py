@@ -9,6 +9,7 @@ from sidelight import __version__
 from sidelight.cli import (
     align,
     check,
+    compile,
     demo,
     evaluate,
     explain,
@@ -37,7 +38,21 @@ app = typer.Typer(
         "sidelight predict fields.model new.txt",
     ),
 )
-for module in (train, predict, parse, evaluate, score, check, inspect, explain, templates, align, transfer, demo):
+for module in (
+    train,
+    predict,
+    parse,
+    evaluate,
+    score,
+    check,
+    inspect,
+    explain,
+    templates,
+    align,
+    transfer,
+    demo,
+    compile,
+):
     app.command(module.NAME, epilog=examples(*module.EXAMPLES))(module.command)
 
 

@@ -13,7 +13,7 @@ Legend: u unary scores, α forward, β backward, γ state marginals, ξ arc marg
 
 import numpy as np
 
-from .compiling import Floats, Ints, Longs, Stream, inner, kernel, ordered_inner
+from .compiling import Flags, Floats, Ints, Longs, Stream, inner, kernel, ordered_inner
 
 # The scaled recursion is used only where it cannot lose a path: finite scores at a position, and finite arc scores,
 # span at most RANGE, and no reachable state falls below FLOOR. One step shrinks a state by at most exp(-2 RANGE),
@@ -40,11 +40,17 @@ def random_unit(state: Stream) -> float:
 
 
 @inner
-def sequence_stream(seed: int, index: int) -> Stream:
-    """A stream for one sequence, the same whatever shard it falls into."""
-    state = np.empty(1, np.uint64)
+def begin_stream(state: Stream, seed: int, index: int) -> None:
+    """Set a stream to where that of one sequence begins, the same whatever shard it falls into."""
     state[0] = np.uint64(seed) * np.uint64(0xD1342543DE82EF95) + np.uint64(index) * np.uint64(0x2545F4914F6CDD1D)
     random_unit(state)
+
+
+@inner
+def sequence_stream(seed: int, index: int) -> Stream:
+    """A stream for one sequence."""
+    state = np.empty(1, np.uint64)
+    begin_stream(state, seed, index)
     return state
 
 
@@ -59,12 +65,12 @@ def leads(v: float, best: float, ties: int, stream: Stream) -> tuple[bool, int]:
 
 
 @inner
-def step_back(state: int, step: Floats, before: Floats, begins: Ints, stream: Stream) -> int:
-    """The state before `state` on the best path: an arc (b, a, c) of `step` with a among `begins`."""
+def step_back(state: int, step: Floats, before: Floats, stream: Stream) -> int:
+    """The state before `state` on the best path: an arc (b, a, c) of `step`."""
     B, L = step.shape[0], step.shape[1]
     b, c = state // L, state % L
     highest, ties = -np.inf, 0
-    for a in begins:
+    for a in range(L):
         v = before[a * B + b] + step[b, a, c]
         first, ties = leads(v, highest, ties, stream)
         if first:
@@ -117,31 +123,68 @@ def best_path(
         first, ties = leads(v, best, ties, stream)
         if first:
             best, state = v, s
-    labels[n - 1], every = state % L, np.arange(L).astype(np.int32)
+    labels[n - 1] = state % L
     for t in range(n - 1, 0, -1):
-        state = step_back(state, arcs[min(t, 2) - 1, types[t]], delta[t - 1], every, stream)
+        state = step_back(state, arcs[min(t, 2) - 1, types[t]], delta[t - 1], stream)
         labels[t - 1] = state % L
     return best
 
 
+@kernel
+def best_paths(
+    lo: int,
+    hi: int,
+    offsets: Longs,
+    u: Floats,
+    arcs: Floats,
+    types: Ints,
+    start: Floats,
+    end: Floats,
+    few: Flags,
+    seed: int,
+    stream: Stream,
+    delta: Floats,
+    labels: Ints,
+    scores: Floats,
+) -> None:
+    """`best_path` for sequences lo to hi that are not marked in `few`. An empty stream breaks ties by the lowest label.
+
+    delta: workspace (longest sequence, B * L).
+    """
+    for i in range(lo, hi):
+        if not few[i]:
+            p, q = offsets[i], offsets[i + 1]
+            if len(stream) > 0:
+                begin_stream(stream, seed, i)
+            scores[i] = best_path(u[p:q], arcs, types[p:q], start, end, delta, labels[p:q], stream)
+
+
 @inner
-def few_possible(u: Floats, B: int, possible: Ints, count: Longs) -> bool:
-    """Whether it pays to visit only the arcs between labels that are not forbidden. If so, these are listed for each
-    position: `possible` (n, L) has them at the front of its rows, `count` (n,) says how many.
+def list_possible(u: Floats, possible: Ints, count: Longs) -> None:
+    """List the labels of each position that are not forbidden: `possible` (n, L) has them at the front of its rows,
+    `count` (n,) says how many.
     """
     n, L = u.shape
-    arcs, limit = 0, n * B * L * L
     for t in range(n):
         found = 0
         for c in range(L):
             possible[t, found] = c
             found += u[t, c] > -np.inf
         count[t] = found
-        if t > 0:
-            arcs += found * count[t - 1] * (count[t - 2] if B > 1 and t > 1 else 1)
-        if FEW * arcs > limit:
-            return False
-    return True
+
+
+@inner
+def step_back_to(state: int, step: Floats, before: Floats, begins: Ints, stream: Stream) -> int:
+    """`step_back` along an arc (b, a, c) with a among `begins`."""
+    B, L = step.shape[0], step.shape[1]
+    b, c = state // L, state % L
+    highest, ties = -np.inf, 0
+    for a in begins:
+        v = before[a * B + b] + step[b, a, c]
+        first, ties = leads(v, highest, ties, stream)
+        if first:
+            highest, state = v, a * B + b
+    return state
 
 
 @inner
@@ -153,6 +196,7 @@ def best_path_of_few(
     end: Floats,
     possible: Ints,
     count: Longs,
+    only: Ints,
     delta: Floats,
     labels: Ints,
     stream: Stream,
@@ -160,7 +204,7 @@ def best_path_of_few(
     """`best_path` where few labels are possible at a position: the same output, ties included, from these alone."""
     n, L = u.shape
     B = arcs.shape[2]
-    second, only = B > 1, np.zeros(1, np.int32)
+    second = B > 1
     for i in range(count[0]):
         c = possible[0, i]
         delta[0, c] = u[0, c] + start[c]
@@ -185,12 +229,13 @@ def best_path_of_few(
             if first:
                 best, state = v, s
     if best == -np.inf:
-        labels[:] = 0
+        for t in range(n):
+            labels[t] = 0
         return best
     labels[n - 1] = state % L
     for t in range(n - 1, 0, -1):
         begins = beginnings(t, second, possible, count, only)[0]
-        state = step_back(state, arcs[min(t, 2) - 1, types[t]], delta[t - 1], begins, stream)
+        state = step_back_to(state, arcs[min(t, 2) - 1, types[t]], delta[t - 1], begins, stream)
         labels[t - 1] = state % L
     return best
 
@@ -205,7 +250,7 @@ def beginnings(t: int, second: bool, possible: Ints, count: Longs, only: Ints) -
 
 
 @kernel
-def best_paths(
+def best_paths_of_few(
     lo: int,
     hi: int,
     offsets: Longs,
@@ -214,28 +259,29 @@ def best_paths(
     types: Ints,
     start: Floats,
     end: Floats,
+    few: Flags,
     seed: int,
+    stream: Stream,
+    delta: Floats,
+    possible: Ints,
+    count: Longs,
+    only: Ints,
     labels: Ints,
     scores: Floats,
 ) -> None:
-    """`best_path` for sequences lo to hi. A seed below 0 breaks ties by the lowest label."""
-    L, B = u.shape[1], arcs.shape[2]
-    longest = 0
+    """`best_paths` for sequences that are marked in `few`: the same outputs, by arcs between possible labels alone.
+
+    possible: workspace (longest sequence, L), count: (longest sequence,), only: (1,) the number 0.
+    """
     for i in range(lo, hi):
-        longest = max(longest, offsets[i + 1] - offsets[i])
-    delta = np.empty((longest, B * L))
-    possible, count = np.empty((longest, L), np.int32), np.empty(longest, np.int64)
-    stream = np.empty(0, np.uint64)
-    for i in range(lo, hi):
-        p, q = offsets[i], offsets[i + 1]
-        if seed >= 0:
-            stream = sequence_stream(seed, i)
-        if few_possible(u[p:q], B, possible, count):
+        if few[i]:
+            p, q = offsets[i], offsets[i + 1]
+            if len(stream) > 0:
+                begin_stream(stream, seed, i)
+            list_possible(u[p:q], possible, count)
             scores[i] = best_path_of_few(
-                u[p:q], arcs, types[p:q], start, end, possible, count, delta, labels[p:q], stream
+                u[p:q], arcs, types[p:q], start, end, possible, count, only, delta, labels[p:q], stream
             )
-        else:
-            scores[i] = best_path(u[p:q], arcs, types[p:q], start, end, delta, labels[p:q], stream)
 
 
 @inner
@@ -601,45 +647,57 @@ def forward_backward(
     hi: int,
     offsets: Longs,
     u: Floats,
-    arcs: Floats,
     e_arcs: Floats,
     top: Floats,
-    fits: bool,
     types: Ints,
     start: Floats,
     end: Floats,
+    e: Floats,
+    alpha: Floats,
+    scale: Floats,
+    beta: Floats,
+    weight: Floats,
+    trusted: Flags,
     log_partition: Floats,
     gamma: Floats,
+    factors: Floats,
     position: Floats,
-) -> tuple[Floats, Floats]:
-    """Log-partitions and state marginals of sequences lo to hi; returns (sums, factors), both like `arcs`.
+) -> None:
+    """Log-partitions and state marginals of sequences lo to hi; `trusted` says of which, others need log space.
 
-    The arc marginals summed over positions are sums + factors * e_arcs.
+    The arc marginals summed over positions are `factors`, to which is added, times `e_arcs`.
+    e: workspace (longest sequence, L), alpha: (longest, B * L), scale: (longest,), beta, weight: (B * L,).
     """
-    L, B = u.shape[1], arcs.shape[2]
-    longest = 0
-    for i in range(lo, hi):
-        longest = max(longest, offsets[i + 1] - offsets[i])
-    e = np.empty((longest, L))
-    alpha = np.empty((longest, B * L))
-    scale = np.empty(longest)
-    beta = np.empty(B * L)
-    weight = np.empty(B * L)
-    factors = np.zeros((2, arcs.shape[1], B, L, L))
-    sums = np.zeros((2, arcs.shape[1], B, L, L))
     for i in range(lo, hi):
         p, q = offsets[i], offsets[i + 1]
         n = q - p
-        u_here, types_here, gamma_here = u[p:q], types[p:q], gamma[p:q]
-        e_here, alpha_here = e[:n], alpha[:n]
-        trusted = fits
-        if trusted:
-            log_partition[i], trusted = forward(u_here, e_arcs, top, types_here, start, end, e_here, alpha_here, scale)
-        if trusted:
-            backward(e_arcs, types_here, e_here, alpha_here, scale, beta, gamma_here, weight, factors, position, p)
-        else:
-            log_partition[i] = log_forward_backward(u_here, arcs, types_here, start, end, gamma_here, sums, position, p)
-    return sums, factors
+        u_here, types_here, e_here, alpha_here = u[p:q], types[p:q], e[:n], alpha[:n]
+        log_partition[i], trusted[i] = forward(u_here, e_arcs, top, types_here, start, end, e_here, alpha_here, scale)
+        if trusted[i]:
+            backward(e_arcs, types_here, e_here, alpha_here, scale, beta, gamma[p:q], weight, factors, position, p)
+
+
+@kernel
+def log_forward_backwards(
+    lo: int,
+    hi: int,
+    offsets: Longs,
+    u: Floats,
+    arcs: Floats,
+    types: Ints,
+    start: Floats,
+    end: Floats,
+    trusted: Flags,
+    log_partition: Floats,
+    gamma: Floats,
+    sums: Floats,
+    position: Floats,
+) -> None:
+    """`log_forward_backward` for those of sequences lo to hi that are not trusted; adds to `sums`, like `arcs`."""
+    for i in range(lo, hi):
+        if not trusted[i]:
+            p, q = offsets[i], offsets[i + 1]
+            log_partition[i] = log_forward_backward(u[p:q], arcs, types[p:q], start, end, gamma[p:q], sums, position, p)
 
 
 @inner

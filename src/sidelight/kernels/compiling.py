@@ -6,6 +6,7 @@ from typing import Any, ParamSpec, TypeVar
 import numba
 import numpy as np
 from numba.core import config
+from numba.core.types.misc import unliteral
 from numpy.typing import NDArray
 
 from .store import Store
@@ -55,4 +56,12 @@ def _compiled(function: Callable[P, R], options: dict[str, Any]) -> Callable[P, 
     dispatcher = numba.njit(**options)(function)
     if not config.DISABLE_JIT:
         dispatcher._cache = Store(function)
+        dispatcher.get_call_template = _for_all_values(dispatcher.get_call_template)
     return dispatcher  # type: ignore[no-any-return]
+
+
+def _for_all_values(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Numba's answer to a call from another kernel, without a version of its own for each number written out there."""
+    return lambda types, named: call(
+        [unliteral(one) for one in types], {name: unliteral(one) for name, one in named.items()}
+    )

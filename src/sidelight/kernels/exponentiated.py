@@ -5,9 +5,11 @@ the penalty λ ‖w‖² / 2. Throughout, w = Fᵀ(y - μ) / λ. What a sequence
 loss, the expected Hamming loss under α for the hinge loss. See `solvers.exponentiated`.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
-from .chain import RANGE, backward, forward, log_forward_backward
+from .chain import RANGE, backward, forward
 from .compiling import Floats, Ints, Longs, Singles, inner, kernel
 from .linear import add_scores, move_weights
 
@@ -15,6 +17,51 @@ from .linear import add_scores, move_weights
 FASTER = 1.2
 FASTEST = 1.0
 FASTEST_HINGE = 10.0
+
+
+class Space(NamedTuple):
+    """Workspaces of a pass: for each position of a sequence, for each label, for label pairs and for arcs.
+
+    A proposal that waits for log space has its scores in `u` and `arcs`; what is found goes to `gamma` and `sums`. The
+    fields that begin with `flat` are views of arrays over arcs, (2, labels * labels).
+    """
+
+    target: Floats
+    u: Floats
+    gamma: Floats
+    e: Floats
+    alpha: Floats
+    scale: Floats
+    types: Ints
+    beta: Floats
+    weight: Floats
+    zeros: Floats
+    flat: Floats
+    pair_mass: Floats
+    pair_mean: Floats
+    arcs: Floats
+    e_arcs: Floats
+    factors: Floats
+    sums: Floats
+    flat_arcs: Floats
+    flat_e_arcs: Floats
+    flat_factors: Floats
+    flat_sums: Floats
+    top: Floats
+    nowhere: Floats
+    no_rows: Ints
+    no_dense: Floats
+
+
+def space(longest: int, L: int) -> Space:
+    """Workspaces for sequences of at most `longest` tokens."""
+    arrays: list[Any] = [np.empty((longest, L)) for _ in range(5)]
+    arrays += np.empty(longest), np.zeros(longest, np.int32), np.empty(L), np.empty(L), np.zeros(L)
+    arrays += [np.empty(L * L) for _ in range(3)]
+    arcs = [np.empty((2, 1, 1, L, L)) for _ in range(4)]
+    arrays += [*arcs, *(table.reshape(2, L * L) for table in arcs)]
+    arrays += np.zeros((2, 1)), np.empty((0, 0, 0, 0)), np.empty(0, np.int32), np.empty((0, 0))
+    return Space(*arrays)
 
 
 @inner
@@ -73,25 +120,20 @@ def settle(row: Floats) -> None:
     """Shift a row of dual scores so that its largest is zero: that changes no distribution and keeps them precise."""
     high = -np.inf
     for c in range(len(row)):
-        high = max(high, row[c])
+        high = row[c] if row[c] > high else high
     for c in range(len(row)):
         row[c] -= high
 
 
 @inner
-def exponentiate(arcs: Floats, e_arcs: Floats, top: Floats) -> bool:
-    """e_arcs = exp(arcs - top) on both levels; whether the scores fit the scaled recursion."""
-    L = arcs.shape[-1]
+def exponentiate(flat: Floats, e_arcs: Floats, top: Floats) -> bool:
+    """e_arcs = exp(flat - top) on both levels, (2, labels * labels); whether the scores fit the scaled recursion."""
     high, low = -np.inf, np.inf
-    for a in range(L):
-        for c in range(L):
-            high = max(high, arcs[1, 0, 0, a, c])
-            low = min(low, arcs[1, 0, 0, a, c])
-    for a in range(L):
-        for c in range(L):
-            v = np.exp(arcs[1, 0, 0, a, c] - high)
-            e_arcs[0, 0, 0, a, c] = v
-            e_arcs[1, 0, 0, a, c] = v
+    for k in range(len(flat)):
+        high = flat[k] if flat[k] > high else high
+        low = flat[k] if flat[k] < low else low
+    for k in range(len(flat)):
+        e_arcs[0, k] = e_arcs[1, k] = np.exp(flat[k] - high)
     top[0, 0] = top[1, 0] = high
     return high - low <= RANGE
 
@@ -121,8 +163,15 @@ def dual_pass(
     rate: Floats,
     gold: Ints,
     first_pass: bool,
+    work: Space,
+    at: Longs,
+    log_partition: float,
 ) -> float:
     """Visit the sequences in `order` once; returns the gain of the dual objective.
+
+    It stops where a proposal needs log space, which few do, so that it compiles without. Called again with the
+    marginals in `work` and the log-partition, it goes on. at: place in `order`, at which it is done if it is the end;
+    proposals that were made there; whether one waits, 1 or 0.
 
     Each visit proposes θ ← (1 - η) θ + η θ(w), or θ ← θ + η (θ(w) + Δ) for the hinge loss, and keeps it if the dual
     rises; else η is halved and the proposal made again. In the first pass the weights do not know of the sequence yet,
@@ -136,32 +185,14 @@ def dual_pass(
     L = theta.shape[1]
     hinge = len(gold) > 0
     single = not hinge
-    longest = 0
-    for i in order:
-        longest = max(longest, offsets[i + 1] - offsets[i])
-    target = np.empty((longest, L))
-    u = np.empty((longest, L))
-    gamma = np.empty((longest, L))
-    e = np.empty((longest, L))
-    alpha = np.empty((longest, L))
-    scale = np.empty(longest)
-    beta = np.empty(L)
-    weight = np.empty(L)
-    zeros = np.zeros(L)
-    arcs = np.empty((2, 1, 1, L, L))
-    e_arcs = np.empty((2, 1, 1, L, L))
-    factors = np.empty((2, 1, 1, L, L))
-    sums = np.empty((2, 1, 1, L, L))
-    top = np.zeros((2, 1))
-    types = np.zeros(longest, np.int32)
-    nowhere = np.empty((0, 0, 0, 0))
-    no_rows = np.empty(0, np.int32)
-    no_dense = np.empty((0, 0))
-    flat = np.empty(L * L)
-    pair_mass = np.empty(L * L)
-    pair_mean = np.empty(L * L)
+    target, u, gamma, e, alpha, scale, types = (
+        work.target, work.u, work.gamma, work.e, work.alpha, work.scale, work.types,
+    )  # fmt: skip
+    flat, pair_mass, pair_mean, zeros = work.flat, work.pair_mass, work.pair_mean, work.zeros
+    arcs, e_arcs, factors, sums = work.flat_arcs, work.flat_e_arcs, work.flat_factors, work.flat_sums
     gain = 0.0
-    for i in order:
+    while at[0] < len(order):
+        i = order[at[0]]
         p, q = offsets[i], offsets[i + 1]
         n = q - p
         rows = indptr[p : q + 1]
@@ -170,36 +201,45 @@ def dual_pass(
         alpha_here = alpha[:n]
         gamma_here = gamma[:n]
         target_here = target[:n]
-        for t in range(n):
-            for c in range(L):
-                target[t, c] = 1.0 if hinge and c != gold[p + t] else 0.0
-        add_scores(rows, indices, values, pointer, label, w, no_rows, no_dense, target_here)
-        for c in range(L):
-            target[0, c] += start[c]
-            target[n - 1, c] += end[c]
-        eta = 0.0 if first_pass else rate[i]
-        for _ in range(40):
-            keep = 1.0 if hinge else 1.0 - eta
+        resumed = at[2] == 1
+        at[2] = 0
+        if not resumed:
+            at[1] = 0
             for t in range(n):
-                mix(theta[p + t], target[t], keep, eta, single, u[t])
-                if hinge:
-                    settle(u[t])
-            mix(theta_pair[i], pair, keep, eta, single, flat)
-            if hinge:
-                settle(flat)
-            for a in range(L):
                 for c in range(L):
-                    arcs[0, 0, 0, a, c] = arcs[1, 0, 0, a, c] = flat[a * L + c]
-                    factors[0, 0, 0, a, c] = factors[1, 0, 0, a, c] = 0.0
-                    sums[0, 0, 0, a, c] = sums[1, 0, 0, a, c] = 0.0
-            log_partition = 0.0
-            trusted = exponentiate(arcs, e_arcs, top)
-            if trusted:
-                log_partition, trusted = forward(u_here, e_arcs, top, types, zeros, zeros, e_here, alpha_here, scale)
-            if trusted:
-                backward(e_arcs, types, e_here, alpha_here, scale, beta, gamma_here, weight, factors, nowhere, p)
-            else:
-                log_partition = log_forward_backward(u_here, arcs, types, zeros, zeros, gamma_here, sums, nowhere, p)
+                    target[t, c] = 1.0 if hinge and c != gold[p + t] else 0.0
+            add_scores(rows, indices, values, pointer, label, w, work.no_rows, work.no_dense, target_here)
+            for c in range(L):
+                target[0, c] += start[c]
+                target[n - 1, c] += end[c]
+        eta = 0.0 if first_pass else rate[i]
+        while at[1] < 40:
+            if not resumed:
+                keep = 1.0 if hinge else 1.0 - eta
+                for t in range(n):
+                    mix(theta[p + t], target[t], keep, eta, single, u[t])
+                    if hinge:
+                        settle(u[t])
+                mix(theta_pair[i], pair, keep, eta, single, flat)
+                if hinge:
+                    settle(flat)
+                for k in range(L * L):
+                    arcs[0, k] = arcs[1, k] = flat[k]
+                    factors[0, k] = factors[1, k] = sums[0, k] = sums[1, k] = 0.0
+                trusted = exponentiate(flat, e_arcs, work.top)
+                if trusted:
+                    log_partition, trusted = forward(
+                        u_here, work.e_arcs, work.top, types, zeros, zeros, e_here, alpha_here, scale
+                    )
+                if not trusted:
+                    at[2] = 1
+                    return gain
+                backward(
+                    work.e_arcs, types, e_here, alpha_here, scale, work.beta, gamma_here, work.weight, work.factors,
+                    work.nowhere, p,
+                )  # fmt: skip
+            resumed = False
+            at[1] += 1
             h = log_partition
             wrong = 0.0
             for t in range(n):
@@ -209,14 +249,11 @@ def dual_pass(
                     e[t, c] = mu[p + t, c] - gamma[t, c]
                     if hinge and c != gold[p + t]:
                         wrong += gamma[t, c]
-            for a in range(L):
-                for c in range(L):
-                    k = a * L + c
-                    total = sums[0, 0, 0, a, c] + sums[1, 0, 0, a, c]
-                    total += (factors[0, 0, 0, a, c] + factors[1, 0, 0, a, c]) * e_arcs[1, 0, 0, a, c]
-                    pair_mean[k] = stored(total, single)
-                    h -= pair_mean[k] * flat[k]
-                    pair_mass[k] = mu_pair[i, k] - pair_mean[k]
+            for k in range(L * L):
+                total = sums[0, k] + sums[1, k] + (factors[0, k] + factors[1, k]) * e_arcs[1, k]
+                pair_mean[k] = stored(total, single)
+                h -= pair_mean[k] * flat[k]
+                pair_mass[k] = mu_pair[i, k] - pair_mean[k]
             if hinge:
                 h = wrong
             accepted, rise = False, 0.0
@@ -246,4 +283,5 @@ def dual_pass(
             if not first_pass:
                 rate[i] = min(FASTEST_HINGE if hinge else FASTEST, FASTER * eta)
             break
+        at[0] += 1
     return gain

@@ -2,7 +2,8 @@
 
 A compiled kernel is one file, named by what its machine code follows from: the source of its module and of the modules
 that this one imports from its folder, the argument types, the processor, and the versions of Python and of what
-compiles. So no file is ever out of date, and files made on one machine serve every machine of its type.
+compiles. So no file is ever out of date, and files made on one machine serve every machine of its type; files made for
+`PORTABLE` serve all that have its instructions.
 
 Kernels are looked for in the package (`SHIPPED`, which `sidelight compile` fills) and then in a folder of the user's,
 where new ones are written. No result depends on these files: where one is missing, damaged or cannot be written, the
@@ -15,8 +16,8 @@ import re
 import secrets
 import time
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from hashlib import blake2b
 from importlib import resources
@@ -32,6 +33,9 @@ from numba.core.compiler import CompileResult
 from numba.misc.appdirs import AppDirs
 
 SHIPPED = Path(__file__).parent / "compiled"
+# The processors of the last ten years (AVX2), as LLVM calls them, and what tells them.
+PORTABLE = "x86-64-v3"
+_INSTRUCTIONS = {"+avx2", "+bmi", "+bmi2", "+cx16", "+f16c", "+fma", "+lzcnt", "+movbe", "+popcnt", "+sahf", "+xsave"}
 _VERSIONS = (python_version(), numba.__version__, llvmlite.__version__, np.__version__)
 _DIGEST = 32  # bytes of a file before its content
 _DAYS = 90  # after which a file that nobody has read is removed
@@ -42,28 +46,38 @@ class Store(caching.NullCache):  # type: ignore[misc]
     """What numba asks for compiled versions of one function, and gives new ones to."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self._package, _, self._module = function.__module__.rpartition(".")
-        self._name = function.__qualname__
+        package, _, module = function.__module__.rpartition(".")
+        self._name = f"{module}.{function.__qualname__}"
+        self._source = source(package, module)  # now, while it is what was imported
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         """The version for these argument types, or None where it has to be compiled."""
         target.refresh()
-        name = self._file_name(signature, target.codegen())
-        for folder in (SHIPPED, own_folder()):
-            content = _read(folder / name) if folder else None
-            if content:
-                return CompileResult._rebuild(target, *pickle.loads(content))
+        for machine in _machines(target.codegen()):
+            name = self._file_name(signature, machine)
+            for folder in (SHIPPED, own_folder()):
+                content = _read(folder / name) if folder else None
+                if content:
+                    return CompileResult._rebuild(target, *pickle.loads(content))
         return None
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
         """Keep a version that was compiled."""
         if not compiled.library.has_dynamic_globals:  # addresses of this process
-            _write(self._file_name(signature, compiled.codegen), serialize.dumps(compiled._reduce()))
+            machine = compiled.codegen.magic_tuple()
+            _write(self._file_name(signature, machine), serialize.dumps(compiled._reduce()))
 
-    def _file_name(self, signature: Any, codegen: Any) -> str:
+    def _file_name(self, signature: Any, machine: tuple[str, str, str]) -> str:
         options = config.OPT, config.BOUNDSCHECK
-        key = source(self._package, self._module), str(signature), codegen.magic_tuple(), _VERSIONS, options
-        return f"{self._module}.{self._name}-{_digest(repr(key).encode()).hex()[:32]}.kernel"
+        key = self._source, str(signature), machine, _VERSIONS, options
+        return f"{self._name}-{_digest(repr(key).encode()).hex()[:32]}.kernel"
+
+
+def _machines(codegen: Any) -> list[tuple[str, str, str]]:
+    """Whose kernels run here, the fastest first: triple, processor and features, as numba writes them."""
+    triple, _, features = here = codegen.magic_tuple()
+    portable = triple.startswith("x86_64") and set(features.split(",")) >= _INSTRUCTIONS
+    return [here, (triple, PORTABLE, "")] if portable else [here]
 
 
 @cache
@@ -79,8 +93,23 @@ def source(package: str, module: str) -> str:
     return _digest(repr(sorted(texts.items())).encode()).hex()
 
 
+_filled: list[Path] = []
+
+
+@contextmanager
+def fill(folder: Path) -> Iterator[None]:
+    """Write new kernels to a folder of this choice, and read those of the package and of this folder only."""
+    _filled.append(folder)
+    try:
+        yield
+    finally:
+        _filled.pop()
+
+
 def own_folder() -> Path | None:
     """The folder of new kernels: in numba's NUMBA_CACHE_DIR, or else in the folder of the user's caches, if any."""
+    if _filled:
+        return _filled[-1]
     if config.CACHE_DIR:
         return Path(config.CACHE_DIR, "sidelight")
     folder = Path(AppDirs("sidelight", appauthor=False).user_cache_dir, "kernels")

@@ -150,16 +150,28 @@ class _Dual:
 
     def sweep(self, order: Longs, initial: bool) -> float:
         """Visit the sequences in this order; the gain of D."""
-        from ..kernels import exponentiated
+        from ..kernels import chain, exponentiated
 
         free_pair, free_start, free_end, _ = self.scorer.tables(np.ones(self.scorer.size))
         encoded = self.encoded
-        return self.scale * exponentiated.dual_pass(
-            order, encoded.offsets, encoded.indptr, encoded.indices, encoded.values,
-            self.scorer.pointer, self.scorer.label, self.w, self.pair, self.first, self.last,
-            free_pair.ravel(), free_start, free_end, 2 * self.l2 / self.scale,
-            self.theta, self.theta_pair, self.mu, self.mu_pair, self.share, self.rate, self.gold, initial,
-        )  # fmt: skip
+        lengths = np.diff(encoded.offsets)
+        work = exponentiated.space(int(lengths.max(initial=0)), self.scorer.labels)
+        at, log_partition, gain = np.zeros(3, np.int64), np.zeros(1), 0.0
+        while True:
+            gain += exponentiated.dual_pass(
+                order, encoded.offsets, encoded.indptr, encoded.indices, encoded.values,
+                self.scorer.pointer, self.scorer.label, self.w, self.pair, self.first, self.last,
+                free_pair.ravel(), free_start, free_end, 2 * self.l2 / self.scale,
+                self.theta, self.theta_pair, self.mu, self.mu_pair, self.share, self.rate, self.gold, initial,
+                work, at, float(log_partition[0]),
+            )  # fmt: skip
+            if at[0] == len(order):
+                return self.scale * gain
+            here = np.array([0, lengths[order[at[0]]]])
+            chain.log_forward_backwards(
+                0, 1, here, work.u, work.arcs, work.types, work.zeros, work.zeros, np.zeros(1, bool), log_partition,
+                work.gamma, work.sums, work.nowhere,
+            )  # fmt: skip
 
     def weights(self) -> Floats:
         """The weight vector that belongs to the dual point."""

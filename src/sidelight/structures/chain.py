@@ -413,9 +413,18 @@ class Chain:
         labels = np.empty(len(scores.unary), np.int32)
         best = np.empty(len(scores))
         tables = _kernel_arguments(scores)
+        few = _few_possible(scores, chain.FEW)
 
         def run(lo: int, hi: int) -> None:
-            chain.best_paths(lo, hi, *tables, -1 if seed is None else seed, labels, best)
+            longest = _longest(scores.offsets[lo : hi + 1])
+            delta = np.empty((longest, scores.labels**scores.order))
+            stream = np.empty(0 if seed is None else 1, np.uint64)
+            given = (*tables, few, seed or 0, stream, delta)
+            if not few[lo:hi].all():
+                chain.best_paths(lo, hi, *given, labels, best)
+            if few[lo:hi].any():
+                possible, count = np.empty((longest, scores.labels), np.int32), np.empty(longest, np.int64)
+                chain.best_paths_of_few(lo, hi, *given, possible, count, np.zeros(1, np.int32), labels, best)
 
         parallel.map_shards(run, scores.offsets, self.n_jobs)
         require_feasible(best)
@@ -500,14 +509,25 @@ class Chain:
         gamma = np.empty_like(unary)
         e_arcs, top, fits = _exponentials(arcs, chain.RANGE)
 
-        def run(lo: int, hi: int) -> tuple[Floats, Floats]:
-            return chain.forward_backward(
-                lo, hi, offsets, unary, arcs, e_arcs, top, fits, types, start, end, log_partition, gamma, position
-            )  # fmt: skip
+        trusted = np.zeros(len(scores), bool)
 
-        sums = np.zeros_like(arcs)
-        for direct, factors in parallel.map_shards(run, offsets, self.n_jobs):
-            sums += direct + factors * e_arcs
+        def run(lo: int, hi: int) -> Floats:
+            sums = np.zeros_like(arcs)
+            if fits:
+                longest, states = _longest(offsets[lo : hi + 1]), scores.labels**scores.order
+                e, alpha, scale = np.empty((longest, scores.labels)), np.empty((longest, states)), np.empty(longest)
+                chain.forward_backward(
+                    lo, hi, offsets, unary, e_arcs, top, types, start, end, e, alpha, scale, np.empty(states),
+                    np.empty(states), trusted, log_partition, gamma, sums, position,
+                )  # fmt: skip
+                sums *= e_arcs
+            if not trusted[lo:hi].all():
+                chain.log_forward_backwards(
+                    lo, hi, offsets, unary, arcs, types, start, end, trusted, log_partition, gamma, sums, position
+                )  # fmt: skip
+            return sums
+
+        sums = sum(parallel.map_shards(run, offsets, self.n_jobs), np.zeros_like(arcs))
         require_feasible(log_partition)
         return Marginals(log_partition, _expected(scores, gamma, sums))
 
@@ -687,6 +707,28 @@ def count_tables(offsets: Longs, labels: Ints, L: int, order: int) -> tuple[Floa
     start = np.bincount(codes[heads], minlength=L).astype(float)
     end = np.bincount(codes[tails], minlength=L).astype(float)
     return pair, start, end, triple
+
+
+def _longest(offsets: Longs) -> int:
+    """Tokens of the longest sequence."""
+    return int(np.diff(offsets).max(initial=0))
+
+
+def _few_possible(scores: ChainParts, factor: int) -> NDArray[np.bool_]:
+    """Sequences in which it pays to visit only the arcs between labels that are not forbidden: one in `factor`."""
+    if scores.unary.min(initial=0.0) > -np.inf:
+        return np.zeros(len(scores), bool)
+    count, heads = (scores.unary > -np.inf).sum(axis=1), scores.offsets[:-1]
+    arcs = np.zeros(len(count), np.int64)
+    arcs[1:] = count[1:] * count[:-1]
+    if scores.order == 2:
+        before = np.ones_like(arcs)
+        before[2:] = count[:-2]
+        before[heads[heads + 1 < len(arcs)] + 1] = 1  # no label two before
+        arcs *= before
+    arcs[heads] = 0
+    limit = np.diff(scores.offsets) * scores.labels ** (scores.order + 1)
+    return factor * np.add.reduceat(arcs, heads) <= limit if len(heads) else np.zeros(0, bool)
 
 
 def _kernel_arguments(scores: ChainParts) -> tuple[Longs, Floats, Floats, Ints, Floats, Floats]:

@@ -1,0 +1,81 @@
+"""`sidelight compile`."""
+
+import os
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Annotated, Any
+
+import typer
+
+from sidelight.errors import SidelightError
+
+NAME = "compile"
+EXAMPLES = ("sidelight compile", "sidelight compile crf codl --portable")
+_REFERENCES = 12
+_RULES = """
+[[rule]]
+rule = "starts_with('author', 'title')"
+[[rule]]
+rule = "count('author') >= 1"
+"""
+
+
+def command(
+    learners: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[LEARNER]...", help="What will be trained and used, as --learner of train (auto)."),
+    ] = None,
+    folder: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Where the kernels go; by default into the package.")
+    ] = None,
+    portable: Annotated[
+        bool,
+        typer.Option("--portable", help="For all x86-64 processors that have AVX2, rather than for this one only."),
+    ] = False,
+) -> None:
+    """Compile the inner loops now, so that no later process has to: in an image, or before a wheel is built.
+
+    Trains on a few generated sequences with each learner, uses the models, and keeps what was compiled on the way.
+    """
+    if portable:  # numba reads these when it is imported
+        os.environ.update(NUMBA_CPU_NAME="x86-64-v3", NUMBA_CPU_FEATURES="")
+    from sidelight.kernels import store
+
+    folder = store.SHIPPED if folder is None else folder / "sidelight"
+    started = perf_counter()
+    with store.fill(folder), TemporaryDirectory() as work:
+        for learner in learners or ["auto"]:
+            _use(learner, Path(work))
+    typer.echo(f"{len(list(folder.glob('*.kernel')))} kernels in {folder}, {perf_counter() - started:.0f} s")
+
+
+def _use(learner: str, folder: Path) -> None:
+    """Train the learner on generated references and let the commands that take a model use it."""
+    from sidelight import generate_references, write_columns
+    from sidelight.learners.registry import REGISTRY
+
+    X, y = generate_references(_REFERENCES)
+    few, more, rules, model = (folder / name for name in ("few.tsv", "more.txt", "rules.toml", "fields.model"))
+    write_columns(few, X, y)
+    write_columns(more, X)
+    rules.write_text(_RULES)
+    beside: list[Any] = ["--rules", rules, "--unlabeled", more]
+    around = any(one.command == learner and one.inside for one in REGISTRY.values())
+    for options in ([], beside) if learner == "auto" else [beside] if around else [[]]:
+        _run("train", few, "-o", model, "--learner", learner, *options)
+        for name in ("predict", "evaluate", "explain"):
+            _run(name, model, few, *([] if name == "evaluate" else ["--labeled"]))
+
+
+def _run(*arguments: object) -> None:
+    """Run a command whose output nobody needs, unless it fails."""
+    from sidelight.cli.main import app
+
+    output = StringIO()
+    with redirect_stdout(output), redirect_stderr(output):
+        failed = app([str(one) for one in arguments], standalone_mode=False)
+    if failed:
+        raise SidelightError(f"cannot compile: {output.getvalue().strip().removeprefix('error: ')}")
