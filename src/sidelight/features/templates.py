@@ -232,6 +232,8 @@ class TemplateEncoder:
         encoder = cls([parse(t) for t in values["templates"]], whole(values["min_count"], "min_count"), n_jobs)
         encoder.words_ = [numbered(words, "the words of a column") for words in values["words"]]
         encoder.width_ = len(encoder.words_)
+        if not all(encoder.words_):
+            raise DataError("a column of the encoder has no words")
         encoder._require_columns()
         encoder._learn_expressions()
         encoder.numbering_ = Numbering.from_arrays(arrays, len(encoder.templates_))
