@@ -9,6 +9,6 @@ A target is a module of this package with these functions:
     case(folder, random) -> str      one case, drawn from a `random.Random`: returns what the outcome is called
 
 A case ends well where it returns, or raises an error of the package. Anything else is a failure: another exception, the
-death of the process, more than SECONDS, or more memory than MEBIBYTES. See `harness`, which runs cases in a process of
-their own. A case is drawn from the seed and its number alone, so `--first N --cases 1` repeats one.
+death of the process, too much time, or too much memory. See `harness`, which runs cases in a process of their own. A
+case is drawn from the seed and its number alone, so `--first N --cases 1` repeats one.
 """
