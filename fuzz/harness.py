@@ -26,7 +26,7 @@ from typing import Any
 SECONDS, MEBIBYTES = 20.0, 1024
 # The parent waits so many times longer, since the machine may be busy; getting ready includes compiling kernels.
 _PATIENCE, _READY_SECONDS = 5, 3600.0
-_SHOWN = 10
+_SHOWN = 20
 
 
 @dataclass
@@ -40,7 +40,8 @@ class Report:
     def __str__(self) -> str:
         found = ", ".join(f"{count} {name}" for name, count in sorted(self.outcomes.items()))
         lines = [f"{self.cases} cases: {found}; {len(self.failures)} failures"]
-        lines += [f"  case {number}: {what}" for number, what in self.failures[:_SHOWN]]
+        first = {what: number for number, what in reversed(self.failures)}  # of those that are alike
+        lines += [f"  case {number}: {what}" for what, number in sorted(first.items(), key=lambda one: one[1])[:_SHOWN]]
         return "\n".join(lines)
 
 

@@ -7,6 +7,7 @@ import io
 import json
 import warnings
 import zipfile
+from copy import deepcopy
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -157,7 +158,7 @@ def _fitting(array: Any, random: Random) -> Any:
         bounds = np.iinfo(array.dtype)
         value = random.choice([*(n for n in _NUMBERS if isinstance(n, int)), bounds.min, bounds.max, array.size])
         return min(max(value, bounds.min), bounds.max)
-    return array.dtype.type(1)
+    return array.flat[0]
 
 
 def _other_header(content: bytes, random: Random) -> bytes:
@@ -194,11 +195,11 @@ def _alter_header(header: Any, random: Random) -> Any:
     other, other_key = random.choice(found)
     match random.randrange(10):
         case 0 | 1 | 2 | 3:
-            owner[key] = random.choice(_LEAVES)
+            owner[key] = deepcopy(random.choice(_LEAVES))
         case 4:
             del owner[key]
         case 5:
-            owner[key] = json.loads(json.dumps(other[other_key]))
+            owner[key] = deepcopy(other[other_key])
         case 6 if isinstance(owner[key], list):
             owner[key] = owner[key] * random.choice((0, 2, 100))
         case 7 if isinstance(owner, list):
@@ -208,7 +209,8 @@ def _alter_header(header: Any, random: Random) -> Any:
         case 9:
             owner[key] = _deep(owner[key], random)
         case _ if isinstance(owner, dict):
-            owner[random.choice(("x", "predict", "classes_", "model_", "__class__"))] = random.choice(_LEAVES)
+            more = random.choice(("x", "predict", "classes_", "model_", "__class__"))
+            owner[more] = deepcopy(random.choice(_LEAVES))
     return header
 
 

@@ -433,4 +433,4 @@ def test_members_that_are_there_twice(saved):
 def test_models_of_zeros_can_be_read(tmp_path):
     """What would be packed too tightly to be read is not compressed."""
     write_archive(tmp_path / "m", {"learner": "CRF"}, {"weights": np.zeros(3_000_000)})
-    assert not Archive.open("m", (tmp_path / "m").read_bytes())["weights"].any()
+    assert not Archive((tmp_path / "m").read_bytes())["weights"].any()

@@ -8,7 +8,6 @@ be is declared where they are used, and checked by `stored`. The format is descr
 import io
 import json
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
@@ -53,8 +52,6 @@ _HEADER = "header.json"
 # several times the bytes of their texts in memory, takes less. `save` keeps to it.
 _ROOM, _RATIO = 1 << 24, 100
 _HEADER_ROOM, _HEADER_RATIO = 1 << 20, 10
-# How quickly members are compressed.
-_LEVEL = 1
 # How many learners, or lists and other values, may be inside of each other.
 _DEEPEST = 40
 
@@ -69,17 +66,18 @@ def write_archive(path: str | PathLike[str], description: dict[str, Any], arrays
     from . import __version__
 
     header = {"format": FORMAT, "version": VERSION, "sidelight": __version__, **description}
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
-        text = json.dumps(header, ensure_ascii=False, default=_plain)
-        _put(archive, _HEADER, text.encode(errors="surrogatepass"), _HEADER_RATIO)
-        for name, array in arrays.items():
-            member = io.BytesIO()
-            np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
-            _put(archive, f"{name}.npy", member.getvalue(), _RATIO)
+    text = json.dumps(header, ensure_ascii=False, default=_plain)
+    members = {_HEADER: text.encode(errors="surrogatepass")}
+    for name, array in arrays.items():
+        member = io.BytesIO()
+        np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
+        members[f"{name}.npy"] = member.getvalue()
+    content = _zipped(members, zipfile.ZIP_DEFLATED)
+    if _excess(len(members[_HEADER]), sum(map(len, members.values())), len(content)):
+        content = _zipped(members, zipfile.ZIP_STORED)  # `load` would not unpack as much
     try:
         with open_for_writing(path, binary=True) as file:
-            file.write(content.getbuffer())
+            file.write(content)
     except DataError as error:
         raise ModelFileError(str(error)) from error
 
@@ -109,15 +107,15 @@ def load(path: str | PathLike[str]) -> Any:
         raw = Path(path).read_bytes()
     except OSError as error:
         raise ModelFileError(f"cannot read the model file {name}: {error.strerror}") from None
-    archive = Archive.open(name, raw)
     try:
+        archive = Archive(raw)
         if archive.header.get("learner") == "WordAligner":
             from .wordalign.aligner import WordAligner
 
             return WordAligner.from_archive(archive.header, archive)
         return _rebuild(archive.header, archive, "")
-    except ModelFileError as error:
-        raise ModelFileError(f"{name}: {error}") from None
+    except ModelFileError as error:  # says what is wrong with a file, without its name
+        raise ModelFileError(f"{name} {error}") from None
     except SidelightError as error:
         raise ModelFileError(f"{name} is not a complete sidelight model: {error}") from error
     except (KeyError, TypeError, AttributeError) as error:
@@ -228,67 +226,68 @@ def _unfitted(header: dict[str, Any], depth: int = 0) -> Any:
 
     known, name = learners_by_name(), header["learner"]
     if not isinstance(name, str) or name not in known:
-        raise ModelFileError(f"it holds a {name}, which this version of sidelight does not have")
+        raise ModelFileError(f"holds a {name}, which this version of sidelight does not have")
     parameters = {k: _rich(v, depth) for k, v in header["parameters"].items()}
     check_values(parameters, parameter_hints(known[name]), name)
     return known[name](**parameters)
 
 
-def _put(archive: zipfile.ZipFile, name: str, content: bytes, ratio: int) -> None:
-    """Add a member; one that would become smaller than `load` takes for serious is not compressed."""
-    small = len(zlib.compress(content, _LEVEL)) * ratio < len(content)
-    archive.writestr(zipfile.ZipInfo(name, _STAMP), content, zipfile.ZIP_STORED if small else zipfile.ZIP_DEFLATED)
+def _zipped(members: dict[str, bytes], method: int) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", method, compresslevel=1) as archive:
+        for name, member in members.items():
+            archive.writestr(zipfile.ZipInfo(name, _STAMP), member, method)
+    return content.getvalue()
+
+
+def _excess(header: int, total: int, packed: int) -> int:
+    """Returns a size that a file of `packed` bytes may not unpack to, of its header or of all members; 0 for none."""
+    return header * (header > _HEADER_ROOM + _HEADER_RATIO * packed) or total * (total > _ROOM + _RATIO * packed)
 
 
 class Archive(Mapping[str, NDArray[Any]]):
-    """The header and the arrays of a model file, by name; an array is unpacked when it is asked for."""
+    """The header and the arrays of a model file, by name; an array is unpacked when it is asked for.
 
-    def __init__(self, name: str, archive: zipfile.ZipFile, room: int) -> None:
-        self._name, self._archive = name, archive
-        self._members = {info.filename: info for info in archive.infolist()}
-        self._check(room)
-        self.header = json.loads(self._content(_HEADER))
+    Errors say what is wrong with the file, as in "is damaged", and do not name it.
+    """
 
-    @classmethod
-    def open(cls, name: str, raw: bytes) -> "Archive":
-        """Returns what a file holds; raises an error that says what kind of file it is."""
+    def __init__(self, raw: bytes) -> None:
         if not raw.startswith(b"PK"):
-            raise ModelFileError(f"{name} is not a sidelight model; models are written by `sidelight train` or .save()")
-        with _damage(name):
-            found = cls(name, zipfile.ZipFile(io.BytesIO(raw)), len(raw))
-        _check_header(name, found.header)
-        return found
+            raise ModelFileError("is not a sidelight model; models are written by `sidelight train` or .save()")
+        with _damage():
+            self._archive = zipfile.ZipFile(io.BytesIO(raw))
+            self._members = {info.filename: info for info in self._archive.infolist()}
+            self._check(len(raw))
+            self.header = json.loads(self._content(_HEADER))
+        _check_header(self.header)
 
     def _check(self, size: int) -> None:
         """Raises `ModelFileError` for a file of another kind, or one that unpacks to far more than its size."""
-        name, members = self._name, self._archive.infolist()
+        members = self._archive.infolist()
         if _HEADER not in self._members:
-            raise ModelFileError(f"{name} is a zip archive but not a sidelight model")
+            raise ModelFileError("is a zip archive but not a sidelight model")
         if len(members) != len(self._members):
-            raise ModelFileError(f"{name} is damaged: some of its members are there twice")
+            raise ModelFileError("is damaged: some of its members are there twice")
         if any(info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for info in members):
-            raise ModelFileError(f"{name} is not a sidelight model: its members are compressed by another method")
-        for total, room, ratio in (
-            (self._members[_HEADER].file_size, _HEADER_ROOM, _HEADER_RATIO),
-            (sum(info.file_size for info in members), _ROOM, _RATIO),
-        ):
-            if total > room + ratio * size:
-                raise ModelFileError(
-                    f"{name} has {size} bytes and would take {total} unpacked; no sidelight model is packed as tightly"
-                )
+            raise ModelFileError("is not a sidelight model: its members are compressed by another method")
+        excess = _excess(self._members[_HEADER].file_size, sum(info.file_size for info in members), size)
+        if excess:
+            raise ModelFileError(
+                f"has {size} bytes and would take {excess} unpacked; no sidelight model is packed as tightly"
+            )
 
     def _content(self, member: str) -> bytes:
         info = self._members[member]
         with self._archive.open(info) as file:
             content = file.read(info.file_size)  # no more than is declared, and the checksum is compared at its end
         if len(content) != info.file_size:
-            raise ModelFileError(f"{self._name} is damaged or cut off; train again or copy it again")
+            raise ValueError(f"{member} ends early")
         return content
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         if name not in self:
             raise DataError(f"the array {name} is missing")
-        with _damage(self._name):
+        with _damage():
             return _read_array(self._content(f"{name}.npy"))
 
     def __contains__(self, name: object) -> bool:
@@ -314,24 +313,22 @@ def _read_array(content: bytes) -> NDArray[Any]:
 
 
 @contextmanager
-def _damage(name: str) -> Iterator[None]:
+def _damage() -> Iterator[None]:
     """Whatever is raised in reading a zip archive becomes a `ModelFileError`."""
     try:
         yield
-    except ModelFileError:
+    except (ModelFileError, RecursionError):
         raise
-    except RecursionError:
-        raise ModelFileError(f"{name} is not a sidelight model: its header is nested too deeply") from None
     except Exception as error:  # zipfile meets damage with errors of a dozen kinds
-        raise ModelFileError(f"{name} is damaged or cut off ({error}); train again or copy it again") from None
+        raise ModelFileError(f"is damaged or cut off ({error}); train again or copy it again") from None
 
 
-def _check_header(name: str, header: Any) -> None:
+def _check_header(header: Any) -> None:
     if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise ModelFileError(f"{name} is a zip archive but not a sidelight model")
+        raise ModelFileError("is a zip archive but not a sidelight model")
     if header.get("version") != VERSION:
         raise ModelFileError(
-            f"{name} has version {header.get('version')} of the model format, this sidelight reads {VERSION}; "
+            f"has version {header.get('version')} of the model format, this sidelight reads {VERSION}; "
             f"it was written by sidelight {header.get('sidelight')}; train the model again"
         )
 
@@ -412,8 +409,8 @@ def _task(name: Any, parameters: dict[str, Any]) -> Any:
     task = task_named(name)
     if task is None:
         raise ModelFileError(
-            f"the file has a model for the task {name}, which is not known here; import the module that "
-            "defines it, and mark its class with sidelight.register_task"
+            f"has a model for the task {name}, which is not known here; import the module that defines it, and mark "
+            "its class with sidelight.register_task"
         )
     check_values(parameters, parameter_hints(task), task.__name__)
     return task(**parameters)

@@ -320,10 +320,12 @@ class Agreement(GuardParameters, Learner):
     def check_restored(self, labels: list[str]) -> None:
         """Raise `DataError` where what a file says does not fit together; with label maps views have other labels."""
         self._check()
+        if any(model is None for model in self.models_.values()):
+            raise DataError("the model of a view is missing")
         if self.label_maps is None:
             super().check_restored(labels)
-        elif self.model_.classes != labels or not all(self.models_.values()):
-            raise DataError("the labels are not those of the view that predicts, or a view is missing")
+        elif self.model_.classes != labels:
+            raise DataError("the labels are not those of the view that predicts")
 
     # Fitting ----------------------------------------------------------------------------------------------------------
 
