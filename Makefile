@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 JOBS   ?= 2
 
-.PHONY: demo test lint types tests bench wheel clean
+.PHONY: demo test lint types tests fuzz bench wheel clean
 
 demo: $(VENV)/.installed
 	$(BIN)/sidelight demo
@@ -20,6 +20,12 @@ types: $(VENV)/.dev
 
 tests: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+
+# CASES of every target of fuzz/, drawn from SEED.
+CASES ?= 10000
+SEED  ?= 0
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m fuzz all --cases $(CASES) --seed $(SEED)
 
 # DATA is a folder of data sets, SPLIT is dev or test.
 DATA  ?= data

@@ -9,7 +9,7 @@ import pytest
 from sidelight import CRF, HMM, MIRA, StructuredPerceptron, load, word
 from sidelight.data import source
 from sidelight.errors import DataError, ModelFileError
-from sidelight.model_file import VERSION
+from sidelight.model_file import VERSION, Archive, write_archive
 from tests.learners.samples import FORMS, labelled
 
 WORDS, Y = labelled()
@@ -309,3 +309,128 @@ def test_a_model_of_another_class(saved):
     assert isinstance(HMM.load(saved), HMM)
     with pytest.raises(DataError, match="holds a HMM, not a CRF"):
         CRF.load(saved)
+
+
+def change_array(path, name, change):
+    """Write the archive again with another array."""
+    with zipfile.ZipFile(path) as archive:
+        members = {member: archive.read(member) for member in archive.namelist()}
+    content = io.BytesIO()
+    np.save(content, change(np.load(io.BytesIO(members[f"{name}.npy"]))))
+    members[f"{name}.npy"] = content.getvalue()
+    with zipfile.ZipFile(path, "w") as archive:
+        for member, raw in members.items():
+            archive.writestr(member, raw)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("label", lambda a: np.full_like(a, 3000), "the array label holds 3000, and its numbers are below 3"),
+        ("label", lambda a: np.full_like(a, -5), "the array label holds -5, and its numbers are at least 0"),
+        ("label", lambda a: a.astype(float), "the array label must hold int32 numbers, it holds float64"),
+        ("pointer", lambda a: a[:-1], "has the shape"),
+        ("pointer", lambda a: a[::-1].copy(), "the array pointer must begin with 0"),
+        ("pairs", lambda a: a + 9, "the array pairs holds"),
+        ("weights", lambda a: a * np.nan, "the array weights holds something that is no finite number"),
+        ("weights", lambda a: a[1:], "the array weights has the shape"),
+        ("weights", lambda a: a[:, None], "the array weights must have 1 dimensions"),
+    ],
+)
+def test_arrays_that_kernels_must_not_see(tmp_path, name, change, message):
+    fitted("crf")[0].save(tmp_path / "m.model")
+    change_array(tmp_path / "m.model", f"learner/{name}", change)
+    with pytest.raises(ModelFileError, match=rf"m\.model is not a complete sidelight model: .*{message}"):
+        load(tmp_path / "m.model")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda header: header["classes"].append("A"), "the labels must be different texts"),
+        (lambda header: header["classes"].append(7), "the labels must be a list of texts"),
+        (lambda header: header["parameters"].update(order="two"), "order of CRF cannot be 'two'"),
+        (lambda header: header["parameters"].update(l2=float("nan")), "l2 of CRF cannot be nan"),
+        (lambda header: header["parameters"].update(order=7), "order"),
+        (lambda header: header["kept"].update(converged_="yes"), "converged_ of CRF has a value of another type"),
+        (
+            lambda header: header["encoder"]["values"]["words"][0].append("Ann"),
+            "must be different texts",
+        ),
+        (lambda header: header["encoder"]["values"]["templates"].pop(), "not numbered|the weights do not belong"),
+        (lambda header: header["parameters"].update(features=nested(100)), "more than 40 values are inside"),
+    ],
+)
+def test_headers_that_do_not_fit(tmp_path, change, message):
+    fitted("crf")[0].save(tmp_path / "m.model")
+    rewrite(tmp_path / "m.model", change)
+    with pytest.raises(ModelFileError, match=rf"m\.model.*({message})"):
+        load(tmp_path / "m.model")
+
+
+def nested(depth):
+    value = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def test_unknown_fitted_attributes_are_not_set(saved):
+    rewrite(saved, lambda header: header["kept"].update(predict=5))
+    assert callable(load(saved).predict)
+
+
+def test_members_that_nothing_asks_for_are_not_unpacked(saved):
+    with zipfile.ZipFile(saved, "a") as archive:
+        archive.writestr("learner/other.npy", b"no array at all")
+    assert isinstance(load(saved), HMM)
+
+
+def test_a_zip_bomb_is_not_unpacked(saved):
+    """A file of some hundred kilobytes that would take half a gigabyte."""
+    with zipfile.ZipFile(saved, "a", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        archive.writestr("learner/other.npy", bytes(1 << 29))
+    with pytest.raises(ModelFileError, match=r"m\.model has \d+ bytes and would take \d+ unpacked"):
+        load(saved)
+
+
+def test_a_header_that_is_a_bomb_is_not_unpacked(saved):
+    rewrite(saved, lambda header: None, drop=["header.json"])
+    with zipfile.ZipFile(saved, "a", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        archive.writestr("header.json", "[" + "[]," * (1 << 23) + "[]]")
+    with pytest.raises(ModelFileError, match=r"m\.model has \d+ bytes and would take \d+ unpacked"):
+        load(saved)
+
+
+def test_a_declared_size_is_not_trusted(saved):
+    """A member that declares fewer bytes than it unpacks to is read no further, and its checksum does not fit."""
+    with zipfile.ZipFile(saved, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("padding", bytes(1 << 20))
+    raw = bytearray(saved.read_bytes())
+    at = raw.rindex(b"learner/emission.npy") - 46  # its entry in the directory of the archive
+    assert raw[at : at + 4] == b"PK\x01\x02"
+    raw[at + 24 : at + 28] = (200).to_bytes(4, "little")
+    saved.write_bytes(raw)
+    with pytest.raises(ModelFileError, match=r"m\.model is damaged or cut off"):
+        load(saved)
+
+
+def test_nested_headers(saved):
+    rewrite(saved, lambda header: None, drop=["header.json"])
+    with zipfile.ZipFile(saved, "a") as archive:
+        archive.writestr("header.json", '{"format": ' + "[" * 100_000)
+    with pytest.raises(ModelFileError, match=r"m\.model is not a sidelight model: its header is nested too deeply"):
+        load(saved)
+
+
+def test_members_that_are_there_twice(saved):
+    with pytest.warns(UserWarning, match="Duplicate name"), zipfile.ZipFile(saved, "a") as archive:
+        archive.writestr("learner/emission.npy", b"")
+    with pytest.raises(ModelFileError, match=r"m\.model is damaged: some of its members are there twice"):
+        load(saved)
+
+
+def test_models_of_zeros_can_be_read(tmp_path):
+    """What would be packed too tightly to be read is not compressed."""
+    write_archive(tmp_path / "m", {"learner": "CRF"}, {"weights": np.zeros(3_000_000)})
+    assert not Archive((tmp_path / "m").read_bytes())["weights"].any()

@@ -1,23 +1,28 @@
 """Model files: one zip archive with a JSON header and plain arrays; no pickle, checksummed, written atomically.
 
 `header.json` holds the format's name and version, the learner's class, parameters and labels, and the encoder; every
-array is a `.npy` member read without pickle. The archive's checksums tell a damaged file.
+array is a `.npy` member read without pickle. The archive's checksums tell a damaged file. What arrays and values must
+be is declared where they are used, and checked by `stored`. The format is described in docs/model_files.md.
 """
 
 import io
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
+from functools import partial
+from math import prod
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .data.source import open_for_writing
 from .dictionary import TagDictionary
-from .errors import DataError, ModelFileError
+from .errors import DataError, ModelFileError, SidelightError
 from .features.arrays import ArrayEncoder
 from .features.columns import Column, Template, parse
 from .features.dicts import DictEncoder
@@ -25,11 +30,13 @@ from .features.documents import BagEncoder, RowEncoder
 from .features.segments import SegmentEncoder
 from .features.symbols import SymbolEncoder
 from .features.templates import TemplateEncoder
+from .learners.parameters import parameter_hints
 from .learners.tasks import task_named
 from .learners.wrappers.agreement import View
 from .records import RECORDS
 from .rules.files import parse_rule, saved_text
 from .rules.language import Rule
+from .stored import Arrays, check_values, matches, numbered, within
 from .supervision import Companion
 
 FORMAT = "sidelight model"
@@ -40,6 +47,13 @@ _ENCODERS: dict[str, Any] = {
 }
 # A fixed time stamp, so that equal models give equal files.
 _STAMP = (2000, 1, 1, 0, 0, 0)
+_HEADER = "header.json"
+# Unpacked, all members take at most so many bytes and so many for each byte of the file; the header, whose values take
+# several times the bytes of their texts in memory, takes less. `save` keeps to it.
+_ROOM, _RATIO = 1 << 24, 100
+_HEADER_ROOM, _HEADER_RATIO = 1 << 20, 10
+# How many learners, or lists and other values, may be inside of each other.
+_DEEPEST = 40
 
 
 def save(learner: Any, path: str | PathLike[str]) -> None:
@@ -52,23 +66,26 @@ def write_archive(path: str | PathLike[str], description: dict[str, Any], arrays
     from . import __version__
 
     header = {"format": FORMAT, "version": VERSION, "sidelight": __version__, **description}
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        text = json.dumps(header, ensure_ascii=False, default=_plain)
-        _put(archive, "header.json", text.encode(errors="surrogatepass"))
-        for name, array in arrays.items():
-            member = io.BytesIO()
-            np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
-            _put(archive, f"{name}.npy", member.getvalue())
+    text = json.dumps(header, ensure_ascii=False, default=_plain)
+    members = {_HEADER: text.encode(errors="surrogatepass")}
+    for name, array in arrays.items():
+        member = io.BytesIO()
+        np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
+        members[f"{name}.npy"] = member.getvalue()
+    content = _zipped(members, zipfile.ZIP_DEFLATED)
+    if _excess(len(members[_HEADER]), sum(map(len, members.values())), len(content)):
+        content = _zipped(members, zipfile.ZIP_STORED)  # `load` would not unpack as much
     try:
         with open_for_writing(path, binary=True) as file:
-            file.write(content.getbuffer())
+            file.write(content)
     except DataError as error:
         raise ModelFileError(str(error)) from error
 
 
 def load(path: str | PathLike[str]) -> Any:
     """Read any fitted learner from a file written by `save`.
+
+    The file may come from anyone: whatever it holds is checked before it is used (docs/model_files.md).
 
     Parameters
     ----------
@@ -90,15 +107,23 @@ def load(path: str | PathLike[str]) -> Any:
         raw = Path(path).read_bytes()
     except OSError as error:
         raise ModelFileError(f"cannot read the model file {name}: {error.strerror}") from None
-    header, arrays = _open(name, raw)
     try:
-        if header.get("learner") == "WordAligner":
+        archive = Archive(raw)
+        if archive.header.get("learner") == "WordAligner":
             from .wordalign.aligner import WordAligner
 
-            return WordAligner.from_archive(name, header, arrays)
-        return _rebuild(name, header, arrays, "")
+            return WordAligner.from_archive(archive.header, archive)
+        return _rebuild(archive.header, archive, "")
+    except ModelFileError as error:  # says what is wrong with a file, without its name
+        raise ModelFileError(f"{name} {error}") from None
+    except SidelightError as error:
+        raise ModelFileError(f"{name} is not a complete sidelight model: {error}") from error
     except (KeyError, TypeError, AttributeError) as error:
         raise ModelFileError(f"{name} is not a complete sidelight model: {error!r} is missing or wrong") from error
+    except RecursionError:
+        raise ModelFileError(f"{name} is not a sidelight model: its header is nested too deeply") from None
+    except (ValueError, ArithmeticError, LookupError, MemoryError) as error:
+        raise ModelFileError(f"{name} is not a complete sidelight model: {error}") from error
 
 
 def _describe(learner: Any, folder: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -126,28 +151,30 @@ def _describe(learner: Any, folder: str) -> tuple[dict[str, Any], dict[str, Any]
     return out, named
 
 
-def _rebuild(name: str, header: dict[str, Any], arrays: dict[str, Any], folder: str) -> Any:
+def _rebuild(header: Any, arrays: Arrays, folder: str) -> Any:
     """The learner that `_describe` described."""
-
-    def inside(part: str) -> dict[str, Any]:
-        start = f"{folder}{part}/"
-        return {k.removeprefix(start): array for k, array in arrays.items() if k.startswith(start)}
-
-    learner, encoder = _unfitted(header, name), None
-    learner.classes_ = header["classes"]
+    if folder.count("/") > _DEEPEST:
+        raise DataError(f"more than {_DEEPEST} learners are inside of each other")
+    learner, encoder, labels = _unfitted(header), None, list(numbered(header["classes"], "the labels"))
+    learner.classes_ = labels
     for part in learner.models_:
         inner = header["models"].get(part)
-        setattr(learner, part, None if inner is None else _rebuild(name, inner, arrays, f"{folder}{part}/"))
-    if "encoder" in header:
-        kind, values = header["encoder"]["class"], header["encoder"]["values"]
-        if hasattr(learner.task_, "restore_encoder"):
-            encoder = learner.task_.restore_encoder(values, inside("encoder"))
-        else:
-            encoder = _ENCODERS[kind].from_state(values, inside("encoder"), learner.n_jobs)
-    learner.restore(encoder, inside("learner"))
-    for attribute, packed in header["kept"].items():
-        setattr(learner, attribute, _unpacked(packed, arrays))
+        setattr(learner, part, None if inner is None else _rebuild(inner, arrays, f"{folder}{part}/"))
+    if not learner.models_:
+        encoder = _restored_encoder(learner, header["encoder"], within(arrays, f"{folder}encoder/"))
+    learner.restore(encoder, within(arrays, f"{folder}learner/"))
+    for name in (*learner.saved, "guard_", "_free"):
+        found = _unpacked(header["kept"][name], arrays, f"{folder}{name}")
+        setattr(learner, name, learner.checked_kept(name, found))
+    learner.check_restored(labels)
     return learner
+
+
+def _restored_encoder(learner: Any, described: Any, arrays: Arrays) -> Any:
+    """The encoder of a learner with a model of its own."""
+    if hasattr(learner.task_, "restore_encoder"):
+        return learner.task_.restore_encoder(described["values"], arrays)
+    return _ENCODERS[described["class"]].from_state(described["values"], arrays, learner.n_jobs)
 
 
 def _packed(value: Any, arrays: dict[str, Any], place: str) -> Any:
@@ -163,14 +190,20 @@ def _packed(value: Any, arrays: dict[str, Any], place: str) -> Any:
     return _plain(value)
 
 
-def _unpacked(value: Any, arrays: dict[str, Any]) -> Any:
-    """Take back what `_packed` gave; lists come back as tuples."""
+def _unpacked(value: Any, arrays: Arrays, place: str) -> Any:
+    """Take back what `_packed` gave; lists come back as tuples. An array is read from its own place alone."""
     if isinstance(value, list):
-        return tuple(_unpacked(item, arrays) for item in value)
+        return tuple(_unpacked(item, arrays, f"{place}/{k}") for k, item in enumerate(value))
     if isinstance(value, dict) and value.keys() == {"array"}:
-        return arrays[value["array"]]
+        return arrays[place]
     if isinstance(value, dict) and value.keys() == {"record", "values"}:
-        return RECORDS[value["record"]](**{k: _unpacked(v, arrays) for k, v in value["values"].items()})
+        kind = RECORDS[value["record"]]
+        found = {k: _unpacked(v, arrays, f"{place}/{k}") for k, v in value["values"].items()}
+        record = kind(**found)
+        for one in fields(kind):
+            if not matches(getattr(record, one.name), one.type):
+                raise DataError(f"{one.name} of {kind.__name__} has a value of another type")
+        return record
     return _rich(value)
 
 
@@ -181,54 +214,121 @@ def packed_trace(trace: Any) -> Any:
 
 def unpacked_trace(packed: Any) -> Any:
     """Returns the steps that `packed_trace` packed."""
-    return _unpacked(packed, {})
+    return _unpacked(packed, {}, "")
 
 
 def _parameters(learner: Any) -> dict[str, Any]:
     return {name: _plain(value) for name, value in learner.get_params(deep=False).items()}
 
 
-def _unfitted(header: dict[str, Any], name: str) -> Any:
+def _unfitted(header: dict[str, Any], depth: int = 0) -> Any:
     from . import learners_by_name
 
-    known = learners_by_name()
-    if header.get("learner") not in known:
-        raise ModelFileError(f"{name} holds a {header.get('learner')}, which this version of sidelight does not have")
-    return known[header["learner"]](**{k: _rich(v) for k, v in header["parameters"].items()})
+    known, name = learners_by_name(), header["learner"]
+    if not isinstance(name, str) or name not in known:
+        raise ModelFileError(f"holds a {name}, which this version of sidelight does not have")
+    parameters = {k: _rich(v, depth) for k, v in header["parameters"].items()}
+    check_values(parameters, parameter_hints(known[name]), name)
+    return known[name](**parameters)
 
 
-def _put(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
-    archive.writestr(zipfile.ZipInfo(name, _STAMP), content, zipfile.ZIP_DEFLATED)
+def _zipped(members: dict[str, bytes], method: int) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", method, compresslevel=1) as archive:
+        for name, member in members.items():
+            archive.writestr(zipfile.ZipInfo(name, _STAMP), member, method)
+    return content.getvalue()
 
 
-def _open(name: str, raw: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Header and arrays, or an error that says what kind of file this is."""
-    if not raw.startswith(b"PK"):
-        raise ModelFileError(f"{name} is not a sidelight model; models are written by `sidelight train` or .save()")
-    arrays: dict[str, Any] = {}
+def _excess(header: int, total: int, packed: int) -> int:
+    """Returns a size that a file of `packed` bytes may not unpack to, of its header or of all members; 0 for none."""
+    return header * (header > _HEADER_ROOM + _HEADER_RATIO * packed) or total * (total > _ROOM + _RATIO * packed)
+
+
+class Archive(Mapping[str, NDArray[Any]]):
+    """The header and the arrays of a model file, by name; an array is unpacked when it is asked for.
+
+    Errors say what is wrong with the file, as in "is damaged", and do not name it.
+    """
+
+    def __init__(self, raw: bytes) -> None:
+        if not raw.startswith(b"PK"):
+            raise ModelFileError("is not a sidelight model; models are written by `sidelight train` or .save()")
+        with _damage():
+            self._archive = zipfile.ZipFile(io.BytesIO(raw))
+            self._members = {info.filename: info for info in self._archive.infolist()}
+            self._check(len(raw))
+            self.header = json.loads(self._content(_HEADER))
+        _check_header(self.header)
+
+    def _check(self, size: int) -> None:
+        """Raises `ModelFileError` for a file of another kind, or one that unpacks to far more than its size."""
+        members = self._archive.infolist()
+        if _HEADER not in self._members:
+            raise ModelFileError("is a zip archive but not a sidelight model")
+        if len(members) != len(self._members):
+            raise ModelFileError("is damaged: some of its members are there twice")
+        if any(info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for info in members):
+            raise ModelFileError("is not a sidelight model: its members are compressed by another method")
+        excess = _excess(self._members[_HEADER].file_size, sum(info.file_size for info in members), size)
+        if excess:
+            raise ModelFileError(
+                f"has {size} bytes and would take {excess} unpacked; no sidelight model is packed as tightly"
+            )
+
+    def _content(self, member: str) -> bytes:
+        info = self._members[member]
+        with self._archive.open(info) as file:
+            content = file.read(info.file_size)  # no more than is declared, and the checksum is compared at its end
+        if len(content) != info.file_size:
+            raise ValueError(f"{member} ends early")
+        return content
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        if name not in self:
+            raise DataError(f"the array {name} is missing")
+        with _damage():
+            return _read_array(self._content(f"{name}.npy"))
+
+    def __contains__(self, name: object) -> bool:
+        return f"{name}.npy" in self._members
+
+    def __iter__(self) -> Iterator[str]:
+        return (member.removesuffix(".npy") for member in self._members if member.endswith(".npy"))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def _read_array(content: bytes) -> NDArray[Any]:
+    """The array of a `.npy` member, whose header must declare as many bytes as there are."""
+    file = io.BytesIO(content)
+    if np.lib.format.read_magic(file) != (1, 0):
+        raise ValueError("an array of another version")
+    shape, by_columns, dtype = np.lib.format.read_array_header_1_0(file)
+    if dtype.hasobject or min(shape, default=0) < 0 or prod(shape) * dtype.itemsize != len(content) - file.tell():
+        raise ValueError("an array of another size than it declares")
+    flat = np.frombuffer(content, dtype, offset=file.tell())
+    return flat.reshape(shape, order="F" if by_columns else "C").astype(dtype.newbyteorder("="), order="C")
+
+
+@contextmanager
+def _damage() -> Iterator[None]:
+    """Whatever is raised in reading a zip archive becomes a `ModelFileError`."""
     try:
-        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-            if "header.json" not in archive.namelist():
-                raise ModelFileError(f"{name} is a zip archive but not a sidelight model")
-            header = json.loads(archive.read("header.json"))
-            _check_header(name, header)
-            for member in archive.namelist():
-                if member.endswith(".npy"):
-                    content = io.BytesIO(archive.read(member))
-                    arrays[member.removesuffix(".npy")] = np.lib.format.read_array(content, allow_pickle=False)
-    except ModelFileError:
+        yield
+    except (ModelFileError, RecursionError):
         raise
     except Exception as error:  # zipfile meets damage with errors of a dozen kinds
-        raise ModelFileError(f"{name} is damaged or cut off ({error}); train again or copy it again") from None
-    return header, arrays
+        raise ModelFileError(f"is damaged or cut off ({error}); train again or copy it again") from None
 
 
-def _check_header(name: str, header: Any) -> None:
+def _check_header(header: Any) -> None:
     if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise ModelFileError(f"{name} is a zip archive but not a sidelight model")
+        raise ModelFileError("is a zip archive but not a sidelight model")
     if header.get("version") != VERSION:
         raise ModelFileError(
-            f"{name} has version {header.get('version')} of the model format, this sidelight reads {VERSION}; "
+            f"has version {header.get('version')} of the model format, this sidelight reads {VERSION}; "
             f"it was written by sidelight {header.get('sidelight')}; train the model again"
         )
 
@@ -266,29 +366,51 @@ def _plain(value: Any) -> Any:
     raise DataError(f"a parameter of type {type(value).__name__} cannot be saved: {value!r}")
 
 
-def _rich(value: Any) -> Any:
-    if isinstance(value, dict) and value.keys() == {"expression"}:
-        return parse(value["expression"])
-    if isinstance(value, dict) and value.keys() == {"rule"}:
-        return parse_rule(value["rule"])
-    if isinstance(value, dict) and value.keys() == {"companion"}:
-        return Companion[value["companion"]]
-    if isinstance(value, dict) and value.keys() == {"dictionary", "open", "word"}:
-        labels = {word: frozenset(tags) for word, tags in value["dictionary"].items()}
-        return TagDictionary(labels, frozenset(value["open"]), _rich(value["word"]))
-    if isinstance(value, dict) and value.keys() == {"task", "parameters"}:
-        task = task_named(value["task"])
-        if task is None:
-            raise ModelFileError(
-                f"the file has a model for the task {value['task']}, which is not known here; import the module that "
-                "defines it, and mark its class with sidelight.register_task"
-            )
-        return task(**{k: _rich(v) for k, v in value["parameters"].items()})
-    if isinstance(value, dict) and value.keys() == {"learner", "parameters"}:
-        return _unfitted(value, "the file")
-    if isinstance(value, dict) and value.keys() == {"view"}:
-        learner, key, prefix, part = map(_rich, value["view"])
-        return View(learner, key, prefix, None if part is None else tuple(part))
-    if isinstance(value, dict) and value.keys() == {"mapping"}:
-        return {tuple(key) if isinstance(key, list) else key: _rich(item) for key, item in value["mapping"]}
-    return [_rich(item) for item in value] if isinstance(value, list) else value
+def _rich(value: Any, depth: int = 0) -> Any:
+    """Take back what `_plain` gave."""
+    if depth > _DEEPEST:
+        raise DataError(f"more than {_DEEPEST} values are inside of each other")
+    deeper = partial(_rich, depth=depth + 1)
+    match value:
+        case list():
+            return [deeper(item) for item in value]
+        case {"expression": str() as text, **more} if not more:
+            return parse(text)
+        case {"rule": str() as text, **more} if not more:
+            return parse_rule(text)
+        case {"companion": name, **more} if not more:
+            return Companion[name]
+        case {"dictionary": dict() as labels, "open": list() as others, "word": word, **more} if not more:
+            sets = {word: frozenset(tags) for word, tags in labels.items()}
+            return TagDictionary(sets, frozenset(others), deeper(word))
+        case {"task": name, "parameters": dict() as parameters, **more} if not more:
+            return _task(name, {k: deeper(v) for k, v in parameters.items()})
+        case {"learner": _, "parameters": dict(), **more} if not more:
+            return _unfitted(value, depth + 1)
+        case {"view": [learner, key, prefix, part], **more} if not more:
+            return _view(deeper(learner), deeper(key), prefix, None if part is None else tuple(part))
+        case {"mapping": list() as items, **more} if not more:
+            return {tuple(key) if isinstance(key, list) else key: deeper(item) for key, item in items}
+        case dict():
+            raise DataError(f"a value with the names {', '.join(map(str, list(value)[:5]))} is not part of the format")
+    return value
+
+
+def _view(*values: Any) -> View:
+    given = dict(zip((one.name for one in fields(View)), values, strict=True))
+    check_values(given, parameter_hints(View), "a view")
+    view = View(**given)
+    if view.part is not None and view.part[1] < 1:
+        raise DataError(f"part of a view is one of at least one part, got {view.part}")
+    return view
+
+
+def _task(name: Any, parameters: dict[str, Any]) -> Any:
+    task = task_named(name)
+    if task is None:
+        raise ModelFileError(
+            f"has a model for the task {name}, which is not known here; import the module that defines it, and mark "
+            "its class with sidelight.register_task"
+        )
+    check_values(parameters, parameter_hints(task), task.__name__)
+    return task(**parameters)

@@ -20,6 +20,7 @@ import numpy as np
 
 from ..errors import DataError
 from ..kernels.compiling import Ints, Longs
+from ..stored import Arrays, ArraySpec, numbered, whole
 from .encoded import Encoded, State
 from .parts import described, token_columns
 
@@ -64,6 +65,12 @@ _RARE = 2
 # Logarithms of the sizes of tables, and about how many features stand for one place. See `ArcEncoder.describe`.
 _BITS, _MOST_BITS, _PER_PLACE = 12, 22, 16
 _NAMED, _NAMED_ARCS = 5000, 20_000
+# What a model file keeps of the layout of features.
+STORED = {
+    "bits": ArraySpec(np.int64, (1,), least=_BITS, most=_MOST_BITS),
+    "joint": ArraySpec(np.bool_, (1,)),
+    "templates": ArraySpec(np.int32, (2, "templates", "columns"), least=-1, below=len(_NAMES)),
+}
 
 # Words and tags of a sentence.
 Columns = tuple[list[str], list[str]]
@@ -138,7 +145,26 @@ def layout(templates: tuple[ArcTemplate, ...] = _TEMPLATES, *, joint: bool) -> t
 def templates_in(table: Ints) -> tuple[ArcTemplate, ...]:
     """Returns the templates of arcs that have this layout."""
     heads, children = ([" ".join(_NAMES[k] for k in row if k >= 0) for row in end] for end in table.tolist())
-    return tuple(zip(heads, children, strict=True))
+    return _require_first(tuple(zip(heads, children, strict=True)))
+
+
+def _stored_templates(given: Any) -> tuple[ArcTemplate, ...]:
+    """Returns the templates that `ArcEncoder.state` wrote."""
+    if given is None:
+        return _TEMPLATES
+    found = []
+    for head, child in given:
+        if not all(name in _NAMES for name in (*head.split(), *child.split())):
+            raise DataError(f"{head!r}, {child!r} is no template of arcs")
+        found.append((head, child))
+    return _require_first(tuple(found))
+
+
+def _require_first(templates: tuple[ArcTemplate, ...]) -> tuple[ArcTemplate, ...]:
+    """Returns the same; raises `DataError` unless those that tags between are joined with come first."""
+    if templates[:3] != _TEMPLATES[:3]:
+        raise DataError("the templates of arcs do not begin with those that tags between are joined with")
+    return templates
 
 
 def label_templates(joint: bool) -> tuple[tuple[str, str], ...]:
@@ -390,13 +416,15 @@ class ArcEncoder:
         return values, {}
 
     @classmethod
-    def from_state(cls, values: dict[str, Any], arrays: dict[str, Any], read: Callable[[Any], Columns]) -> "ArcEncoder":
+    def from_state(cls, values: dict[str, Any], arrays: Arrays, read: Callable[[Any], Columns]) -> "ArcEncoder":
         """The encoder that gave this state."""
-        templates = _TEMPLATES if values["templates"] is None else tuple((h, c) for h, c in values["templates"])
-        encoder = cls(read, values["min_count"], templates)
-        encoder.words_, encoder.bits_ = set(values["words"]), values["bits"]
-        encoder.tags_ = {tag: k for k, tag in enumerate(values["tags"])}
-        encoder.names_ = {int(place): name for place, name in values["names"].items()}
+        encoder = cls(read, whole(values["min_count"], "min_count"), _stored_templates(values["templates"]))
+        encoder.words_ = set(numbered(values["words"], "the words of the encoder"))
+        encoder.bits_ = whole(values["bits"], "bits", _BITS, _MOST_BITS)
+        encoder.tags_ = numbered(values["tags"], "the tags of the encoder")
+        most = (3 << encoder.bits_ >> 1) - 1  # the table of labels is half as large as that of arcs
+        for place, name in values["names"].items():
+            encoder.names_[whole(int(place), "the place of a feature", 0, most)] = str(name)
         return encoder
 
 

@@ -7,7 +7,11 @@ from typing import Any, Self
 import numpy as np
 
 from ..errors import DataError
+from ..stored import Arrays, ArraySpec, read_arrays, whole
 from .encoded import Encoded, State
+
+# What a model file keeps: which columns are used.
+_STORED = {"kept": ArraySpec(np.bool_, ("columns",))}
 
 
 @dataclass
@@ -65,10 +69,10 @@ class ArrayEncoder:
         return {"min_count": self.min_count}, {"kept": self.kept_}
 
     @classmethod
-    def from_state(cls, values: dict[str, Any], arrays: dict[str, Any], n_jobs: int = -1) -> Self:
+    def from_state(cls, values: dict[str, Any], arrays: Arrays, n_jobs: int = -1) -> Self:
         """The encoder that gave this state."""
-        encoder = cls(values["min_count"])
-        encoder.kept_ = arrays["kept"]
+        encoder = cls(whole(values["min_count"], "min_count"))
+        encoder.kept_ = read_arrays(arrays, _STORED)["kept"]
         encoder.width_ = len(encoder.kept_)
         return encoder
 

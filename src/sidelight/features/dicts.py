@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import DataError
 from ..kernels.compiling import Longs
+from ..stored import Arrays, numbered, whole
 from .encoded import Encoded, State
 from .templates import sequence_offsets
 
@@ -91,10 +92,10 @@ class DictEncoder:
         return {"min_count": self.min_count, "names": list(self.names_)}, {}
 
     @classmethod
-    def from_state(cls, values: dict[str, Any], arrays: dict[str, Any], n_jobs: int = -1) -> Self:
+    def from_state(cls, values: dict[str, Any], arrays: Arrays, n_jobs: int = -1) -> Self:
         """The encoder that gave this state."""
-        encoder = cls(values["min_count"])
-        encoder.names_ = {name: k for k, name in enumerate(values["names"])}
+        encoder = cls(whole(values["min_count"], "min_count"))
+        encoder.names_ = numbered(values["names"], "the names of features")
         return encoder
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import DataError
 from ..kernels.compiling import Floats, Longs
+from ..stored import Arrays, ArraySpec, numbered, read_arrays, whole
 from .encoded import State
 from .parts import PartsEncoded, described
 
@@ -70,12 +71,7 @@ class LetterEncoder:
         pairs = self._pairs(X)
         sides = ([pair[k] for pair in pairs] for k in (0, 1))
         self.items_ = tuple(sorted({item for side in one for item in side}) for one in sides)  # type: ignore[assignment]
-        radix = max(map(len, self.items_)) + 2
-        if radix ** (2 * self.longest + 1) >= 2**63:
-            raise DataError(
-                f"{radix - 2} different items in segments of up to {self.longest} are too many for the features of "
-                'letters; use features="items", or join rare items'
-            )
+        self._require_room()
         batch = _Batch(pairs, self)
         kept = []
         for number in range(len(_TEMPLATES)):
@@ -87,6 +83,14 @@ class LetterEncoder:
     def transform(self, X: Sequence[Any]) -> PartsEncoded:
         """Encode X; attributes never seen in fit are left out."""
         return _Batch(self._pairs(X), self).encoded()
+
+    def _require_room(self) -> None:
+        """Raises `DataError` where keys would be larger than whole numbers can be."""
+        if self.radix ** min(2 * self.longest + 1, 64) >= 2**63:
+            raise DataError(
+                f"{self.radix - 2} different items in segments of up to {self.longest} are too many for the features "
+                'of letters; use features="items", or join rare items'
+            )
 
     def _pairs(self, X: Sequence[Any]) -> list[Sides]:
         if isinstance(X, str):
@@ -134,10 +138,17 @@ class LetterEncoder:
         values = {"min_count": self.min_count, "items": [list(one) for one in self.items_]}
         return values, {f"keys_{k}": keys for k, keys in enumerate(self.keys_)}
 
-    def restored(self, values: dict[str, Any], arrays: dict[str, Any]) -> "LetterEncoder":
+    def restored(self, values: dict[str, Any], arrays: Arrays) -> "LetterEncoder":
         """Returns the encoder that gave this state."""
-        self.min_count, self.items_ = values["min_count"], tuple(values["items"])
-        self.keys_ = [arrays[f"keys_{k}"] for k in range(len(_TEMPLATES))]
+        one, other = values["items"]
+        self.min_count = whole(values["min_count"], "min_count")
+        self.items_ = list(numbered(one, "items of the source")), list(numbered(other, "items of the target"))
+        self._require_room()
+        specs = {
+            f"keys_{k}": ArraySpec(np.int64, (f"keys_{k}",), least=0, ascending="strictly")
+            for k in range(len(_TEMPLATES))
+        }
+        self.keys_ = list(read_arrays(arrays, specs).values())
         return self
 
 

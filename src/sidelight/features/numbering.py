@@ -6,6 +6,7 @@ import numpy as np
 
 from ..errors import DataError
 from ..kernels.compiling import Ints, Longs
+from ..stored import Arrays, ArraySpec, read_arrays
 from .encoded import Encoded
 
 
@@ -73,9 +74,15 @@ class Numbering:
         return {f"keys_{template}": keys for template, keys in enumerate(self.keys)}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, Longs], templates: int) -> "Numbering":
+    def from_arrays(cls, arrays: Arrays, templates: int) -> "Numbering":
         """Returns the numbering that gave these arrays."""
-        return cls([arrays[f"keys_{template}"] for template in range(templates)])
+        specs = {f"keys_{k}": ArraySpec(np.int64, (2, f"keys_{k}"), least=0) for k in range(templates)}
+        keys = list(read_arrays(arrays, specs).values())
+        total = sum(one.shape[1] for one in keys)
+        numbers = np.concatenate([np.empty(0, np.int64), *(one[1] for one in keys)])
+        if numbers.max(initial=-1) >= total or (np.bincount(numbers, minlength=total) != 1).any():
+            raise DataError(f"the attributes of the templates are not numbered from 0 to {total - 1}, each once")
+        return cls(keys)
 
 
 def factorize(values: list[str]) -> tuple[dict[str, int], Ints]:

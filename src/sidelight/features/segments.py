@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import DataError
 from ..kernels.compiling import Longs
+from ..stored import Arrays, within
 from .arrays import ArrayEncoder
 from .choose import Features, choose_encoder, input_kind
 from .columns import Column, Template, window, word
@@ -115,14 +116,14 @@ class SegmentEncoder:
         return values, arrays
 
     @classmethod
-    def from_state(cls, values: dict[str, Any], arrays: dict[str, Any], n_jobs: int = -1) -> "SegmentEncoder":
+    def from_state(cls, values: dict[str, Any], arrays: Arrays, n_jobs: int = -1) -> "SegmentEncoder":
         """The encoder that gave this state."""
         made: dict[str, Any] = {}
         for name in ("token", "first", "last"):
             if values[name] is None or values[name] == _SHARED:
                 made[name] = None if values[name] is None else made["token"]
                 continue
-            own = {k.removeprefix(f"{name}_"): v for k, v in arrays.items() if k.startswith(f"{name}_")}
+            own = within(arrays, f"{name}_")
             made[name] = _ENCODERS[values[name]["class"]].from_state(values[name]["values"], own, n_jobs)
         return cls(**made)
 

@@ -8,11 +8,17 @@ import numpy as np
 
 from ..errors import DataError
 from ..kernels.compiling import Floats, Ints, Longs
+from ..stored import Arrays, ArraySpec, numbered, read_arrays, whole
 from .columns import Column, as_template
 from .encoded import Encoded, State
 from .templates import sequence_offsets, split_columns
 
 Expression = str | Column
+# What a model file keeps of every known word.
+_STORED = {
+    "counts": ArraySpec(np.int64, ("words",), least=0),
+    "class_of_word": ArraySpec(np.int64, ("words",), least=0, below="classes"),
+}
 
 
 def as_column(expression: Expression, role: str) -> Column:
@@ -150,17 +156,13 @@ class SymbolEncoder:
         return values, dict(arrays)
 
     @classmethod
-    def from_state(cls, values: dict[str, Any], arrays: dict[str, Any], n_jobs: int = -1) -> "SymbolEncoder":
+    def from_state(cls, values: dict[str, Any], arrays: Arrays, n_jobs: int = -1) -> "SymbolEncoder":
         """The encoder that gave this state."""
-        return cls(
-            values["emission"],
-            values["unknown"],
-            values["rare"],
-            {word: k for k, word in enumerate(values["words"])},
-            arrays["counts"].tolist(),
-            arrays["class_of_word"].tolist(),
-            {kind: k for k, kind in enumerate(values["classes"])},
-        )
+        words, classes = (numbered(values[name], f"the {name} of the encoder") for name in ("words", "classes"))
+        found = read_arrays(arrays, _STORED, words=len(words), classes=len(classes))
+        counts, class_of_word = (found[name].tolist() for name in _STORED)
+        rare = whole(values["rare"], "rare")
+        return cls(values["emission"], values["unknown"], rare, words, counts, class_of_word, classes)
 
 
 def _apply(column: Column, tokens: list[str]) -> list[str]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import DataError
 from ..kernels.compiling import Ints, Longs
+from ..stored import Arrays, numbered, whole
 from .columns import Column, Template, as_template, parse
 from .encoded import Encoded, State
 from .numbering import Numbering, factorize
@@ -226,11 +227,14 @@ class TemplateEncoder:
         return values, dict(self.numbering_.arrays())
 
     @classmethod
-    def from_state(cls, values: dict[str, Any], arrays: dict[str, Any], n_jobs: int = -1) -> "TemplateEncoder":
+    def from_state(cls, values: dict[str, Any], arrays: Arrays, n_jobs: int = -1) -> "TemplateEncoder":
         """The encoder that gave this state."""
-        encoder = cls([parse(t) for t in values["templates"]], values["min_count"], n_jobs)
-        encoder.words_ = [{word: k for k, word in enumerate(words)} for words in values["words"]]
+        encoder = cls([parse(t) for t in values["templates"]], whole(values["min_count"], "min_count"), n_jobs)
+        encoder.words_ = [numbered(words, "the words of a column") for words in values["words"]]
         encoder.width_ = len(encoder.words_)
+        if not all(encoder.words_):
+            raise DataError("a column of the encoder has no words")
+        encoder._require_columns()
         encoder._learn_expressions()
         encoder.numbering_ = Numbering.from_arrays(arrays, len(encoder.templates_))
         return encoder

@@ -22,6 +22,7 @@ from ..rules.few_labels import FewLabels
 from ..rules.labels import Each
 from ..rules.language import Reading, Rule
 from ..rules.shares import share
+from ..stored import ArraySpec
 from .compiled import trusted_penalties
 from .rows import Rows, RowSet
 
@@ -34,6 +35,8 @@ _MORE = 0.5
 _DIGITS = 10_000
 # The least penalty, of a rule that labelled sequences break nearly always: it has no say, but is among those used.
 _LEAST = 0.01
+# What a model file keeps.
+_PENALTIES = ArraySpec(np.float64, ("decoded",), least=0, infinite=True)
 
 
 def label_shares(y: Sequence[Sequence[str]], classes: Sequence[str] | None = None) -> list[Comparison]:
@@ -106,6 +109,9 @@ class Readings:
     decoded: tuple[Rule, ...]
     penalties: Floats
     room: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        _PENALTIES.checked("penalties", self.penalties, {"decoded": len(self.decoded)})
 
     @classmethod
     def of(

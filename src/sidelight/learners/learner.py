@@ -23,10 +23,13 @@ from sklearn.utils.validation import check_is_fitted
 from ..errors import DataError, Infeasible, NotSupported, inputs_called
 from ..features.encoded import Encoded
 from ..inference.constrained import Constrained
+from ..inference.readings import Readings
 from ..kernels.compiling import Floats, Ints
+from ..records import Record
 from ..rules.automata import labels_named, require_labels
 from ..rules.language import Rule, listed_rules
 from ..solvers.expected import Fitting, ToFit
+from ..stored import Arrays, ArraySpec, finite, matches
 from ..structures.known import Known
 from ..structures.protocol import Marginals, Structure
 from ..supervision import Companion, Signal, require
@@ -34,10 +37,37 @@ from .decoding import Decoder, hard_decoder, warn_unproved
 from .model import LinearModel
 from .registry import REGISTRY
 from .tasks.labelling import Labelling
-from .tasks.task import Choices, Task
+from .tasks.task import Choices, Task, predict_the_same
 
 if TYPE_CHECKING:
     from .choosing.guard import Guard
+
+
+# What fitted attributes that model files keep must be.
+KEPT: dict[str, Any] = {
+    "trace_": tuple[Record, ...],
+    "rounds_": tuple[Record, ...],
+    "converged_": bool | None,
+    "solver_": str | None,
+    "objective_": float,
+    "run_objectives_": tuple[float, ...],
+    "constant_weight_": float,
+    "coef_": finite("weights"),
+    "calibrated_": tuple[float, float] | None,
+    "penalties_": ArraySpec(np.float64, ("rules",), least=0, infinite=True),
+    "weight_": float,
+    "balance_": float,
+    "temperature_": float,
+    "readings_": Readings,
+    "prices_": finite("prices"),
+    "units_": tuple[float, ...],
+    "signals_": tuple[Any, ...],
+    "results_": tuple[Any, ...],
+    "rule_costs_": tuple[Any, ...],
+    "why_": str,
+    "metric_": str,
+    "_free": bool,
+}
 
 
 class Scored(NamedTuple):
@@ -496,10 +526,36 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         own: dict[str, Any] = {} if self.models_ else self.model_.state()
         return own
 
-    def restore(self, encoder: Any, arrays: dict[str, Any]) -> None:
+    def restore(self, encoder: Any, arrays: Arrays) -> None:
         """Take back what `state` gave."""
         if not self.models_:
             self._adopt(LinearModel.restored(self.task_, self.classes_, encoder, arrays))
+
+    def checked_kept(self, name: str, value: Any) -> Any:
+        """Returns what a file kept of a fitted attribute; raises `DataError` unless it is as `KEPT` declares it."""
+        declared = KEPT.get(name, Any)
+        if isinstance(declared, ArraySpec):
+            return declared.checked(name, value, self._kept_sizes())
+        if not matches(value, declared):
+            raise DataError(f"{name} of {type(self).__name__} has a value of another type")
+        return value
+
+    def _kept_sizes(self) -> dict[str, int]:
+        """The sizes that `KEPT` names."""
+        return {"rules": len(self.rules or ()), "weights": 0 if self.models_ else self.model_.size}
+
+    def check_restored(self, labels: list[str]) -> None:
+        """Raise `DataError` where what a file says does not fit together, so that predictions would fail.
+
+        labels: those of the file. Learners add what they check in `fit`.
+        """
+        self.check_base()
+        self.task_.check()
+        for model in self.models_.values():
+            if model is not None and not (model.model_.classes == labels and predict_the_same(model.task_, self.task_)):
+                raise DataError(f"the models of {type(self).__name__} do not predict the same labels and structures")
+        if self.model_.classes != labels:
+            raise DataError(f"{type(self).__name__} has other labels than the model inside")
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one file, atomically."""

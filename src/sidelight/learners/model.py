@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from ..errors import DataError, NotSupported
 from ..features.encoded import Encoded, Encoder
 from ..kernels.compiling import Floats, Ints
+from ..stored import Arrays, finite, read_arrays
 from .parameters import require_number
 from .tasks.task import Reasons, Task
 
@@ -102,9 +103,15 @@ class LinearModel:
         return {**self.scorer.arrays(), "weights": self.weights}
 
     @classmethod
-    def restored(cls, task: Task, classes: list[str], encoder: Any, arrays: dict[str, Any]) -> "LinearModel":
+    def restored(cls, task: Task, classes: list[str], encoder: Any, arrays: Arrays) -> "LinearModel":
         """Returns the model whose `state()` had these arrays."""
-        return cls(task, classes, encoder, task.restore(len(classes), arrays), arrays["weights"])
+        scorer = task.restore(len(classes), arrays)
+        try:
+            task.require_encoded(scorer, encoder.transform([]))
+        except DataError as error:
+            raise DataError(f"the weights do not belong to the features: {error}") from None
+        found = read_arrays(arrays, {"weights": finite("weights")}, weights=scorer.size)
+        return cls(task, classes, encoder, scorer, found["weights"])
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,15 @@ def declared(cls: C) -> C:
     return made  # type: ignore[no-any-return]
 
 
+def parameter_hints(cls: Any) -> dict[str, Any]:
+    """Returns what every parameter of a class may be: as it is annotated, but those that say how a fit runs.
+
+    scikit-learn's users give None as a seed and as a number of threads, and numbers for how much is shown.
+    """
+    running = dict.fromkeys(_RUNNING, int | bool | None)
+    return {one.name: running.get(one.name, one.type) for one in fields(cls)}
+
+
 def _ordered(cls: Any) -> list[Field[Any]]:
     """Returns the parameters as people read them: by position first, then a class's own, and how it runs last."""
 

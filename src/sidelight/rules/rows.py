@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import NotSupported
+from ..errors import DataError, NotSupported
 from .compilation import Compilation
 from .count_table import CountTable
 from .counts import Op
@@ -55,7 +55,12 @@ def compile_statements(
     for rule in rules:
         require_expected(rule)
         for title, single in rule.expand(labels, rule.title):
-            out.append(single.statement(Compilation(rule, title, X, labels), left))
+            try:
+                out.append(single.statement(Compilation(rule, title, X, labels), left))
+            except StopIteration:
+                raise DataError(f"there is no unit for {title!r}, which is about the corpus") from None
+    if len(room) > len(out):
+        raise DataError(f"there are {len(room)} bounds with room, and {len(out)} statements")
     for k, more in enumerate(room):
         out[k] = replace(out[k], bound=out[k].bound + more, target=out[k].target + more)
     return out

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import NotSupported
-from ..features.arcs import ArcsEncoded, ArcTemplate, layout, read_templates, templates_in
+from ..features.arcs import STORED, ArcsEncoded, ArcTemplate, layout, read_templates, templates_in
 from ..kernels.compiling import Floats, Ints, Longs
 from ..kernels.parallel import map_shards
+from ..stored import Arrays, read_arrays
 from ..structures.flat import FlatParts
 from ..structures.known import Outputs
 from ..structures.trees import Trees
@@ -157,12 +158,12 @@ class ArcScorer:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What a model file keeps."""
         table, _ = layout(self.templates, joint=self.joint)
-        return {"bits": np.array([self.bits]), "joint": np.array([self.joint]), "templates": table}
+        return {"bits": np.array([self.bits], np.int64), "joint": np.array([self.joint]), "templates": table}
 
     @classmethod
-    def from_arrays(cls, structure: Trees, labels: int, arrays: dict[str, NDArray[Any]]) -> "ArcScorer":
+    def from_arrays(cls, structure: Trees, labels: int, arrays: Arrays) -> "ArcScorer":
         """Returns the scorer that gave these arrays."""
-        bits, joint, templates = (arrays[name] for name in ("bits", "joint", "templates"))
+        bits, joint, templates = read_arrays(arrays, STORED).values()
         return cls(int(bits[0]), structure, labels, bool(joint[0]), templates_in(templates))
 
 

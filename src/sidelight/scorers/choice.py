@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..features.encoded import Encoded
 from ..kernels.compiling import Floats, Ints, Longs
+from ..stored import Arrays
 from ..structures.chain import ChainParts
 from ..structures.choice import ChoiceParts
 from ..structures.known import KnownLabels
@@ -65,7 +66,7 @@ class ChoiceScorer:
         return self.linear.arrays()
 
     @classmethod
-    def from_arrays(cls, labels: int, arrays: dict[str, NDArray[Any]]) -> "ChoiceScorer":
+    def from_arrays(cls, labels: int, arrays: Arrays) -> "ChoiceScorer":
         """The scorer that gave these arrays."""
         return cls(LinearScorer.from_arrays(labels, 1, arrays))
 

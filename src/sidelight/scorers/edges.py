@@ -14,11 +14,18 @@ from numpy.typing import NDArray
 
 from ..features.encoded import Encoded
 from ..kernels.compiling import Floats, Ints, Longs
+from ..stored import Arrays, ArraySpec, pointer, read_arrays
 from ..structures.chain import Chain, ChainParts
 from ..structures.known import KnownLabels
 from . import linear
 from .linear import LinearScorer, observed_attributes
 from .protocol import SparseVectors
+
+# What a model file keeps beside the weights of tokens.
+_STORED = {
+    "edge_pointer": pointer("attributes", into="edge_weights", widest="label_pairs"),
+    "edge_label": ArraySpec(np.int32, ("edge_weights",), least=0, below="label_pairs"),
+}
 
 
 @dataclass(frozen=True)
@@ -109,10 +116,11 @@ class EdgeScorer:
         return {**self.token.arrays(), **more}
 
     @classmethod
-    def from_arrays(cls, labels: int, arrays: dict[str, NDArray[Any]]) -> "EdgeScorer":
+    def from_arrays(cls, labels: int, arrays: Arrays) -> "EdgeScorer":
         """The scorer that gave these arrays."""
-        edges = _attributes_alone(labels * labels, arrays["edge_pointer"], arrays["edge_label"])
-        return cls(LinearScorer.from_arrays(labels, 1, arrays), edges)
+        token = LinearScorer.from_arrays(labels, 1, arrays)
+        own = read_arrays(arrays, _STORED, label_pairs=labels * labels, attributes=len(token.pointer) - 1)
+        return cls(token, _attributes_alone(labels * labels, own["edge_pointer"], own["edge_label"]))
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,16 @@ import numpy as np
 from ..features.encoded import Encoded
 from ..features.symbols import SymbolEncoder
 from ..kernels.compiling import Floats
+from ..stored import Arrays, finite, read_arrays, require_tables
 from ..structures.chain import ChainParts
 
+# What a model file keeps, with order two also the last.
+_STORED = {
+    "start": finite("labels", least=0),
+    "transition": finite("labels", "labels", least=0),
+    "emission": finite("words", "labels", least=0),
+}
+_STORED_TRIPLE = {"triple": finite("labels", "labels", "labels", least=0)}
 EstimateName = Literal["frequencies", "variational"]
 
 
@@ -32,6 +40,13 @@ class HMMCounts:
     transition: Floats
     emission: Floats
     triple: Floats | None = None
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, labels: int, words: int, order: int) -> "HMMCounts":
+        """The counts that a model file keeps."""
+        require_tables(labels, order)
+        specs = _STORED if order == 1 else {**_STORED, **_STORED_TRIPLE}
+        return cls(**read_arrays(arrays, specs, labels=labels, words=words))
 
     @classmethod
     def random(cls, words: int, labels: int, spread: float, rng: np.random.Generator, order: int = 1) -> "HMMCounts":

@@ -16,12 +16,20 @@ from numpy.typing import NDArray
 
 from ..features.encoded import Encoded
 from ..kernels.compiling import Floats, Ints, Longs
+from ..stored import Arrays, ArraySpec, places, pointer, read_arrays, require_tables
 from ..structures.chain import ChainParts, count_tables
 from ..structures.known import KnownLabels
 from .protocol import SparseVectors
 
-# What a model file keeps of a scorer.
-ARRAYS = ("pointer", "label", "pairs", "starts", "ends", "triples")
+# What a model file keeps of a scorer. An attribute has every label at most once.
+STORED = {
+    "pointer": pointer("attributes", into="attribute_weights", widest="labels"),
+    "label": ArraySpec(np.int32, ("attribute_weights",), least=0, below="labels"),
+    "pairs": places("pairs", "labels*labels"),
+    "starts": places("starts", "labels"),
+    "ends": places("ends", "labels"),
+    "triples": places("triples", "labels*labels*labels"),
+}
 # An attribute with at least this many labels gets a dense row of weights.
 _HEAVY = 4
 
@@ -186,12 +194,15 @@ class LinearScorer:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What a model file keeps."""
-        return {name: getattr(self, name) for name in ARRAYS}
+        return {name: getattr(self, name) for name in STORED}
 
     @classmethod
-    def from_arrays(cls, labels: int, order: int, arrays: dict[str, NDArray[Any]]) -> "LinearScorer":
-        """The scorer that gave these arrays."""
-        return cls(labels, order, **{name: arrays[name] for name in ARRAYS})
+    def from_arrays(cls, labels: int, order: int, arrays: Arrays, **sizes: int) -> "LinearScorer":
+        """The scorer that gave these arrays; sizes: others that are known, as `STORED` calls them."""
+        require_tables(labels, order)
+        if order == 1:
+            sizes["triples"] = 0
+        return cls(labels, order, **read_arrays(arrays, STORED, labels=labels, **sizes))
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import DataError
 from ..features.parts import PartsEncoded
 from ..kernels.compiling import Floats, Ints, Longs
+from ..stored import Arrays, ArraySpec, read_arrays
 from ..structures.flat import FlatParts, FlatStructure
 from ..structures.known import Outputs
 from .protocol import SparseVectors
 
 # Scores of this many parts stay in cache from one step to the next, and are enough to make up for the calls in Python.
 _BLOCK = 32_000
+# What a model file keeps beside the weights.
+_STORED = {"size": ArraySpec(np.int64, (1,), least=0)}
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,15 @@ class PartScorer:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What a model file keeps."""
-        return {"size": np.array([self.size])}
+        return {"size": np.array([self.size], np.int64)}
+
+    @classmethod
+    def from_arrays(cls, structure: FlatStructure, labels: int | None, arrays: Arrays) -> "PartScorer":
+        """Returns the scorer that gave these arrays."""
+        size = int(read_arrays(arrays, _STORED)["size"][0])
+        if size % (labels or 1):
+            raise DataError(f"{size} weights are not as many for each of {labels} labels")
+        return cls(size, structure, labels)
 
 
 def blank_parts(encoded: Any, labels: int | None) -> FlatParts:

@@ -12,11 +12,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import DataError
 from ..features.encoded import Encoded
 from ..kernels.compiling import Floats, Ints, Longs
+from ..stored import Arrays, ArraySpec, finite, pointer, read_arrays
 from ..structures.chain import ChainParts
 from ..structures.known import KnownLabels
 from .linear import LinearScorer
+
+# What a model file keeps beside the label tables; attributes have numbers of 32 bits.
+_ATTRIBUTES = ArraySpec(np.int64, (1,), least=0, most=2**31 - 1)
+_STORED = {
+    "row_pointer": pointer("supports", into="entries"),
+    "row_indices": ArraySpec(np.int32, ("entries",), least=0, below="attributes"),
+    "row_values": finite("values"),
+}
 
 
 @dataclass(frozen=True)
@@ -87,12 +97,16 @@ class PolynomialScorer:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What a model file keeps."""
-        own = {"attributes": np.array([self.attributes]), "row_pointer": self.indptr, "row_indices": self.indices}
-        return {**self.tables.arrays(), **own, "row_values": self.values}
+        count: NDArray[Any] = np.array([self.attributes], np.int64)
+        rows: tuple[NDArray[Any], ...] = (self.indptr, self.indices, self.values)
+        return {**self.tables.arrays(), "attributes": count, **dict(zip(_STORED, rows, strict=True))}
 
     @classmethod
-    def from_arrays(cls, degree: int, labels: int, arrays: dict[str, NDArray[Any]]) -> "PolynomialScorer":
+    def from_arrays(cls, degree: int, labels: int, arrays: Arrays) -> "PolynomialScorer":
         """Returns the scorer that gave these arrays."""
-        tables = LinearScorer.from_arrays(labels, 1, arrays)
-        rows = (arrays[name] for name in ("row_pointer", "row_indices", "row_values"))
-        return cls(degree, tables, int(arrays["attributes"][0]), *rows)
+        tables = LinearScorer.from_arrays(labels, 1, arrays, attributes=0)
+        attributes = int(read_arrays(arrays, {"attributes": _ATTRIBUTES})["attributes"][0])
+        rows = read_arrays(arrays, _STORED, attributes=attributes)
+        if len(rows["row_values"]) not in (0, len(rows["row_indices"])):
+            raise DataError("the array row_values must have a number for every one of row_indices, or none")
+        return cls(degree, tables, attributes, rows["row_pointer"], rows["row_indices"], rows["row_values"])

@@ -12,6 +12,7 @@ never seen speak neither for it nor against others. Attributes have weights for 
 with, wherever in a segment: so a weight of a last token's attribute can also say that segments do not end there.
 """
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -24,6 +25,7 @@ from ..errors import DataError
 from ..features.encoded import Encoded
 from ..features.segments import SegmentEncoded
 from ..kernels.compiling import Floats, Ints, Longs
+from ..stored import Arrays, ArraySpec, read_arrays, require_tables, within
 from ..structures.chain import ChainParts
 from ..structures.known import KnownLabels
 from ..structures.segmentation import Segmentation, SegmentParts
@@ -32,6 +34,8 @@ from .linear import LinearScorer, observed_attributes
 from .protocol import SparseVectors
 
 _PLACES = ("token", "first", "last")
+# What a model file keeps beside the weights of the three places.
+_STORED = {"buckets": ArraySpec(np.int64, ("longest",), least=-1, ascending="sorted", widest=1)}
 # Each bucket of lengths ends so much later than the one before, so that lengths up to 8 have buckets of their own.
 _GROWTH = 1.25
 
@@ -148,12 +152,14 @@ class SegmentScorer:
         return out
 
     @classmethod
-    def from_arrays(cls, labels: int, arrays: dict[str, NDArray[Any]]) -> "SegmentScorer":
+    def from_arrays(cls, labels: int, arrays: Arrays) -> "SegmentScorer":
         """The scorer that gave these arrays."""
-        token, first, last = (
-            LinearScorer(labels, 1, **{name: arrays[f"{place}_{name}"] for name in linear.ARRAYS}) for place in _PLACES
-        )
-        return cls(token, first, last, arrays["buckets"])
+        token, first, last = (LinearScorer.from_arrays(labels, 1, within(arrays, f"{place}_")) for place in _PLACES)
+        buckets = read_arrays(arrays, _STORED)["buckets"]
+        if not len(buckets) or buckets[0] > 0:
+            raise DataError("the array buckets must begin with the bucket of length 1, which is 0, or -1 without any")
+        require_tables(max(labels, math.isqrt(labels * len(buckets))), 1)
+        return cls(token, first, last, buckets)
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,15 @@ import numpy as np
 from ..features.arcs import arc_ends
 from ..features.encoded import Encoded
 from ..kernels.compiling import Floats, Longs
+from ..stored import Arrays, finite, read_arrays
 from ..structures.flat import FlatParts
 
+# What a model file keeps.
+_STORED = {
+    "root": finite("symbols", least=0),
+    "child": finite("symbols", 2, "symbols", least=0),
+    "stop": finite("symbols", 2, 2, 2, least=0),
+}
 # Sides of a head, and what is decided there.
 LEFT, RIGHT = 0, 1
 STOP, GO = 0, 1
@@ -73,6 +80,11 @@ class ValenceCounts:
     root: Floats
     child: Floats
     stop: Floats
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, symbols: int) -> "ValenceCounts":
+        """The counts that a model file keeps."""
+        return cls(**read_arrays(arrays, _STORED, symbols=symbols))
 
     @classmethod
     def random(cls, symbols: int, spread: float, rng: np.random.Generator) -> "ValenceCounts":

@@ -8,12 +8,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..errors import DataError, ModelFileError
+from ..errors import DataError
 from ..kernels.compiling import Floats, Singles
 from ..kernels.word_alignment import BIJECTIVE, NONE, SYMMETRIC, Direction
-from ..learners.parameters import Running, declared, require_number, require_share
+from ..learners.parameters import Running, declared, parameter_hints, require_number, require_share
 from ..records import Record, recorded
 from ..solvers import rounds
+from ..stored import Arrays, ArraySpec, check_values, finite, numbered, read_arrays
 from .bitext import Bitext, PairTable, Vocabulary
 from .estimation import (
     Beliefs,
@@ -38,6 +39,19 @@ _UNSEEN, _NEW, _BOTH_NEW, _NULL_NEW = 1e-7, 1e-6, 1e-2, 1e-5
 _COLDEST = 0.01
 # A projection for its own sake, such as for a picture, is more exact than one of an E step.
 _EXACT_STEPS, _EXACT = 200, 1e-3
+
+# What a model file keeps: pairs of words, in order, with their probabilities in both directions, and those of the null
+# word and of jumps. Probabilities may be above 1 by what rounding adds.
+_STORED = {
+    "owners": ArraySpec(np.int32, ("pairs",), least=0, below="sources"),
+    "partners": ArraySpec(np.int32, ("pairs",), least=0, below="targets"),
+    "forward": ArraySpec(np.float32, ("pairs",), least=0, most=1.001),
+    "backward": ArraySpec(np.float32, ("pairs",), least=0, most=1.001),
+    "forward_null": ArraySpec(np.float32, ("targets",), least=0, most=1.001),
+    "backward_null": ArraySpec(np.float32, ("sources",), least=0, most=1.001),
+    "forward_jumps": finite("3*reach+2", least=0),
+    "backward_jumps": finite("3*reach+2", least=0),
+}
 
 SentencePairs = Iterable[tuple[Sequence[str], Sequence[str]]]
 
@@ -355,25 +369,29 @@ class WordAligner(Running, BaseEstimator):  # type: ignore[misc]
         write_archive(path, header, arrays)
 
     @classmethod
-    def from_archive(cls, name: str, header: dict[str, Any], arrays: dict[str, Any]) -> "WordAligner":
-        """Returns the aligner that `save` wrote; `name` is what errors call the file."""
+    def from_archive(cls, header: dict[str, Any], arrays: Arrays) -> "WordAligner":
+        """Returns the aligner that `save` wrote."""
         from ..model_file import unpacked_trace
 
+        check_values(header["parameters"], parameter_hints(cls), cls.__name__)
         out = cls(**header["parameters"])
-        one, two = header["words"]
+        out._check()
+        one, two = (numbered(words, "the words of a side") for words in header["words"])
+        found = read_arrays(arrays, _STORED, sources=len(one), targets=len(two), reach=out.reach)
+        owners, partners = found["owners"], found["partners"]
+        if not (np.diff(owners * np.int64(len(two)) + partners) > 0).all():
+            raise DataError("the pairs of words are not in order, each once")
         rows = np.zeros(len(one) + 1, np.int64)
-        owners = arrays["owners"]
-        if len(owners) != len(arrays["partners"]) or (len(owners) and owners.max() >= len(one)):
-            raise ModelFileError(f"{name} is not a complete word aligner: its tables do not fit together")
         np.cumsum(np.bincount(owners, minlength=len(one)), out=rows[1:])
         null = float(out.null)
-        out._vocabularies = Vocabulary.given(one), Vocabulary.given(two)
-        out._table = PairTable(rows, owners, arrays["partners"])
+        out._vocabularies = Vocabulary(tuple(one), one), Vocabulary(tuple(two), two)
+        out._table = PairTable(rows, owners, partners)
         out._parameters = Parameters(*(
-            Direction(arrays[side], arrays[f"{side}_null"], arrays[f"{side}_jumps"], null)
+            Direction(found[side], found[f"{side}_null"], found[f"{side}_jumps"], null)
             for side in ("forward", "backward")
         ))  # fmt: skip
         out.trace_, out.entropy_ = unpacked_trace(header["trace"]), tuple(header["entropy"])
+        check_values({"entropy": out.entropy_}, {"entropy": tuple[float, float]}, cls.__name__)
         return out
 
 

@@ -13,6 +13,7 @@ from ...features.symbols import SymbolEncoder
 from ...kernels.compiling import Ints
 from ...scorers.valence import ValenceCounts, ValenceScorer, harmonic_parts
 from ...solvers.expected import CountingFit, ToFit
+from ...stored import Arrays
 from ...structures.flat import FlatParts
 from ..learner import Learner
 from ..parameters import declared, require_number
@@ -197,6 +198,7 @@ class DMV(Learner):
         """Log-density, up to a constant, of the Dirichlet prior that the smoothing stands for."""
         return self.smoothing * sum(float(table.sum()) for table in self.scorer_.tables)
 
-    def restore(self, encoder: Any, arrays: dict[str, Any]) -> None:
+    def restore(self, encoder: Any, arrays: Arrays) -> None:
         """Take back what `state` gave."""
-        self._estimate(encoder, ValenceCounts(arrays["root"], arrays["child"], arrays["stop"]))
+        self._check()
+        self._estimate(encoder, ValenceCounts.from_arrays(arrays, encoder.symbols))

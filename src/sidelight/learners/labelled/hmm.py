@@ -16,6 +16,7 @@ from ...kernels.compiling import Ints
 from ...labels import encode_labels
 from ...scorers.hmm import EstimateName, HMMCounts, HMMScorer
 from ...solvers.expected import CountingFit, ToFit
+from ...stored import Arrays
 from ...structures.chain import ChainParts, indicator
 from ..learner import Learner
 from ..parameters import declared, require_number
@@ -231,7 +232,8 @@ class HMM(Learner):
         pairs = zip((*self._smoothing, self.transition_smoothing), tables, strict=True)
         return sum(amount * float(table.sum()) for amount, table in pairs if amount > 0 and table is not None)
 
-    def restore(self, encoder: Any, arrays: dict[str, Any]) -> None:
+    def restore(self, encoder: Any, arrays: Arrays) -> None:
         """Take back what `state` gave."""
-        counts = HMMCounts(arrays["start"], arrays["transition"], arrays["emission"], arrays.get("triple"))
-        self._estimate(encoder, self.classes_, counts)
+        self._check()
+        found = HMMCounts.from_arrays(arrays, len(self.classes_), len(encoder.words), self.order)
+        self._estimate(encoder, self.classes_, found)

@@ -11,6 +11,7 @@ from ...progress import progress
 from ...scorers.polynomial import PolynomialScorer
 from ...solvers.kernel_perceptron import run
 from ...solvers.perceptron import PerceptronState
+from ...stored import Arrays
 from ...structures.chain import ChainParts
 from ...structures.known import KnownLabels
 from ..learner import Learner
@@ -33,7 +34,7 @@ class KernelLabelling(Labelling):
             encoded, known, labels, degree=self.degree, boundaries=self.boundaries, all_weights=all_weights
         )
 
-    def restore(self, labels: int, arrays: dict[str, Any]) -> Any:
+    def restore(self, labels: int, arrays: Arrays) -> Any:
         """Returns the scorer whose arrays these are."""
         return PolynomialScorer.from_arrays(self.degree, labels, arrays)
 
@@ -102,6 +103,11 @@ class KernelPerceptron(LayoutParameters, Learner):
     def mistakes_(self) -> tuple[int, ...]:
         """Wrong tokens in each pass."""
         return tuple(one.mistakes for one in self.trace_)
+
+    def check_restored(self, labels: list[str]) -> None:
+        """Raise `DataError` where what a file says does not fit together."""
+        super().check_restored(labels)
+        require_number(self, "degree", 1, whole=True)
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from sequences X and their labels y."""

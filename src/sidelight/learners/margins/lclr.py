@@ -143,6 +143,12 @@ class StructureClassifier(ClassifierMixin, LinearParameters, CompanionParameters
         self.classes_, self.calibrated_ = classes, calibrated
         return self
 
+    def check_restored(self, labels: list[str]) -> None:
+        """Raise `DataError` where what a file says does not fit together."""
+        super().check_restored(labels)
+        if len(self.classes_) != 2:
+            raise DataError(f"{type(self).__name__} has two labels, one for GOOD and one for BAD")
+
     def _learn(self, X: Any, known: list[Companion], prepared: Prepared) -> None:
         """Learn, and take over what was learned."""
         raise NotImplementedError

@@ -8,6 +8,7 @@ from ...features.encoded import Encoder
 from ...features.letters import LetterEncoder, letter_dicts
 from ...features.parts import token_columns
 from ...kernels.compiling import Longs
+from ...stored import Arrays
 from ...structures.alignments import Alignments
 from ...structures.flat import Shape
 from .pairs import PairTask, Segments, require_order
@@ -63,7 +64,7 @@ class Aligning(PairTask):
         self.require_own(features)
         return self._encoder(min_count)
 
-    def restore_encoder(self, values: dict[str, Any], arrays: dict[str, Any]) -> Encoder:
+    def restore_encoder(self, values: dict[str, Any], arrays: Arrays) -> Encoder:
         """Returns the encoder that gave this state."""
         if self.features == "items" or type(self).describe is not Aligning.describe:
             return super().restore_encoder(values, arrays)

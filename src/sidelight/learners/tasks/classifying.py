@@ -16,6 +16,7 @@ from ...features.encoded import Encoded, Encoder, require_attributes
 from ...kernels.compiling import Floats, Ints, Longs
 from ...labels import as_sequences, encode_labels
 from ...scorers.choice import ChoiceScorer
+from ...stored import Arrays
 from ...structures.choice import Choice, ChoiceParts
 from ...structures.known import KnownLabels
 from .task import LabelTask, Reasons, Weighted, attribute_reasons
@@ -85,7 +86,7 @@ class Classifying(LabelTask):
         """Returns weights of attributes and labels."""
         return ChoiceScorer.observed(encoded, known, labels, bias=self.bias, all_weights=all_weights)
 
-    def restore(self, labels: int, arrays: dict[str, Any]) -> ChoiceScorer:
+    def restore(self, labels: int, arrays: Arrays) -> ChoiceScorer:
         """Returns the scorer whose arrays these are."""
         return ChoiceScorer.from_arrays(labels, arrays)
 

@@ -14,6 +14,7 @@ from ...labels import check_lengths, encode_labels
 from ...metrics import token_accuracy
 from ...scorers.edges import EdgeScorer
 from ...scorers.linear import LinearScorer
+from ...stored import Arrays
 from ...structures.chain import Chain, ChainParts
 from ...structures.known import KnownLabels
 from .task import LabelTask, Reasons, Weighted, attribute_reasons
@@ -85,7 +86,7 @@ class Labelling(LabelTask):
             encoded, known, labels, order=self.order, boundaries=self.boundaries, all_weights=all_weights
         )
 
-    def restore(self, labels: int, arrays: dict[str, Any]) -> Any:
+    def restore(self, labels: int, arrays: Arrays) -> Any:
         """Returns the scorer whose arrays these are."""
         if self.edges:
             return EdgeScorer.from_arrays(labels, arrays)

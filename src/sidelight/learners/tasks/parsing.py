@@ -14,6 +14,7 @@ from ...features.parts import token_columns
 from ...kernels.compiling import Flags, Floats, Ints, Longs
 from ...rules.part_view import EndView, PartView
 from ...scorers.arcs import ArcScorer
+from ...stored import Arrays
 from ...structures.flat import FlatParts, Shape
 from ...structures.trees import Trees
 from ...supervision import Given, Signal
@@ -93,7 +94,7 @@ class Parsing(PartsTask):
             return super().choose_encoder(X, features, min_count, n_jobs)
         return ArcEncoder(self._columns, min_count, read_templates(features))
 
-    def restore_encoder(self, values: dict[str, Any], arrays: dict[str, Any]) -> Encoder:
+    def restore_encoder(self, values: dict[str, Any], arrays: Arrays) -> Encoder:
         """Returns the encoder that gave this state."""
         if self._described:
             return super().restore_encoder(values, arrays)
@@ -111,7 +112,7 @@ class Parsing(PartsTask):
         bits = int(encoded.attributes).bit_length() - 1
         return ArcScorer(bits, self.structure(1), max(labels, 1), self.joint, encoded.templates)
 
-    def restore(self, labels: int, arrays: dict[str, Any]) -> Any:
+    def restore(self, labels: int, arrays: Arrays) -> Any:
         """Returns the scorer whose arrays these are."""
         if self._described:
             return super().restore(labels, arrays)
@@ -123,6 +124,8 @@ class Parsing(PartsTask):
             super().require_encoded(scorer, encoded)
         else:
             require_attributes(encoded, 1 << scorer.bits)
+            if encoded.templates != scorer.templates:
+                raise DataError("X was encoded by a model with other templates of arcs; encode it with this one")
 
     def reasons(self, model: Weighted, encoded: Any, scores: FlatParts, outputs: Ints, t: int) -> Reasons:
         """Returns what features add to each of the parts of token t."""

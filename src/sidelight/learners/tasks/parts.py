@@ -18,6 +18,7 @@ from ...kernels.compiling import Flags, Floats, Ints, Longs
 from ...rules.language import Rule
 from ...rules.part_view import PartView
 from ...scorers.parts import PartScorer
+from ...stored import Arrays
 from ...structures.flat import FlatParts, FlatStructure, KnownOutputs, Shape
 from ...structures.known import Outputs
 from ...supervision import Companion, Given, Signal, kind_of
@@ -101,7 +102,7 @@ class PartsTask(ABC):
         self.require_own(features)
         return PartsEncoder(self.describe, DictEncoder(min_count))
 
-    def restore_encoder(self, values: dict[str, Any], arrays: dict[str, Any]) -> Encoder:
+    def restore_encoder(self, values: dict[str, Any], arrays: Arrays) -> Encoder:
         """Returns the encoder that gave this state."""
         return PartsEncoder(self.describe, DictEncoder.from_state(values, arrays))
 
@@ -243,9 +244,9 @@ class PartsTask(ABC):
             return PartScorer(encoded.attributes, self.structure(1))
         return PartScorer(encoded.attributes * max(labels, 1), self.structure(1), max(labels, 1))
 
-    def restore(self, labels: int, arrays: dict[str, Any]) -> PartScorer:
+    def restore(self, labels: int, arrays: Arrays) -> PartScorer:
         """Returns the scorer whose arrays these are."""
-        return PartScorer(int(arrays["size"][0]), self.structure(1), max(labels, 1) if self.parts_have_labels else None)
+        return PartScorer.from_arrays(self.structure(1), max(labels, 1) if self.parts_have_labels else None, arrays)
 
     def require_encoded(self, scorer: PartScorer, encoded: PartsEncoded) -> None:
         """Raises `DataError` where input was encoded by another model."""

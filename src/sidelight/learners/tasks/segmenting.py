@@ -19,6 +19,7 @@ from ...inference.part_rows import SegmentRows
 from ...kernels.compiling import Floats, Ints, Longs
 from ...rules.language import Rule
 from ...scorers.segments import SegmentScorer
+from ...stored import Arrays
 from ...structures.known import KnownLabels
 from ...structures.segmentation import Segmentation, SegmentParts, Segments, runs
 from ...supervision import Signal
@@ -109,7 +110,7 @@ class Segmenting(LabelTask):
             )
         return int(self.max_length)
 
-    def restore(self, labels: int, arrays: dict[str, Any]) -> SegmentScorer:
+    def restore(self, labels: int, arrays: Arrays) -> SegmentScorer:
         """Returns the scorer whose arrays these are."""
         return SegmentScorer.from_arrays(labels, arrays)
 

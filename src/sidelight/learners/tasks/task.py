@@ -19,6 +19,7 @@ from ...inference.rows import Rows, RowSet
 from ...kernels.compiling import Floats, Ints, Longs
 from ...labels import label_set
 from ...rules.language import Rule
+from ...stored import Arrays
 from ...structures.known import Known
 from ...structures.protocol import Structure
 from ...supervision import Signal, kind_of
@@ -179,7 +180,7 @@ class Task(Protocol):
         """Returns the scorer with a weight for whatever is observed or allowed, or for everything."""
         ...
 
-    def restore(self, labels: int, arrays: dict[str, Any]) -> Any:
+    def restore(self, labels: int, arrays: Arrays) -> Any:
         """Returns the scorer whose `arrays()` these are."""
         ...
 
@@ -313,6 +314,11 @@ class LabelTask:
     def chances(self, parts: Any) -> list[Floats]:
         """Returns the probability of every label of each decision."""
         return [parts.unary[a:b] for a, b in pairwise(parts.offsets)]
+
+
+def predict_the_same(task: Task, other: Task) -> bool:
+    """Whether two tasks have outputs of the same structure, so that models can agree on them."""
+    return task.structure(1) == other.structure(1) and getattr(task, "order", 1) == getattr(other, "order", 1)
 
 
 def cost_of(broken: Floats, penalty: float) -> Floats:

@@ -11,6 +11,7 @@ from ...features.encoded import Encoder
 from ...features.symbols import SymbolEncoder
 from ...kernels.compiling import Flags, Floats, Ints, Longs
 from ...rules.part_view import EndView, PartView
+from ...stored import Arrays
 from ...structures.flat import FlatParts, Shape
 from ...structures.trees import ValenceTrees, with_valence
 from .parsing import Parsing
@@ -44,7 +45,7 @@ class ValenceParsing(Parsing):
         """Returns the number of words, and two."""
         return (*shape, 2)
 
-    def restore_encoder(self, values: dict[str, Any], arrays: dict[str, Any]) -> Encoder:
+    def restore_encoder(self, values: dict[str, Any], arrays: Arrays) -> Encoder:
         """Returns the encoder of symbols that gave this state."""
         return SymbolEncoder.from_state(values, arrays)
 

@@ -30,7 +30,7 @@ from ..choosing.guard import guarded
 from ..learner import Learner
 from ..model import Fitted, Mixture, Model
 from ..parameters import GuardParameters, declared, require_number
-from ..tasks.task import Task
+from ..tasks.task import Task, predict_the_same
 
 # What all unlabelled inputs count together, as a share of what the labelled ones do; and the most that it is, in
 # labelled inputs, where outputs have several decisions.
@@ -98,11 +98,6 @@ class View:
         k, count, seed = self.part
         key = blake2b(f"{seed} {name}".encode(errors="surrogatepass"), digest_size=8).digest()
         return int.from_bytes(key, "big") % count == k
-
-
-def predict_the_same(task: Task, other: Task) -> bool:
-    """Whether two tasks have outputs of the same structure, so that views can agree on them."""
-    return task.structure(1) == other.structure(1) and getattr(task, "order", 1) == getattr(other, "order", 1)
 
 
 def _has_features(x: Any) -> bool:
@@ -321,6 +316,16 @@ class Agreement(GuardParameters, Learner):
         """Returns the learner that unlabelled inputs are compared with: the views learned from labels alone."""
         alone: Agreement = clone(self).set_params(iterations=0, guard=False)
         return alone
+
+    def check_restored(self, labels: list[str]) -> None:
+        """Raise `DataError` where what a file says does not fit together; with label maps views have other labels."""
+        self._check()
+        if any(model is None for model in self.models_.values()):
+            raise DataError("the model of a view is missing")
+        if self.label_maps is None:
+            super().check_restored(labels)
+        elif self.model_.classes != labels:
+            raise DataError("the labels are not those of the view that predicts")
 
     # Fitting ----------------------------------------------------------------------------------------------------------
 

@@ -171,6 +171,11 @@ class CCM(RuleParameters, WrapperParameters, Learner):
         steps: tuple[Any, ...] = self.base_.course_
         return steps
 
+    def check_restored(self, labels: list[str]) -> None:
+        """Raise `DataError` where what a file says does not fit together."""
+        super().check_restored(labels)
+        check_rules(self)
+
     def _decoder(self) -> UnderRules:
         return decoder_under_rules(self, self.penalties_)
 

@@ -136,6 +136,11 @@ class CoDL(RuleParameters, MixtureParameters, Learner):
         self.weight_, self.penalties_ = weight, way.current
         return self
 
+    def check_restored(self, labels: list[str]) -> None:
+        """Raise `DataError` where what a file says does not fit together."""
+        super().check_restored(labels)
+        check_rules(self)
+
     def _decoder(self) -> UnderRules:
         charged = self.penalties_ if self.rules_at_prediction else np.zeros_like(self.penalties_)
         return decoder_under_rules(self, charged)

@@ -41,7 +41,8 @@ from ..choosing.signals import COMPANIONS, PARTIAL, UNLABELLED, WORSE, SignalWei
 from ..decoding import Decoder, Within
 from ..learner import Learner, RuleReading
 from ..parameters import declared, require_number
-from .agreement import Seeing, View, predict_the_same
+from ..tasks.task import predict_the_same
+from .agreement import Seeing, View
 from .expectations import ExpectationParameters, expectation_decoder
 
 # What a unit of a hard rule's expected violation costs in learning; predictions never break it.
@@ -166,6 +167,11 @@ class Combined(ExpectationParameters, Learner):
             kind = "expected" if about_the_corpus(rule) else "soft" if own is None else own.kind
             out.append(RuleReading(kind, None if kind == "hard" else penalty, own is None or own.penalty is None))
         return out
+
+    def check_restored(self, labels: list[str]) -> None:
+        """Raise `DataError` where what a file says does not fit together."""
+        super().check_restored(labels)
+        self._check()
 
     # Fitting ----------------------------------------------------------------------------------------------------------
 

@@ -86,6 +86,11 @@ class CriterionLearner(ExpectationParameters, Learner):
     def _decoder(self) -> Decoder:
         return expectation_decoder(self)
 
+    def check_restored(self, labels: list[str]) -> None:
+        """Raise `DataError` where what a file says does not fit together."""
+        super().check_restored(labels)
+        check_expectations(self, ("rules", "model"))
+
     @guarded
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from labelled sequences and, where y is partial or None, from the criteria."""

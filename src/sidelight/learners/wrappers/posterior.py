@@ -252,6 +252,11 @@ class ProjectingLearner(ProjectionParameters, Learner):
         rows = self.task_.rows(read.used, pool, classes, room=read.room)
         return rows, onto_rows(rows, self.slack(), self.tolerance, self.n_jobs)
 
+    def check_restored(self, labels: list[str]) -> None:
+        """Raise `DataError` where what a file says does not fit together."""
+        super().check_restored(labels)
+        self._check()
+
     # Prediction ------------------------------------------------------------------------------------------------------
 
     def _decoder(self) -> Decoder:
@@ -288,6 +293,8 @@ class ProjectingLearner(ProjectionParameters, Learner):
     def _project(self, X: Any, scores: Any) -> tuple[RowSet, Projection]:
         read = self.readings_
         rows = self.task_.rows(read.used, self.task_.for_rules(X), self.classes_, units=self.units_, room=read.room)
+        if len(self.prices_) != rows.joint:
+            raise DataError(f"there are {len(self.prices_)} prices of rules about the corpus, and {rows.joint} bounds")
         start = np.zeros(len(rows))
         start[: rows.joint] = self.prices_
         found = project(
