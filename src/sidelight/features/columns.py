@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 
 from ..errors import DataError
 from ..expressions import evaluate
+from .patterns import Pattern
 
 YES = "yes"
 _NAMES = ("word", "pos")
@@ -48,7 +49,7 @@ _STEPS: dict[str, Callable[..., Callable[[str], str | None]]] = {
     "istitle": lambda: _when(lambda value: value[:1].isupper()),
     "isalpha": lambda: _when(str.isalpha),
     "ispunct": lambda: _when(lambda value: value != "" and all(c in _PUNCTUATION for c in value)),
-    "matches": lambda pattern: _when(lambda value: re.search(pattern, value) is not None),
+    "matches": lambda pattern: _when(Pattern(pattern).found_in),
     "isin": lambda *words: _when(frozenset(words).__contains__),
 }
 
@@ -117,13 +118,13 @@ class Column:
         return self._then("ispunct")
 
     def matches(self, pattern: str) -> "Column":
-        """A regular expression is found in the string (anchor it with ^ and $ for the whole string)."""
+        """A regular expression is found in the string (anchor it with ^ and $ for the whole string).
+
+        It is searched for in linear time, so there are no references to groups and no looking ahead or behind.
+        """
         if not isinstance(pattern, str):
             raise DataError(f"a regular expression is given as a string, got {pattern!r}")
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            raise DataError(f"bad regular expression {pattern!r}: {error}") from None
+        Pattern(pattern)
         return self._then("matches", pattern)
 
     def isin(self, *words: str | Iterable[str]) -> "Column":
