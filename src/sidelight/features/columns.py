@@ -24,6 +24,8 @@ from .patterns import Pattern
 
 YES = "yes"
 _NAMES = ("word", "pos")
+# Tokens that an offset or a position goes at most.
+_FARTHEST = 10**9
 _PUNCTUATION = frozenset(string.punctuation) | frozenset("–—‘’“”«»…·¡¿")
 
 
@@ -68,8 +70,7 @@ class Column:
     readable: ClassVar[frozenset[str]] = frozenset(_STEPS)
 
     def __getitem__(self, offset: int) -> "Column":
-        if not isinstance(offset, int):
-            raise DataError(f"an offset is a whole number of tokens, got {offset!r}")
+        require_offset(offset, "an offset")
         return replace(self, offset=self.offset + offset)
 
     def _then(self, *step: Any) -> "Column":
@@ -253,6 +254,14 @@ def as_template(item: "str | Column | Template") -> Template:
     if not isinstance(item, Column | Template):
         raise DataError(f"a template is a text or an expression such as word[-1] & word, got {item!r}")
     return Template((item,)) if isinstance(item, Column) else item
+
+
+def require_offset(number: Any, what: str) -> None:
+    """Raises `DataError` unless it is a number of tokens from a place, of a size that sequences have."""
+    if not isinstance(number, int):
+        raise DataError(f"{what} is a whole number, got {number!r}")
+    if abs(number) > _FARTHEST:
+        raise DataError(f"{what} is at most {_FARTHEST:,} tokens away, got {number}")
 
 
 def _positive(length: int) -> int:

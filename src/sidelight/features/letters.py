@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import DataError
 from ..kernels.compiling import Floats, Longs
-from .encoded import State
+from .encoded import State, require_list
 from .parts import PartsEncoded, described
 
 # Stands behind the last item of a side.
@@ -89,8 +89,7 @@ class LetterEncoder:
         return _Batch(self._pairs(X), self).encoded()
 
     def _pairs(self, X: Sequence[Any]) -> list[Sides]:
-        if isinstance(X, str):
-            raise DataError("X must be a list of pairs, got a string")
+        require_list(X, "pairs")
         return described(self.read, X, "pair")
 
     @property

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
+from threading import Event, local
 from typing import TypeVar
 
 import numpy as np
@@ -78,9 +79,28 @@ def map_shards(function: Callable[[int, int], R], offsets: NDArray[np.int64], n_
     return list(each_shard(function, offsets, n_jobs))
 
 
+_at_work = local()
+
+
+def stop_event() -> Event | None:
+    """The event that asks the current thread to end its work early, if it has been given any; see `map_each`."""
+    return getattr(_at_work, "stop", None)
+
+
 def map_each(function: Callable[[T], R], items: Iterable[T], n_jobs: int | None = -1) -> list[R]:
     """`function(item)` for every item, each as a thread becomes free; the results in order.
 
-    The caller only waits, so that Ctrl-C stops it: items not yet begun are then left out.
+    The caller only waits, so that Ctrl-C stops it: items not yet begun are then left out, and those that take long are
+    asked to end (`stop_event`).
     """
-    return list(_pool(thread_count(n_jobs)).map(function, items))
+    stop = Event()
+
+    def run(item: T) -> R:
+        _at_work.stop = stop
+        return function(item)
+
+    try:
+        return list(_pool(thread_count(n_jobs)).map(run, items))
+    except BaseException:
+        stop.set()
+        raise
