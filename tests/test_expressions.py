@@ -149,3 +149,8 @@ def test_errors_of_methods_are_errors_in_the_text():
     ):
         with pytest.raises(ExpressionError, match=message):
             parse(text)
+
+
+@pytest.mark.filterwarnings("error")
+def test_no_warning_about_backslashes():
+    assert parse(r"word.matches('\d')").value("a1") == "yes"

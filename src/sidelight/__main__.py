@@ -1,5 +1,21 @@
-"""`python -m sidelight` is the command `sidelight`."""
+"""The command `sidelight`, which is also `python -m sidelight`.
 
-from .cli.main import main
+The commands are imported here, and not before, so that Ctrl-C ends them in the same way at any time.
+"""
 
-main()
+import sys
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        from .cli.main import main as run
+
+        run()
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

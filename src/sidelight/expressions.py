@@ -6,6 +6,7 @@ operators of the offered objects; names with a leading underscore, keywords and 
 
 import ast
 import operator
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -42,7 +43,10 @@ def evaluate(text: str, names: Mapping[str, Any]) -> Any:
     line = text.strip().replace("\n", " ")
     indent = len(text) - len(text.lstrip())
     try:
-        return _Reader(text, line, indent, names).value(ast.parse(line, mode="eval").body)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about "\\d", which is what it says
+            tree = ast.parse(line, mode="eval")
+        return _Reader(text, line, indent, names).value(tree.body)
     except SyntaxError as error:
         raise ExpressionError(text, indent + (error.offset or 1), error.msg) from None
     except (RecursionError, MemoryError):

@@ -4,8 +4,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
+
+import pytest
 
 import sidelight
+from sidelight.__main__ import main
 
 from .conftest import Run
 
@@ -82,3 +86,15 @@ def test_learners_of_the_command_line_are_those_of_the_library() -> None:
     assert {*CLASSES.values(), *WRAPPERS.values()} == set(sidelight.LEARNERS) - of_python
     assert {*DEFAULT_BASES.values()} <= set(BASES) < set(CLASSES)
     assert set(DEFAULT_BASES) == set(WRAPPERS)
+
+
+def test_ctrl_c_while_modules_are_imported(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    class Interrupted(ModuleType):
+        def __getattr__(self, name: str) -> None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "sidelight.cli.main", Interrupted("main"))
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
+    assert capsys.readouterr() == ("", "interrupted\n")

@@ -243,3 +243,17 @@ def test_open_files_are_passed_on_and_left_open():
         file.write("a")
     target.write("b")
     assert target.getvalue() == "ab"
+
+
+def test_temporary_files_of_killed_runs_are_swept(tmp_path):
+    old, young = (tmp_path / f".m.{token * 6}.tmp" for token in ("a1", "b2"))
+    others = [tmp_path / name for name in (".other.a1a1a1a1a1a1.tmp", ".m.tmp", "m.a1a1a1a1a1a1.tmp", ".m.a1a1.tmp")]
+    for path in (old, young, *others):
+        path.write_text("x")
+    for path in (old, *others):
+        os.utime(path, (0, 0))
+    with open_for_writing(tmp_path / "m") as file:
+        file.write("y")
+    assert not old.exists()
+    assert young.exists()
+    assert all(path.exists() for path in others)

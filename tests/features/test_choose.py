@@ -34,6 +34,9 @@ def test_the_first_token_decides(X, kind):
         ("abc", "X must be a list of sequences, got str"),
         (None, "X must be a list of sequences, got NoneType"),
         (iter([["a"]]), "X must be a list of sequences"),
+        ({"a": 1}, "X must be a list of sequences, got dict"),
+        (sparse.eye(3).tocsr(), "X must be a list of sequences, got csr"),
+        (np.array(3), "X must be a list of sequences, got ndarray"),
         (["a b c"], "its first element is a string; split it first"),
         ([{"a": 1}], "a sequence must be a list of tokens or an array, got dict"),
         ([3], "a sequence must be a list of tokens or an array, got int"),
@@ -58,3 +61,12 @@ def test_default_templates_use_every_column():
         used = {c.index for t in default_templates(width) for c in t.columns}
         assert used == set(range(width))
         assert len(set(default_templates(width))) == len(default_templates(width))
+
+
+@pytest.mark.parametrize("encoder", [TemplateEncoder(["word"], 1, 1), DictEncoder(1), ArrayEncoder(1)])
+@pytest.mark.parametrize("X", [None, iter([["a"]]), sparse.eye(3).tocsr(), 3])
+def test_encoders_refuse_what_is_no_list(encoder, X):
+    fitted = {DictEncoder: [[{"a": 1}]], ArrayEncoder: [np.ones((1, 2))]}.get(type(encoder), [["a"]])
+    encoder.fit_transform(fitted)
+    with pytest.raises(DataError, match="X must be a list of sequences, got"):
+        encoder.transform(X)

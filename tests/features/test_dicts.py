@@ -78,3 +78,9 @@ def fitted():
     encoder = DictEncoder()
     encoder.fit_transform([[{"fine": 1.0}]])
     return encoder
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400), 1e300])
+def test_values_whose_squares_are_no_numbers_are_refused(value):
+    with pytest.raises(DataError, match=r"sequence 0, token 0: feature 'f' has a value beyond 1e\+100; scale"):
+        DictEncoder(1).fit_transform([[{"f": value}]])

@@ -1,8 +1,9 @@
 """Linear programs against SciPy's solver, integer programs against a list of all points."""
 
+from _thread import interrupt_main
 from dataclasses import replace
 from itertools import product
-from threading import Event
+from threading import Event, Timer
 from time import monotonic
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy.optimize import linprog
 
 from sidelight import DataError, Infeasible, SidelightError
 from sidelight.inference.highs import Program, solve
+from sidelight.kernels.parallel import map_each
 from sidelight.structures.polytope import LinearRows
 
 
@@ -102,6 +104,16 @@ def test_time_limit_stop_and_start():
     assert not solve(linear, stop=stop).optimal
     assert monotonic() - begun < 5
     assert solve(linear, stop=Event()).optimal
+
+
+@pytest.mark.parametrize("threads", [False, True])
+def test_ctrl_c_ends_a_program(threads):
+    program, begun = hard_program(), monotonic()
+    Timer(0.3, interrupt_main).start()
+    with pytest.raises(KeyboardInterrupt):
+        map_each(solve, [program], 1) if threads else solve(program)
+    assert map_each(lambda _: None, [0], 1) == [None]  # the thread is free again
+    assert monotonic() - begun < 30
 
 
 def test_no_solution_and_bad_programs():

@@ -10,18 +10,20 @@ from sidelight.kernels.parallel import map_shards, shards, thread_count
 
 def test_shards_cover_all_sequences_in_order_and_share_the_tokens():
     offsets = np.concatenate(([0], np.cumsum(np.random.default_rng(0).integers(1, 40, size=500))))
-    ranges = shards(offsets, 4)
+    ranges = shards(offsets)
     assert ranges[0][0] == 0
     assert ranges[-1][1] == 500
     assert all(a[1] == b[0] for a, b in pairwise(ranges))
     tokens = [offsets[b] - offsets[a] for a, b in ranges]
     assert max(tokens) - min(tokens) <= 2 * 40
-    assert shards(np.array([0, 5, 9]), 4) == [(0, 2)]
+    assert shards(np.array([0, 5, 9])) == [(0, 2)]
 
 
-def test_results_come_in_shard_order():
+@pytest.mark.parametrize("n_jobs", [1, 2, 3, 40])
+def test_results_come_in_shard_order_and_shards_do_not_depend_on_the_threads(n_jobs):
     offsets = np.arange(0, 9001, 10)
-    assert map_shards(lambda a, b: (a, b), offsets, 3) == shards(offsets, 3)
+    assert len(shards(offsets)) == 9
+    assert map_shards(lambda a, b: (a, b), offsets, n_jobs) == shards(offsets)
 
 
 def test_threads_are_counted_as_scikit_learn_does():

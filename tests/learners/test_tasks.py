@@ -11,6 +11,7 @@ from sidelight import (
     CCM,
     CRF,
     GOOD,
+    HMM,
     JLIS,
     MIRA,
     Classifying,
@@ -196,3 +197,11 @@ def test_what_is_refused(tmp_path):
     own = clone(CRF(task=Strange())).fit(X, Y)
     with pytest.raises(DataError, match="the task Strange cannot be saved; mark its class"):
         own.save(tmp_path / "m")
+
+
+@pytest.mark.parametrize(("order", "labels", "memory"), [(2, 2_000, "64.0 GB"), (1, 20_000, "3.2 GB")])
+def test_tables_that_are_too_large_are_refused(order, labels, memory):
+    names = [f"c{k}" for k in range(labels)]
+    for learner in (CRF(order=order), HMM(order=order)):
+        with pytest.raises(DataError, match=rf"labels takes {memory} of memory.* use (order=1, or )?at most"):
+            learner.fit([["w"] * labels], [names])

@@ -232,3 +232,28 @@ def test_conditions_are_worked_out_per_sequence():
     for condition, holds in CONDITIONS[1:]:
         got = violations([count("A", where=condition) <= 0], X, [["A", "A"], ["A", "A"]])[:, 0]
         np.testing.assert_array_equal(got, [sum(holds(x, t) for t in range(2)) for x in X], err_msg=repr(condition))
+
+
+@pytest.mark.parametrize(
+    ("large", "small", "factor"),
+    [
+        (min_length(10**9), min_length(9), 1.0),
+        (10**9 * count("A") <= 10**9, count("A") <= 1, 1e9),
+        (10**9 * count("A") - 10**9 * count("B") >= 0, count("A") - count("B") >= 0, 1e9),
+        (6 * count("A") <= 7, 1.2 * count("A") <= 1.4, 5.0),
+    ],
+)
+def test_counters_are_no_larger_than_they_need_to_be(large, small, factor):
+    rng = np.random.default_rng(0)
+    X = [random_input(rng) for _ in range(9)]
+    y = [[str(c) for c in rng.choice(LABELS, size=len(x))] for x in X]
+    np.testing.assert_allclose(violations([large], X, y), factor * violations([small], X, y))
+    assert max(len(m.after) for m in compile_rules([large], X, LABELS)) <= 100
+
+
+def test_counters_that_are_too_large_are_refused():
+    for rule in (10**9 * count("A") - count("B") >= 3, (10**9 * count("A") <= 10**9) | (count("B") >= 1)):
+        with pytest.raises(NotSupported, match=r"states, .* use smaller"):
+            compile_rules([rule], [["x"] * 5], LABELS)
+    with pytest.raises(NotSupported, match="too large to add up exactly"):
+        compile_rules([10**15 * count("A") >= 1], [["x"] * 50], LABELS)

@@ -364,3 +364,18 @@ def test_conditions_of_nothing_are_refused():
     for make in (any_of, all_of):
         with pytest.raises(DataError, match=rf"{make.__name__}\(\) needs at least one condition"):
             make()
+
+
+@pytest.mark.parametrize("number", [10**16, 10**400, -1e300])
+def test_numbers_in_rules_are_of_a_size_that_sums_are_exact_for(number):
+    for write in (lambda: count("a") >= number, lambda: number * count("a"), lambda: count("a") + number):
+        with pytest.raises(DataError, match=r"lie between -1e\+15 and 1e\+15"):
+            write()
+    with pytest.raises(DataError, match="lie between"):
+        10**10 * (10**10 * count("a"))
+
+
+@pytest.mark.parametrize("write", [lambda: position(10**20), lambda: word[-(10**20)]])
+def test_no_token_is_that_far_away(write):
+    with pytest.raises(DataError, match="at most 1,000,000,000 tokens away"):
+        write()

@@ -334,7 +334,7 @@ def slow_solver(monkeypatch, values, bound, linear=0.5):
 def test_nothing_found_in_time(monkeypatch):
     rows = rows_of(2, ({0: 1.0, 1: 2.0}, -np.inf, 2.0))
     slow_solver(monkeypatch, None, 5.0)
-    for structure, said in ((Programs(1, time_limit=0.5), "0.5 seconds"), (Programs(1), "the time there was")):
+    for structure, said in ((Programs(1, time_limit=0.5), "0.5 seconds"), (Programs(1, None), "the time there was")):
         with pytest.raises(Infeasible, match=f"sequence 1 has no output that was found in {said}; give it more time"):
             structure.argmax(batch([1.0, 1.0, 1.0], [rows_of(1), rows]))
         with pytest.raises(Infeasible, match="give it more time"):

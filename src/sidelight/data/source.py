@@ -9,9 +9,11 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import secrets
 import stat
 import sys
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, overload
@@ -38,6 +40,8 @@ STANDARD_STREAM = "-"
 BYTE_ORDER_MARK = "\ufeff"
 ASCII_SPACE = " \t\r\f\v"
 """What separates columns and fills blank lines. A no-break space is part of a token."""
+# Seconds after which nobody writes to a temporary file any more.
+_ABANDONED = 3600.0
 
 
 class Lines(NamedTuple):
@@ -187,6 +191,7 @@ def _special_file(path: str, binary: bool) -> Iterator[IO[Any]]:
 
 @contextlib.contextmanager
 def _replacing(path: str, name: str, binary: bool) -> Iterator[IO[Any]]:
+    _sweep(path)
     temporary = _temporary_name(path)
     try:
         descriptor = _create(temporary, path)
@@ -213,6 +218,19 @@ def _replacing(path: str, name: str, binary: bool) -> Iterator[IO[Any]]:
 def _temporary_name(path: str) -> str:
     folder, name = os.path.split(path)
     return os.path.join(folder, f".{name[:100]}.{secrets.token_hex(6)}.tmp")
+
+
+def _sweep(path: str) -> None:
+    """Removes temporary files that killed runs left beside a file; those written to within the last hour stay."""
+    folder, name = os.path.split(path)
+    ours = re.compile(re.escape(f".{name[:100]}.") + r"[0-9a-f]{12}\.tmp")
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if not ours.fullmatch(entry.name):
+                continue
+            with contextlib.suppress(OSError):
+                if time.time() - entry.stat(follow_symlinks=False).st_mtime > _ABANDONED:
+                    os.unlink(entry.path)
 
 
 def _create(temporary: str, path: str) -> int:

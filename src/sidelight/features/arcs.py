@@ -21,7 +21,7 @@ import numpy as np
 from ..errors import DataError
 from ..kernels.compiling import Ints, Longs
 from ..stored import Arrays, ArraySpec, numbered, whole
-from .encoded import Encoded, State
+from .encoded import Encoded, State, require_list
 from .parts import described, token_columns
 
 ROOT, END, NONE = "<root>", "<end>", "<none>"
@@ -351,8 +351,7 @@ class ArcEncoder:
         return self._encoded(self._sentences(X))
 
     def _sentences(self, X: Sequence[Any]) -> list[Columns]:
-        if isinstance(X, str):
-            raise DataError("X must be a list of sentences, got a string")
+        require_list(X, "sentences")
         return described(self.read, X, "sentence")
 
     def _encoded(self, sentences: Sequence[Columns]) -> ArcsEncoded:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import DataError
 from ..stored import Arrays, ArraySpec, read_arrays, whole
-from .encoded import Encoded, State
+from .encoded import LARGEST_VALUE, Encoded, State, require_list
 
 # What a model file keeps: which columns are used.
 _STORED = {"kept": ArraySpec(np.bool_, ("columns",))}
@@ -34,6 +34,7 @@ class ArrayEncoder:
         """Encode X."""
         from scipy import sparse
 
+        require_list(X)
         lengths, columns, values, rows = [], [], [], []
         for i, x in enumerate(X):
             if getattr(x, "ndim", 0) != 2 or x.shape[1] != self.width_:
@@ -45,9 +46,12 @@ class ArrayEncoder:
             except (ValueError, TypeError) as error:
                 raise DataError(f"sequence {i}: expected an array of numbers: {error}") from None
             block.eliminate_zeros()
-            if not np.isfinite(block.data).all():
-                row, column = next(zip(*(~np.isfinite(np.asarray(block.todense()))).nonzero(), strict=True))
-                raise DataError(f"sequence {i}, token {row}: feature {column} is not a finite number")
+            if not (np.abs(block.data) <= LARGEST_VALUE).all():
+                odd = ~(np.abs(np.asarray(block.todense())) <= LARGEST_VALUE)
+                row, column = next(zip(*odd.nonzero(), strict=True))
+                raise DataError(
+                    f"sequence {i}, token {row}: feature {column} is not a finite number, or beyond {LARGEST_VALUE:g}"
+                )
             keep = self.kept_[block.indices]
             kept_before = np.concatenate(([0], np.cumsum(keep)))
             rows.append(np.diff(kept_before[block.indptr]))

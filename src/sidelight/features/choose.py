@@ -7,7 +7,7 @@ from ..errors import DataError
 from .arrays import ArrayEncoder
 from .columns import Column, Template, as_template, column, pos, window, word
 from .dicts import DictEncoder
-from .encoded import Encoder
+from .encoded import Encoder, require_list
 from .templates import TemplateEncoder
 
 Features = Sequence[str | Column | Template]
@@ -26,9 +26,7 @@ def choose_encoder(X: Any, features: Features | None, min_count: int, n_jobs: in
 
 def input_kind(X: Any) -> str:
     """columns, feature dicts or arrays; anything else is an error."""
-    if isinstance(X, str) or not hasattr(X, "__len__") or not hasattr(X, "__getitem__"):
-        raise DataError(f"X must be a list of sequences, got {type(X).__name__}")
-    if len(X) == 0:
+    if require_list(X) == 0:
         raise DataError("no sequences were given")
     first = X[0]
     if hasattr(first, "shape"):

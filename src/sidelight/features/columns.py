@@ -20,9 +20,12 @@ from typing import Any, ClassVar
 
 from ..errors import DataError
 from ..expressions import evaluate
+from .patterns import Pattern
 
 YES = "yes"
 _NAMES = ("word", "pos")
+# Tokens that an offset or a position goes at most.
+_FARTHEST = 10**9
 _PUNCTUATION = frozenset(string.punctuation) | frozenset("–—‘’“”«»…·¡¿")
 
 
@@ -48,7 +51,7 @@ _STEPS: dict[str, Callable[..., Callable[[str], str | None]]] = {
     "istitle": lambda: _when(lambda value: value[:1].isupper()),
     "isalpha": lambda: _when(str.isalpha),
     "ispunct": lambda: _when(lambda value: value != "" and all(c in _PUNCTUATION for c in value)),
-    "matches": lambda pattern: _when(lambda value: re.search(pattern, value) is not None),
+    "matches": lambda pattern: _when(Pattern(pattern).found_in),
     "isin": lambda *words: _when(frozenset(words).__contains__),
 }
 
@@ -67,8 +70,7 @@ class Column:
     readable: ClassVar[frozenset[str]] = frozenset(_STEPS)
 
     def __getitem__(self, offset: int) -> "Column":
-        if not isinstance(offset, int):
-            raise DataError(f"an offset is a whole number of tokens, got {offset!r}")
+        require_offset(offset, "an offset")
         return replace(self, offset=self.offset + offset)
 
     def _then(self, *step: Any) -> "Column":
@@ -117,13 +119,13 @@ class Column:
         return self._then("ispunct")
 
     def matches(self, pattern: str) -> "Column":
-        """A regular expression is found in the string (anchor it with ^ and $ for the whole string)."""
+        """A regular expression is found in the string (anchor it with ^ and $ for the whole string).
+
+        It is searched for in linear time, so there are no references to groups and no looking ahead or behind.
+        """
         if not isinstance(pattern, str):
             raise DataError(f"a regular expression is given as a string, got {pattern!r}")
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            raise DataError(f"bad regular expression {pattern!r}: {error}") from None
+        Pattern(pattern)
         return self._then("matches", pattern)
 
     def isin(self, *words: str | Iterable[str]) -> "Column":
@@ -252,6 +254,14 @@ def as_template(item: "str | Column | Template") -> Template:
     if not isinstance(item, Column | Template):
         raise DataError(f"a template is a text or an expression such as word[-1] & word, got {item!r}")
     return Template((item,)) if isinstance(item, Column) else item
+
+
+def require_offset(number: Any, what: str) -> None:
+    """Raises `DataError` unless it is a number of tokens from a place, of a size that sequences have."""
+    if not isinstance(number, int):
+        raise DataError(f"{what} is a whole number, got {number!r}")
+    if abs(number) > _FARTHEST:
+        raise DataError(f"{what} is at most {_FARTHEST:,} tokens away, got {number}")
 
 
 def _positive(length: int) -> int:

@@ -5,6 +5,7 @@ A string value makes the attribute "name=value", True makes "name", False and No
 """
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,7 @@ import numpy as np
 from ..errors import DataError
 from ..kernels.compiling import Longs
 from ..stored import Arrays, numbered, whole
-from .encoded import Encoded, State
+from .encoded import LARGEST_VALUE, Encoded, State
 from .templates import sequence_offsets
 
 Token = Mapping[str, Any]
@@ -105,6 +106,13 @@ def attribute_of(name: str, value: Any) -> tuple[str, float] | None:
         return f"{name}={value}", 1.0
     if value is None or value is False or (isinstance(value, np.bool_) and not value):
         return None
-    if isinstance(value, Real | np.bool_) and math.isfinite(value):
-        return str(name), float(value)
+    if isinstance(value, Real | np.bool_):
+        try:
+            number = float(value)
+        except OverflowError:  # a whole number
+            number = sys.float_info.max
+        if abs(number) <= LARGEST_VALUE:
+            return str(name), number
+        if math.isfinite(number):
+            raise DataError(f"feature {name!r} has a value beyond {LARGEST_VALUE:g}; scale its values down")
     raise DataError(f"feature {name!r} is {value!r}; a value is a string, True, False, None or a finite number")

@@ -14,13 +14,13 @@ from ..errors import DataError
 from ..kernels.compiling import Longs
 from .arrays import ArrayEncoder
 from .dicts import DictEncoder, attribute_of
-from .encoded import Encoded, Encoder
+from .encoded import LARGEST_VALUE, Encoded, Encoder, require_list
 
 
 def require_documents(X: Any) -> None:
     """Raises `DataError` unless X is a list of documents or a matrix."""
-    if isinstance(X, str) or not (hasattr(X, "__len__") or hasattr(X, "shape")):
-        raise DataError(f"X must be a list of documents or a matrix, got {type(X).__name__}")
+    if getattr(X, "shape", ()) == ():
+        require_list(X, "documents or a matrix")
     if document_count(X) == 0:
         raise DataError("no documents were given")
 
@@ -42,7 +42,7 @@ class BagEncoder(DictEncoder):
     """Attributes are the words, or the names of features; those of fewer than `min_count` documents are dropped."""
 
     def _offsets(self, X: Sequence[Any]) -> Longs:
-        return np.arange(len(X) + 1)
+        return np.arange(require_list(X, "documents") + 1)
 
     def _features(self, X: Sequence[Any]) -> Iterator[tuple[int, int, str, float]]:
         """(document, 0, attribute, value) of everything that is not absent."""
@@ -103,8 +103,8 @@ def _matrix(X: Any, width: int | None = None) -> Any:
         whole = sparse.coo_array(X, dtype=np.float64)
     except (ValueError, TypeError) as error:
         raise DataError(f"X must be a matrix of numbers: {error}") from None
-    odd = np.flatnonzero(~np.isfinite(whole.data))
+    odd = np.flatnonzero(~(np.abs(whole.data) <= LARGEST_VALUE))
     if len(odd):
         row, column = (int(place[odd[0]]) for place in whole.coords)
-        raise DataError(f"document {row}: feature {column} is not a finite number")
+        raise DataError(f"document {row}: feature {column} is not a finite number, or beyond {LARGEST_VALUE:g}")
     return whole.tocsr()

@@ -1,6 +1,6 @@
 """Encoded inputs: the attributes of every token of a batch, flat."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -9,7 +9,19 @@ import numpy as np
 from ..errors import DataError
 from ..kernels.compiling import Floats, Ints, Longs
 
+# Squares of larger values of features would be too large for floats, or nearly.
+LARGEST_VALUE = 1e100
 State = tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]
+
+
+def require_list(X: Any, what: str = "sequences") -> int:
+    """Returns how many inputs there are; raises `DataError` unless X is a list, or like one."""
+    try:
+        if hasattr(X, "__getitem__") and not isinstance(X, str | bytes | Mapping):
+            return len(X)
+    except TypeError:  # sparse matrices and arrays without dimensions have no length
+        pass
+    raise DataError(f"X must be a list of {what}, got {type(X).__name__}")
 
 
 def sequence_lengths(X: Sequence[Any]) -> list[int]:

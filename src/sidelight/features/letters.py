@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import DataError
 from ..kernels.compiling import Floats, Longs
 from ..stored import Arrays, ArraySpec, numbered, read_arrays, whole
-from .encoded import State
+from .encoded import State, require_list
 from .parts import PartsEncoded, described
 
 # Stands behind the last item of a side.
@@ -93,8 +93,7 @@ class LetterEncoder:
             )
 
     def _pairs(self, X: Sequence[Any]) -> list[Sides]:
-        if isinstance(X, str):
-            raise DataError("X must be a list of pairs, got a string")
+        require_list(X, "pairs")
         return described(self.read, X, "pair")
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import DataError
 from ..kernels.compiling import Longs
 from .dicts import DictEncoder
-from .encoded import Encoded
+from .encoded import Encoded, require_list
 
 # The feature dicts of the parts of one input, in the structure's order, and the input's shape.
 Describe = Callable[[Any], tuple[tuple[Any, ...], list[dict[str, Any]]]]
@@ -49,8 +49,7 @@ class PartsEncoder:
         return _with(self.dicts.transform(parts), shapes)
 
     def _parts(self, X: Sequence[Any]) -> tuple[Longs, list[list[dict[str, Any]]]]:
-        if isinstance(X, str):
-            raise DataError("X must be a list of inputs, got a string")
+        require_list(X, "inputs")
         found = described(self.describe_parts, X)
         if not found:
             return np.empty((0, 1), np.int64), []

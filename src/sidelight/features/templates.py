@@ -17,14 +17,15 @@ from ..errors import DataError
 from ..kernels.compiling import Ints, Longs
 from ..stored import Arrays, numbered, whole
 from .columns import Column, Template, as_template, parse
-from .encoded import Encoded, State
+from .encoded import Encoded, State, require_list
 from .numbering import Numbering, factorize
 
 
 def sequence_offsets(X: Sequence[Any]) -> Longs:
     """Where sequences begin; an empty one is an error."""
+    require_list(X)
     for i, x in enumerate(X):
-        if isinstance(x, str) or not hasattr(x, "__len__"):
+        if isinstance(x, str) or not hasattr(x, "__len__") or hasattr(x, "tocsr"):
             raise DataError(f"sequence {i}: expected a list of tokens, got {x!r}")
     lengths = np.fromiter((len(x) for x in X), np.int64, len(X))
     if not lengths.all():

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels.compiling import Floats, Ints, Longs
+from ..kernels.parallel import stop_event
 from ..structures.flat import FlatStructure, Shape
 from ..structures.polytope import LinearRows
 
@@ -114,7 +115,7 @@ class _Search:
                 scores.append(share.value)
                 if len(found) < k:
                     self.without(share, share.best)
-            elif self.nodes > _SHARES or monotonic() > self.end:
+            elif self.nodes > _SHARES or self.late:
                 exact = False
                 heappush(self.queue, (-share.bound, next(self.number), share))
                 break
@@ -124,6 +125,12 @@ class _Search:
         if not exact:
             self.fill(found, scores, k)
         return Found(found, scores, bound, exact, self.nodes)
+
+    @property
+    def late(self) -> bool:
+        """Whether it is to end: it is out of time, or Ctrl-C was pressed."""
+        stop = stop_event()
+        return monotonic() > self.end or (stop is not None and stop.is_set())
 
     def offer(self, share: _Share, steps: int) -> None:
         """Puts a share into the queue, unless it has no output that could be meant."""
@@ -164,7 +171,7 @@ class _Search:
         self.nodes += 1
         matrix, prices, factor, stale = self.rows.matrix, share.prices, 1.0, 0
         for _ in range(steps):
-            if share.bound < np.inf and monotonic() > self.end:
+            if share.bound < np.inf and self.late:
                 break
             moved = share.theta - matrix.T @ prices if prices.any() else share.theta
             outputs = self.structure.best(moved, self.shape, 1)

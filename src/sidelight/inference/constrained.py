@@ -23,7 +23,7 @@ from ..kernels.parallel import map_each
 from ..rules.language import Rule
 from ..structures.known import Outputs
 from ..structures.lattice import Lattice
-from ..structures.protocol import Best, RuledParts, Structure
+from ..structures.protocol import TIME_LIMIT, Best, RuledParts, Structure
 from .compiled import WeighedRules, times
 
 Method = Literal["exact", "beam", "program"]
@@ -84,12 +84,12 @@ def best_outputs(
     method: Method = "exact",
     beam: int = 50,
     node_limit: int | None = None,
-    time_limit: float | None = None,
+    time_limit: float | None = TIME_LIMIT,
 ) -> Constrained:
     """The k best outputs of every input under the rules.
 
     node_limit: nodes of a search before the integer program; None: as many as pay. time_limit: seconds for each input
-    that needs search; one that takes longer gets the best output found, which is not exact then.
+    that needs search, None for no limit; one that takes longer gets the best output found, which is not exact then.
     """
     check_method(method, beam, k, time_limit)
     if not hasattr(scores, "lattice"):

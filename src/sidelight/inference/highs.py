@@ -6,13 +6,14 @@ This is the only module that talks to HiGHS.
 """
 
 from dataclasses import dataclass, field
-from threading import Event
+from threading import Event, Thread, current_thread, main_thread
 from typing import Any
 
 import numpy as np
 
 from ..errors import DataError, Infeasible, SidelightError
 from ..kernels.compiling import Floats, Longs
+from ..kernels.parallel import stop_event
 from ..structures.polytope import LinearRows
 
 
@@ -63,14 +64,15 @@ def solve(
 
     solver = _loaded(program)
     solver.setOptionValue("time_limit", time_limit)
-    if stop is not None:
-        linear = (solver.cbSimplexInterrupt, solver.cbIpmInterrupt)
-        for asks in (solver.cbMipInterrupt,) if len(program.whole) else linear:
-            asks.subscribe(lambda event: event.interrupt() if stop.is_set() else None)
+    interrupted = Event()
+    stops = [event for event in (stop, stop_event(), interrupted) if event is not None]
+    linear = (solver.cbSimplexInterrupt, solver.cbIpmInterrupt)
+    for asks in (solver.cbMipInterrupt,) if len(program.whole) else linear:
+        asks.subscribe(lambda event: event.interrupt() if any(one.is_set() for one in stops) else None)
     if start is not None:
         known = np.flatnonzero(~np.isnan(start)).astype(np.int32)
         solver.setSolution(len(known), known, start[known])
-    solver.run()
+    _run(solver, interrupted)
     status, ended = solver.getModelStatus(), highspy.HighsModelStatus
     empty = status == ended.kModelEmpty  # without variables, rows are not looked at
     if status == ended.kInfeasible or (empty and ((program.rows.low > 0) | (program.rows.high < 0)).any()):
@@ -85,6 +87,22 @@ def solve(
         return Solution(None, -np.inf, bound, np.empty(0), False)
     prices = np.array(found.row_dual if optimal and not len(program.whole) else [])
     return Solution(np.array(found.col_value), objective, bound, prices, optimal)
+
+
+def _run(solver: Any, interrupted: Event) -> None:
+    """Runs the solver. Python hears of Ctrl-C in its main thread alone, which therefore only waits."""
+    if current_thread() is not main_thread():
+        solver.run()
+        return
+    thread = Thread(target=solver.run, daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(1.0)
+    except BaseException:
+        interrupted.set()
+        thread.join()
+        raise
 
 
 def _loaded(program: Program) -> Any:

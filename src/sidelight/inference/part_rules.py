@@ -8,6 +8,7 @@ violation is one part are folded into the scores; for the others the structure's
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -19,13 +20,14 @@ from ..rules.language import Rule
 from ..rules.part_view import PartView, rule_statement
 from ..structures.flat import FlatParts, FlatStructure
 from ..structures.known import Outputs
+from ..structures.protocol import TIME_LIMIT
 from .branching import Found, UpperRows, best_under_rows
 from .compiled import Counting, learn_penalties, times, trusted_penalties
 from .constrained import Constrained, Method, check_method, contradiction
 from .part_rows import FlatRows
 
-# Seconds for each set of rules that is tried where rules contradict each other.
-_CONFLICT_SECONDS = 2.0
+# Seconds for each set of rules that is tried where rules contradict each other, and for all of them together.
+_CONFLICT_SECONDS, _ALL_CONFLICT_SECONDS = 2.0, 20.0
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,7 @@ class WeighedPartRules:
         k: int = 1,
         method: Method = "exact",
         beam: int = 50,
-        time_limit: float | None = None,
+        time_limit: float | None = TIME_LIMIT,
     ) -> Constrained:
         """The k best outputs of every input under the rules; see `constrained.best_outputs`."""
         check_method(method, beam, k, time_limit)
@@ -234,6 +236,7 @@ class WeighedPartRules:
         rule, penalty = self.compiled.row_rule[here], self.penalty[here]
         hard = sorted(set(rule[np.isinf(penalty)].tolist()))
         some = replace(self.compiled, rows=one, blank=self.compiled.blank.sequences(index, index + 1))
+        end = monotonic() + _ALL_CONFLICT_SECONDS
         flat = alone.changed(lambda values: np.where(np.isfinite(values), 0.0, -np.inf))
 
         def impossible(rules: Sequence[int]) -> bool:
@@ -242,7 +245,10 @@ class WeighedPartRules:
             kept = replace(only, penalty=np.where(only.folding, 0.0, only.penalty))
             if not structure.best(*folded.of(0), 1):
                 return True
-            found = kept.search(structure, folded, 0, 1, _CONFLICT_SECONDS)
+            left = end - monotonic()
+            if left <= 0:  # more rules are named than needed
+                return False
+            found = kept.search(structure, folded, 0, 1, min(left, _CONFLICT_SECONDS))
             return found.exact and not found.outputs
 
         if impossible([]):

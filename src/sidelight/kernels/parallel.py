@@ -1,10 +1,15 @@
-"""Map a function over shards of a batch on one thread pool; results come back in shard order."""
+"""Map a function over shards of a batch on one thread pool; results come back in shard order.
+
+The shards depend on the batch alone, never on the number of threads, so that sums over them are the same to the last
+bit for any `n_jobs`.
+"""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
+from threading import Event, local
 from typing import TypeVar
 
 import numpy as np
@@ -17,6 +22,8 @@ T = TypeVar("T")
 
 # Below this many tokens a second thread costs more than it saves.
 _SMALLEST_SHARD = 1000
+# Shards of a batch at most, and so threads that are of use. A shard of a gradient has a vector of its own.
+_MOST_SHARDS = 16
 
 
 def available_cores() -> int:
@@ -46,29 +53,54 @@ if hasattr(os, "register_at_fork"):  # a forked process has the pool but not its
     os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
-def shards(offsets: NDArray[np.int64], count: int) -> list[tuple[int, int]]:
-    """Split sequences into at most `count` ranges (first, last + 1) of about equally many tokens."""
+def shards(offsets: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Split sequences into ranges (first, last + 1) of about equally many tokens, few where there are few tokens."""
     sequences, tokens = len(offsets) - 1, int(offsets[-1] - offsets[0])
-    count = max(1, min(count, sequences, tokens // _SMALLEST_SHARD))
+    count = max(1, min(_MOST_SHARDS, sequences, tokens // _SMALLEST_SHARD))
     cuts = offsets[0] + np.arange(1, count) * tokens // count
     edges = np.unique(np.concatenate(([0], np.searchsorted(offsets, cuts), [sequences])))
     return [(int(a), int(b)) for a, b in pairwise(edges)] or [(0, 0)]
 
 
-def map_shards(function: Callable[[int, int], R], offsets: NDArray[np.int64], n_jobs: int | None = -1) -> list[R]:
-    """`function(first, last)` for every shard, in threads; the results in shard order.
+def each_shard(function: Callable[[int, int], R], offsets: NDArray[np.int64], n_jobs: int | None = -1) -> Iterator[R]:
+    """`function(first, last)` for every shard, in threads, one result after the other in shard order.
 
-    The shards depend on `n_jobs` and the offsets only, so results summed in this order do not depend on timing.
+    What is added up as it comes need not be kept; nothing runs before the first result is asked for.
     """
-    ranges = shards(offsets, thread_count(n_jobs))
-    if len(ranges) == 1:
-        return [function(*ranges[0])]
-    return list(_pool(thread_count(n_jobs)).map(lambda bounds: function(*bounds), ranges))
+    ranges, threads = shards(offsets), thread_count(n_jobs)
+    if threads == 1 or len(ranges) == 1:
+        yield from (function(*bounds) for bounds in ranges)
+    else:
+        yield from _pool(threads).map(lambda bounds: function(*bounds), ranges)
+
+
+def map_shards(function: Callable[[int, int], R], offsets: NDArray[np.int64], n_jobs: int | None = -1) -> list[R]:
+    """`function(first, last)` for every shard, in threads; the results in shard order."""
+    return list(each_shard(function, offsets, n_jobs))
+
+
+_at_work = local()
+
+
+def stop_event() -> Event | None:
+    """The event that asks the current thread to end its work early, if it has been given any; see `map_each`."""
+    return getattr(_at_work, "stop", None)
 
 
 def map_each(function: Callable[[T], R], items: Iterable[T], n_jobs: int | None = -1) -> list[R]:
     """`function(item)` for every item, each as a thread becomes free; the results in order.
 
-    The caller only waits, so that Ctrl-C stops it: items not yet begun are then left out.
+    The caller only waits, so that Ctrl-C stops it: items not yet begun are then left out, and those that take long are
+    asked to end (`stop_event`).
     """
-    return list(_pool(thread_count(n_jobs)).map(function, items))
+    stop = Event()
+
+    def run(item: T) -> R:
+        _at_work.stop = stop
+        return function(item)
+
+    try:
+        return list(_pool(thread_count(n_jobs)).map(run, items))
+    except BaseException:
+        stop.set()
+        raise

@@ -17,7 +17,7 @@ from ..kernels.compiling import Floats, Ints
 from ..labels import encode_labels
 from ..rules.language import Rule
 from ..structures.known import Outputs
-from ..structures.protocol import Structure
+from ..structures.protocol import TIME_LIMIT, Structure
 from .tasks.task import Reasons, Task
 
 
@@ -88,7 +88,7 @@ class UnderRules(Decoder):
     classes: Sequence[str]
     method: Method = "exact"
     beam: int = 50
-    time_limit: float | None = None
+    time_limit: float | None = TIME_LIMIT
     folding: bool = True
     reads_tokens = True
 

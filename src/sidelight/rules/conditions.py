@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
-from ..features.columns import Column, Template
+from ..features.columns import Column, Template, require_offset
 from ..features.templates import sequence_offsets, split_columns
 
 Mask = NDArray[np.bool_]
@@ -149,8 +149,7 @@ def position(index: int) -> Position:
     Position
         The condition.
     """
-    if not isinstance(index, int):
-        raise DataError(f"a position is a whole number, got {index!r}")
+    require_offset(index, "a position")
     return Position(index)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import NotSupported
-from ..kernels.compiling import Floats, Ints
+from ..kernels.compiling import Floats, Longs
 from .automata import Automaton
 from .compilation import Compilation
 from .count_table import CountTable, count_table, distinct_rows
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 # The most states of the product of the counters of a formula.
 _LARGEST = 4096
+# The most cells, states by events and labels, of the tables of one counter.
+_CELLS = 4_000_000
+# Whole numbers that floats hold exactly.
+_EXACT = 2.0**53
 
 
 def missed(value: Any, op: Op, bound: float) -> Any:
@@ -30,15 +34,22 @@ def missed(value: Any, op: Op, bound: float) -> Any:
 
 def counter(table: CountTable, op: Op, bound: float, unit: float, at: Compilation) -> Automaton:
     """A count in whole numbers compared with a bound; each of its units is a violation of `unit`."""
-    amount, at_end = _whole(table.amount), _whole(table.at_end)
+    amount, at_end = _whole(table.amount, at), _whole(table.at_end, at)
     values, events = np.unique(amount, return_inverse=True)
+    step = max(int(np.gcd.reduce(values)), 1)  # every value it reaches is a multiple of this
     if values.min() < 0 or at_end.min(initial=0) < 0:
-        states, start = _unbounded(values, at.longest)
+        low, high = min(int(values.min()), 0) * at.longest, max(int(values.max()), 0) * at.longest
     else:
-        cap = min(int(np.ceil(bound)), int(values.max()) * at.longest)
-        states, start = np.arange(max(cap, 0) + 1), 0
+        low, high = 0, max(min(ceil(bound / step) * step, int(values.max()) * at.longest), 0)
+    size = (high - low) // step + 1
+    if size * (len(values) + len(at.labels)) > _CELLS:
+        raise NotSupported(
+            f"rule {at.title!r} needs a counter with {size:,} states, which is too large; use smaller coefficients and "
+            "bounds, or shorter sequences"
+        )
+    states, start = low + step * np.arange(size), -low // step
     moved = states[:, None] + values[None, :]
-    after = np.clip(moved, states[0], states[-1]) - states[0]
+    after = (np.clip(moved, low, high) - low) // step
     over = np.zeros(moved.shape)
     if op != ">=" and start == 0:  # charged at once, so that search sees it; the counter then stands still
         over = np.maximum(moved - bound, 0.0) - np.maximum(states[:, None] - bound, 0.0)
@@ -62,15 +73,11 @@ def counter(table: CountTable, op: Op, bound: float, unit: float, at: Compilatio
     )
 
 
-def _whole(values: Floats) -> Ints:
+def _whole(values: Floats, at: Compilation) -> Longs:
     """Amounts of a comparison in whole numbers."""
-    return np.round(values).astype(np.int32)
-
-
-def _unbounded(values: Any, longest: int) -> tuple[Any, int]:
-    """States of a counter that may go down: every value it can reach."""
-    low, high = min(int(values.min()), 0) * longest, max(int(values.max()), 0) * longest
-    return np.arange(low, high + 1), -low
+    if np.abs(values).max(initial=0.0) * at.longest >= _EXACT:
+        raise NotSupported(f"rule {at.title!r} counts in numbers too large to add up exactly; use smaller ones")
+    return np.round(values).astype(np.int64)
 
 
 def product_of_counters(
@@ -93,22 +100,23 @@ def product_of_counters(
             "or fewer counts or labels in one formula"
         )
     kinds, kind = distinct_rows(np.stack([t.kind for t in tables], axis=1))
-    amounts = np.stack([_whole(t.amount[kinds[:, k]]) for k, t in enumerate(tables)], axis=-1)
+    amounts = np.stack([_whole(t.amount[kinds[:, k]], at) for k, t in enumerate(tables)], axis=-1)
     if amounts.min() < 0:
         raise NotSupported(f"rule {at.title!r}: differences of counts cannot stand inside logic")
     values, events = np.unique(amounts.reshape(-1, len(atoms)), axis=0, return_inverse=True)
     states = np.array(list(product(*(range(size) for size in sizes))))
     radix = np.array([int(np.prod(sizes[k + 1 :])) for k in range(len(sizes))])
     after = np.minimum(states[:, None, :] + values[None, :, :], caps) @ radix
-    at_end = np.stack([_whole(t.at_end) for t in tables], axis=-1)
-    final = np.zeros((len(states), len(at.labels)))
+    at_end = np.stack([_whole(t.at_end, at) for t in tables], axis=-1)
+    added, label = np.unique(at_end, axis=0, return_inverse=True)  # most labels add the same
+    final = np.zeros((len(states), len(added)))
     for s, state in enumerate(states):
-        for c in range(len(at.labels)):
-            reached = np.minimum(state + at_end[c], caps)
+        for c, more in enumerate(added):
+            reached = np.minimum(state + more, caps)
             truth = {id(w): not missed(v, a.op, a.bound) > 0 for w, a, v in zip(written, atoms, reached, strict=True)}
             final[s, c] = 0.0 if holds(truth) else 1.0
     shape = amounts.shape[:-1]
     return Automaton(
         at.rule, at.title, kind.astype(np.int32), events.reshape(shape).astype(np.int32), after.astype(np.int32),
-        np.zeros(after.shape), final,
+        np.zeros(after.shape), final[:, label.ravel()],
     )  # fmt: skip

@@ -1,7 +1,7 @@
 """Counts of parts of an output, and the functions that they are written with."""
 
 from dataclasses import dataclass, replace
-from math import isfinite
+from math import inf
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from .comparisons import Comparison
 
 Op = Literal["<=", ">=", "=="]
+# The largest number of a rule, so that sums of counts stay exact.
+_MOST = 10**15
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,10 @@ class Count:
     joined: bool = False  # whether the text is a sum, and needs brackets behind a minus
 
     readable: ClassVar[frozenset[str]] = frozenset()
+
+    def __post_init__(self) -> None:
+        for number in (self.constant, *(term.coefficient for term in self.terms)):
+            _number(number)
 
     def _plus(self, other: "Count | float", sign: float) -> "Count":
         mark = "+" if sign > 0 else "-"
@@ -108,9 +114,12 @@ class Count:
 
 
 def _number(value: Any) -> float:
-    """A finite number, as an int where it is whole."""
-    if not isinstance(value, Real) or not isfinite(value):
+    """A number that counts can be exact beside, as an int where it is whole."""
+    if not isinstance(value, Real) or value in (inf, -inf) or value != value:
         raise DataError(f"a count is combined and compared with numbers and counts, got {value!r}")
+    size: Any = abs(value)
+    if not size <= _MOST:
+        raise DataError(f"numbers in rules lie between -{_MOST:.0e} and {_MOST:.0e}; use smaller ones")
     number = float(value)
     return int(number) if number.is_integer() else number
 

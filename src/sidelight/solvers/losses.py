@@ -9,7 +9,7 @@ import numpy as np
 
 from ..features.encoded import Encoded
 from ..kernels.compiling import Flags, Floats, Longs
-from ..kernels.parallel import map_shards
+from ..kernels.parallel import each_shard, map_shards
 from ..scorers.protocol import ReadyWeights, Scorer
 from ..structures.chain import Chain
 from ..structures.known import Known
@@ -40,11 +40,12 @@ class LogLoss(Generic[S]):
     def __call__(self, w: Floats) -> tuple[float, Floats]:
         """Loss and gradient at w."""
         weights = self.scorer.prepare(w)
-        results = map_shards(lambda a, b: self._shard(weights, a, b), self.encoded.offsets, self.structure.n_jobs)
-        gradient = np.zeros(self.scorer.size)
-        for _, part in results:
+        results = each_shard(lambda a, b: self._shard(weights, a, b), self.encoded.offsets, self.structure.n_jobs)
+        loss, gradient = 0.0, np.zeros(self.scorer.size)
+        for own, part in results:
+            loss += own
             gradient += part
-        return sum(loss for loss, _ in results), gradient
+        return loss, gradient
 
     def _shard(self, weights: ReadyWeights[Any], first: int, last: int) -> tuple[float, Floats]:
         loss, gradient = 0.0, self.scorer.expectation()
@@ -107,7 +108,7 @@ class ExpectedLoss(Generic[S]):
         loss, gradient = -float(w @ self.target), -self.target
         for first, last, count in self.groups:
             some = self.encoded.sequences(first, last)
-            for log_z, expected in map_shards(partial(self._shard, weights, some), some.offsets, self.structure.n_jobs):
+            for log_z, expected in each_shard(partial(self._shard, weights, some), some.offsets, self.structure.n_jobs):
                 loss += count * log_z
                 gradient += count * expected
         return loss, gradient
@@ -225,7 +226,10 @@ class CompanionLoss(Generic[S]):
                 total.add(block, weighed_parts(single, weights.scores(block), counts[a:b], own[a:b]))
             return total.total()
 
-        return np.asarray(np.sum(map_shards(shard, some.offsets, self.structure.n_jobs), axis=0))
+        total = np.zeros(self.scorer.size)
+        for part in each_shard(shard, some.offsets, self.structure.n_jobs):
+            total += part
+        return total
 
 
 def weighed_parts(structure: Structure[Any], scores: Any, counts: Floats, log_partition: Floats) -> Any:
@@ -298,11 +302,12 @@ class ContrastiveLoss(Generic[S]):
     def __call__(self, w: Floats) -> tuple[float, Floats]:
         """Loss and gradient at w."""
         weights = self.scorer.prepare(w)
-        results = map_shards(lambda a, b: self._shard(weights, a, b), self.neighbours.edges, self.structure.n_jobs)
-        gradient = np.zeros(self.scorer.size)
-        for _, part in results:
+        results = each_shard(lambda a, b: self._shard(weights, a, b), self.neighbours.edges, self.structure.n_jobs)
+        loss, gradient = 0.0, np.zeros(self.scorer.size)
+        for own, part in results:
+            loss += own
             gradient += part
-        return sum(loss for loss, _ in results), gradient
+        return loss, gradient
 
     def _shard(self, weights: ReadyWeights[Any], first: int, last: int) -> tuple[float, Floats]:
         neighbours, observed = (self._side(weights, side, first, last) for side in (self.neighbours, self.observed))

@@ -13,7 +13,7 @@ from ..features.encoded import Encoded
 from ..inference.distances import DistanceName, distance
 from ..inference.rows import RowSet
 from ..kernels.compiling import Floats
-from ..kernels.parallel import map_shards
+from ..kernels.parallel import each_shard
 from ..scorers.merged import Merged
 from ..scorers.protocol import Scorer
 from .losses import LogLoss
@@ -69,9 +69,9 @@ class UnlabelledLoss(Generic[S]):
             out.add(self.encoded.sequences(first, last), some if first == 0 else some.without_tables())
             return out.total()
 
-        total, *others = map_shards(run, self.encoded.offsets, self.structure.n_jobs)
-        for more in others:
-            total += more
+        total = np.zeros(self.scorer.size)
+        for part in each_shard(run, self.encoded.offsets, self.structure.n_jobs):
+            total += part
         return total
 
 

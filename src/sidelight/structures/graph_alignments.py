@@ -167,7 +167,7 @@ class GraphAlignments(Programs):
     ----------
     n_jobs : int, default=-1
         Threads that share the inputs of a batch; -1 is every core.
-    time_limit : float or None, default=None
+    time_limit : float or None, default=60.0
         Seconds for each input. Out of time, the best output found is returned, with a bound on what others score. None
         searches until the best output is proved to be it.
     """

@@ -23,13 +23,15 @@ from .flat import FlatParts, FlatStructure, KnownOutputs, Shape, require_count
 from .known import Outputs
 from .polytope import LinearRows
 from .program_rows import Component, Points, ProgramRows
-from .protocol import Loss, Ranked
+from .protocol import TIME_LIMIT, Loss, Ranked
 
 if TYPE_CHECKING:
     from ..inference.highs import Program
 
 # Rows or variables that a message names at most.
 _NAMED = 10
+# Seconds to find out which rows of a program without an output a message is to name.
+_WHY_SECONDS = 5.0
 
 
 class _Starts:
@@ -66,12 +68,12 @@ class Programs(FlatStructure):
     ----------
     n_jobs : int, default=-1
         Threads that share the inputs of a batch; -1 is every core.
-    time_limit : float or None, default=None
+    time_limit : float or None, default=60.0
         Seconds for each input. Out of time, the best output found is returned, with a bound on what others score. None
         searches until the best output is proved to be it.
     """
 
-    time_limit: float | None = None
+    time_limit: float | None = TIME_LIMIT
     _starts: _Starts = field(default_factory=_Starts, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -281,7 +283,8 @@ def _why_none(scores: Floats, rows: ProgramRows) -> str:
     excluded = np.unique(own.index[np.isneginf(scores[own.index])])
     count = rows.variables
     without = ""
-    if len(excluded) and not impossible(Program(np.zeros(count), np.ones(count), own, np.arange(count))):
+    bare = Program(np.zeros(count), np.ones(count), own, np.arange(count))
+    if len(excluded) and not impossible(bare, time_limit=_WHY_SECONDS):
         names = _listed([rows.name(v) for v in excluded])
         without = f" without {names}, which {'is' if len(excluded) == 1 else 'are'} excluded (score -inf)"
     return (
@@ -299,7 +302,10 @@ def _conflict(scores: Floats, rows: ProgramRows) -> list[int]:
     for row, (_, points) in zip(choices.rows.tolist(), choices.points(scores, 2), strict=True):
         if not len(points.values):
             return [row]
-    one = next(one for one in components if impossible(_program(one, scores)))
+    proved = (one for one in components if impossible(_program(one, scores), time_limit=_WHY_SECONDS))
+    one = next(proved, None)
+    if one is None:  # the proof takes longer than there is time for here
+        return list(range(len(rows.rows)))
     found: list[int] = one.numbers[conflict(_program(one, scores))].tolist()
     return found
 

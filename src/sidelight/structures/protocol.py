@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from .known import Outputs
 from .lattice import Lattice
 
+# Seconds that exact inference may take for one input where nothing else is asked for.
+TIME_LIMIT = 60.0
+
 
 @dataclass(frozen=True)
 class Charge:

@@ -14,6 +14,7 @@ from ...kernels.compiling import Floats, Ints, Longs
 from ...rules.part_view import EndView, PartView
 from ...structures.flat import FlatParts, Shape
 from ...structures.graph_alignments import GraphAlignments, GraphRows, Graphs
+from ...structures.protocol import TIME_LIMIT
 from .matching import Matching
 from .pairs import links_f1
 from .parts import PartsTask
@@ -44,7 +45,7 @@ class GraphAligning(PartsTask):
         A file of word vectors, a word and its numbers on each line, whose cosines count as similarity too.
     wordnet : bool, default=False
         Whether the similarity of senses in WordNet counts too; needs the package wn with a lexicon.
-    time_limit : float or None, default=None
+    time_limit : float or None, default=60.0
         Seconds for each input. Out of time, the best output found is taken, and `infer` has a bound for it. None
         searches until the best output is proved to be it.
     """
@@ -67,7 +68,7 @@ class GraphAligning(PartsTask):
         float | None,
         "Seconds for each input. Out of time, the best output found is taken, and `infer` has a bound for it. None "
         "searches until the best output is proved to be it.",
-    ] = None
+    ] = TIME_LIMIT
 
     noun: ClassVar[str] = "pair"
     kind: ClassVar[str] = "links"

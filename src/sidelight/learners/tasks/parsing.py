@@ -72,7 +72,7 @@ class Parsing(PartsTask):
 
     def shape(self, x: Any) -> Shape:
         """Returns how many words there are."""
-        if isinstance(x, str) or not hasattr(x, "__len__"):
+        if isinstance(x, str) or not hasattr(x, "__len__") or hasattr(x, "tocsr"):
             raise DataError(f"a sentence is a list of words, got {x!r}")
         if not len(x):
             raise DataError("a sentence has no words; leave empty sentences out")

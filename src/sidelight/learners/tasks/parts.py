@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import DataError, NotSupported
 from ...features.dicts import DictEncoder
-from ...features.encoded import Encoder, require_attributes
+from ...features.encoded import Encoder, require_attributes, require_list
 from ...features.parts import PartsEncoded, PartsEncoder, described, shape_array
 from ...inference.part_rows import FlatRows
 from ...inference.part_rules import PartRules
@@ -73,9 +73,7 @@ class PartsTask(ABC):
 
     def sizes(self, X: Any) -> list[Any]:
         """Returns the shape of every input."""
-        if isinstance(X, str) or not hasattr(X, "__len__"):
-            raise DataError(f"X must be a list of {self.noun}s, got {type(X).__name__}")
-        if not len(X):
+        if require_list(X, f"{self.noun}s") == 0:
             raise DataError(f"no {self.noun}s were given")
         return described(self.shape, X, self.noun)
 

@@ -16,6 +16,7 @@ from ...structures.flat import Shape
 from ...structures.polytope import LinearRows
 from ...structures.program_rows import ProgramRows
 from ...structures.programs import Programs, one_rows
+from ...structures.protocol import TIME_LIMIT
 from ...supervision import Given, Partial, Signal
 from .parts import PartsTask
 
@@ -188,12 +189,12 @@ class Program(PartsTask):
 
     Parameters
     ----------
-    time_limit : float or None, default=None
+    time_limit : float or None, default=60.0
         Seconds for each input. Out of time, the best output found is taken, and `infer` has a bound for it. None
         searches until the best output is proved to be it.
     """
 
-    time_limit: float | None = field(default=None, kw_only=True)
+    time_limit: float | None = field(default=TIME_LIMIT, kw_only=True)
 
     @abstractmethod
     def declare(self, x: Any) -> Variables:

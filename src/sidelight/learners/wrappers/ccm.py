@@ -19,6 +19,7 @@ from ...inference.constrained import Method, check_method
 from ...kernels.compiling import Floats
 from ...rules.automata import about_the_corpus, about_whole_outputs
 from ...rules.language import Reading, Rule
+from ...structures.protocol import TIME_LIMIT
 from ...supervision import Signal, by_kind
 from ..choosing.guard import guarded
 from ..decoding import UnderRules
@@ -49,8 +50,9 @@ class RuleParameters:
     beam: Annotated[int, "Width of the beam."] = 50
     time_limit: Annotated[
         float | None,
-        "Seconds for each sequence that needs search; then the best output found is taken (`infer` tells which).",
-    ] = None
+        "Seconds for each input that needs search; then the best output found is taken, and `infer` has a bound for "
+        "it. None searches until the best output is proved to be it.",
+    ] = TIME_LIMIT
 
 
 def default_reading(learner: Any) -> Reading:
