@@ -69,6 +69,7 @@ _HOME = {
     "when": "rules.conditions",
     "parse_rule": "rules.files",
     "read_rules": "rules.files",
+    "read_words": "rules.files",
     "check": "inference.checking",
     "load": "model_file",
     "draw_training": "report.figures",

@@ -20,7 +20,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..errors import DataError, Infeasible, NotSupported, inputs_called
+from ..errors import DataError, Infeasible, NotSupported, did_you_mean, inputs_called
 from ..features.encoded import Encoded
 from ..inference.constrained import Constrained
 from ..kernels.compiling import Floats, Ints
@@ -477,7 +477,9 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "classes_")
         labels = self.model_.classes
         if label is not None and label not in labels:
-            raise DataError(f"the model has no label {label!r}; it has {', '.join(labels)}")
+            raise DataError(
+                f"the model has no label {label!r}; it has {', '.join(labels)}{did_you_mean(label, labels)}"
+            )
         found = self.model_.strongest(count, None if label is None else labels.index(label))
         return [(feature, "" if c < 0 else labels[c], weight) for feature, c, weight in found]
 
