@@ -31,6 +31,7 @@ from ..structures.known import Known
 from ..structures.protocol import Marginals, Structure
 from ..supervision import Companion, Signal, require
 from .decoding import Decoder, hard_decoder, warn_unproved
+from .inputs import read_inputs_first
 from .model import LinearModel
 from .registry import REGISTRY
 from .tasks.labelling import Labelling
@@ -136,10 +137,11 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     _free = False  # predictions make no use of rules
 
     def __init_subclass__(cls, **more: Any) -> None:
-        """A learner of the library learns from what its row of the registry says."""
+        """A learner of the library learns from what its row of the registry says, and all of them read X alike."""
         super().__init_subclass__(**more)
         if cls.__name__ in REGISTRY:
             cls.signals = REGISTRY[cls.__name__].signals
+        read_inputs_first(cls)
 
     def __sklearn_tags__(self) -> Any:
         """To scikit-learn it is a classifier where every input has one label, so that these can be stratified."""
@@ -519,6 +521,9 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         if not isinstance(learner, cls):
             raise DataError(f"{path} holds a {type(learner).__name__}, not a {cls.__name__}")
         return learner
+
+
+read_inputs_first(Learner)
 
 
 def _next_best(chance: Floats, chosen: int) -> int:
