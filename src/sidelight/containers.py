@@ -1,6 +1,6 @@
 """Inputs and outputs that come in containers of other libraries, as plain lists.
 
-NumPy's arrays of strings, columns and frames of pandas, polars, pyarrow and Hugging Face `datasets`, and spaCy's `Doc`s.
+Arrays of strings of NumPy, columns and tables of pandas, polars, pyarrow and Hugging Face `datasets`, `Doc`s of spaCy.
 None of these libraries is imported here: an object tells by its class which one it is of. Arrays of numbers, which are
 features, stay as they are.
 """
@@ -111,11 +111,8 @@ def _plain_table(table: Any, names: list[str]) -> Any:
     """Sequences from a table with a row for each and lists in its cells; a table of numbers is a matrix."""
     columns = [column_values(table[name]) for name in names]
     if all(_is_listed(cell) for column in columns for cell in column):
-        return (
-            columns[0]
-            if len(columns) == 1
-            else [zipped(i, names, row) for i, row in enumerate(zip(*columns, strict=True))]
-        )
+        rows = zip(*columns, strict=True)
+        return columns[0] if len(columns) == 1 else [zipped(i, names, row) for i, row in enumerate(rows)]
     if library_of(table) in ("pandas", "polars") and not any(
         isinstance(cell, str) or _is_listed(cell) for column in columns for cell in column
     ):

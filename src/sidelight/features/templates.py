@@ -24,7 +24,8 @@ def sequence_offsets(X: Sequence[Any]) -> Longs:
     """Where sequences begin; an empty one is an error."""
     for i, x in enumerate(X):
         if isinstance(x, str) or not hasattr(x, "__len__"):
-            raise DataError(f"sequence {i}: expected a list of tokens, got {x!r}")
+            hint = "; split it first, for example by tokenize" if isinstance(x, str) else ""
+            raise DataError(f"sequence {i}: expected a list of tokens, got {x!r}{hint}")
     lengths = np.fromiter((len(x) for x in X), np.int64, len(X))
     if not lengths.all():
         raise DataError(f"sequence {int(np.argmin(lengths))} is empty; leave empty sequences out")
