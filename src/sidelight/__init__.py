@@ -89,6 +89,8 @@ _HOME = {
     "read_text": "data",
     "read_trees": "data",
     "tokenize": "data",
+    **dict.fromkeys(("read_table", "write_table", "read_docs", "write_docs"), "data"),
+    **dict.fromkeys(("CharSpan", "char_spans", "read_spans", "token_offsets"), "data"),
     "write_columns": "data",
     "write_conllu": "data",
     "write_jsonlines": "data",

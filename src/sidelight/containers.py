@@ -47,8 +47,8 @@ def plain_outputs(y: Any) -> Any:
 
 
 def class_names(column: Any) -> Sequence[str] | None:
-    """Returns the names of the integers in a column of `datasets`, or None if it has none."""
-    features = getattr(column, "features", None) if library_of(column) == "datasets" else None
+    """Returns the names of the integers in a column of `datasets`, or of its feature; None if it has none."""
+    features = getattr(column, "features", column) if library_of(column) == "datasets" else None
     while features is not None and not hasattr(features, "names"):
         features = getattr(features, "feature", None)
     return None if features is None else list(features.names)
@@ -56,7 +56,7 @@ def class_names(column: Any) -> Sequence[str] | None:
 
 def column_names(table: Any) -> list[str] | None:
     """Returns the names of a table's columns, or None if an object is no table of a library that is known here."""
-    if library_of(table) not in ("pandas", "polars", "pyarrow", "datasets"):
+    if library_of(table) not in ("pandas", "polars", "pyarrow", "datasets") or not hasattr(table, "__len__"):
         return None
     names = getattr(table, "column_names", None)  # pyarrow, datasets
     names = getattr(table, "columns", None) if names is None else names
