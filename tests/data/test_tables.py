@@ -69,7 +69,7 @@ def test_bad_tables():
         (lambda: read_table(frame, "wrod"), "the table has no column 'wrod'; it has s, word, .*; did you mean 'word'?"),
         (lambda: read_table(frame, []), "name at least one column"),
         (lambda: read_table(frame, "word"), "row 0: expected a list of tokens in the column 'word', got 'u'; where"),
-        (lambda: read_table(frame, "label", sequence="s"), "row 1: nothing is in the column 'label'; pandas reads"),
+        (lambda: read_table(frame, "label", sequence="s"), "row 1: nothing is in the column 'label'; pandas takes"),
         (lambda: read_table(frame, "word", sequence="label"), "row 1: the sequence is missing"),
         (lambda: write_table(frame, [["A"]], sequence="s"), "the table has 2 sequences but there are labels of 1"),
         (lambda: write_table(frame, [["A"], ["B"]], sequence="s"), "sequence 0 has 3 rows but 1 labels"),

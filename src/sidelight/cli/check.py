@@ -100,9 +100,14 @@ def _labels(task: Any, X: list[Any], y: list[Any]) -> list[str]:
 
 
 def _suspect_labels(rules: Any, labels: list[list[str]], learner: Any) -> None:
-    """A label that occurs nowhere may be misspelt."""
+    """A label that occurs nowhere may be misspelt, and labels may not suit a rule."""
     from sidelight.report.rules import labels_unused
 
     known = labels if learner is None else [*labels, learner.model_.classes]
     for label, titles in labels_unused(rules, known).items():
         print(f"note: no token has the label {label!r} of the rule {titles[0]!r}", file=sys.stderr)
+    names = sorted({label for y in known for label in y})
+    for rule in rules:
+        complaint = rule.complaint(names)
+        if complaint:
+            print(f"note: the rule {rule.title!r} {complaint}", file=sys.stderr)

@@ -142,8 +142,8 @@ def _by_token(
         lost = next((row for row, value in enumerate(column) if is_missing(value)), None)
         if lost is not None:
             raise DataError(
-                f"row {lost}: nothing is in the column {name!r}; pandas reads words such as 'NA' and 'null' so unless "
-                "it is told read_csv(..., keep_default_na=False)"
+                f"row {lost}: nothing is in the column {name!r}; pandas takes words such as 'NA' and 'null' for "
+                "missing values; read the file by read_csv(..., keep_default_na=False)"
             )
     texts = [list(map(_text, column)) for column in columns]
     X: Inputs = [[tuple(c[row] for c in texts) if several else texts[0][row] for row in those] for those in rows]
