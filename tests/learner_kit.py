@@ -274,7 +274,13 @@ def check_bad_input(learner, fitted, X, y):
     cases = [
         (X[:-1], y, f"X has {len(X) - 1} sequences but y has {len(y)}"),
         (X, [*y[:2], [*y[2], "A"], *y[3:]], f"sequence 2 has {len(y[2])} tokens but {len(y[2]) + 1} labels"),
-        ([*X[:1], empty, *X[1:]], [*y[:1], [], *y[1:]], "sequence 1 is empty"),
+        ([*X[:1], empty, *X[1:]], [*y[:1], ["A"], *y[1:]], "sequence 1 has 0 tokens but 1 labels"),
+        (
+            [empty, *X],
+            [[], *y[:2], [*y[2], "A"], *y[3:]],
+            f"sequence 3 has {len(y[2])} tokens but {len(y[2]) + 1} labels",
+        ),
+        ([empty], [[]], "all sequences are empty, so there is nothing to learn from"),
         ([], [], "no sequences were given"),
         ("abc", y, "X must be a list of sequences"),
         (None, y, "X must be a list of sequences"),
@@ -285,11 +291,23 @@ def check_bad_input(learner, fitted, X, y):
     for bad_X, bad_y, message in cases:
         with pytest.raises(DataError, match=message):
             clone(learner).fit(bad_X, bad_y)
-    with pytest.raises(DataError, match="sequence 1 is empty"):
-        fitted.predict([X[0], empty])
+    check_empty(fitted, X, y, empty)
     foreign = replace(fitted.encode(X), attributes=fitted.encode(X).attributes + 1)
     with pytest.raises(DataError, match="X was encoded by another model"):
         fitted.predict(foreign)
+
+
+def check_empty(fitted, X, y, empty):
+    """Sequences without tokens have outputs without labels."""
+    batch = [empty, *X[:2], empty]
+    assert fitted.predict(batch) == [[], *fitted.predict(X[:2]), []]
+    assert fitted.predict([empty]) == [[]]
+    assert fitted.predict_kbest(batch, 2)[::3] == [[([], 0.0)], [([], 0.0)]]
+    assert fitted.predict_marginals(batch)[0].shape == (0, len(fitted.classes_))
+    assert fitted.log_partition(batch)[0] == 0.0
+    assert np.diff(fitted.infer(batch, 2).outputs.offsets).tolist() == [0, len(y[0]), len(y[1]), 0]
+    assert fitted.complete(batch, [None, *y[:2], []]) == [[], *y[:2], []]
+    assert fitted.score(batch, [[], *y[:2], []]) == fitted.score(X[:2], y[:2])
 
 
 def check_signals(learner, X, y):
@@ -300,12 +318,13 @@ def check_signals(learner, X, y):
         Signal.NOTHING: None,
         Signal.COMPANION: GOOD,
     }
+    empty = X[0][:0] if not sparse.issparse(X[0]) else sparse.csr_array((0, X[0].shape[1]))
     for signal, example in examples.items():
         mixed = [*y[:1], example, *y[2:]]
         if signal in learner.signals:
             clone(learner).set_params(
                 **{"solver": type(learner)().solver} if "solver" in learner.get_params() else {}
-            ).fit(X, mixed)
+            ).fit([*X, empty], [*mixed, []])  # an empty one does not matter
         else:
             name = type(learner).__name__
             with pytest.raises(NotSupported, match=rf"{name} cannot learn from .* \(sequence 1\); "):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+from .containers import plain_inputs, plain_outputs
 from .errors import DataError
 from .features.columns import Column
 from .features.symbols import as_column, column_values
@@ -60,6 +61,7 @@ class TagDictionary:
         """
         if not 0 <= min_share <= 0.5:
             raise DataError(f"min_share lies between 0 and 0.5, got {min_share!r}")
+        X, y = plain_inputs(X), plain_outputs(y)
         tokens = column_values(as_column(word, "word"), X)
         check_lengths([len(x) for x in X], y)
         for i, labels in enumerate(y):
@@ -84,6 +86,7 @@ class TagDictionary:
 
     def apply(self, X: Sequence[Any]) -> list[list[AbstractSet[str] | None]]:
         """For every token the set of labels it may have, or None for any: y for learners that take partial labels."""
+        X = plain_inputs(X)
         if not len(X):
             return []
         tokens = iter(column_values(as_column(self.word, "word"), X))

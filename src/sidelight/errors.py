@@ -3,8 +3,9 @@
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 
 _PACKAGE = f"{Path(__file__).parent}{os.sep}"
@@ -58,6 +59,13 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Returns a hint for a message, with the known name that is most like one that is not known; empty without any."""
+    names = {one.lower(): one for one in known}
+    found = get_close_matches(name.lower(), names, n=1, cutoff=0.7)
+    return f"; did you mean {names[found[0]]!r}?" if found else ""
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .errors import DataError
+from .errors import DataError, did_you_mean
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.BitAnd: operator.and_,
@@ -27,6 +27,15 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Lt: operator.lt,
     ast.Gt: operator.gt,
     ast.NotEq: operator.ne,
+}
+# What Python has and the language has not, and what is written instead.
+_INSTEAD: dict[type[ast.AST], str] = {
+    ast.And: "for `and` write &, with brackets around both sides: (a) & (b)",
+    ast.Or: "for `or` write |, with brackets around both sides: (a) | (b)",
+    ast.Not: "for `not` write ~, with brackets: ~(a)",
+    ast.In: 'for `in` write .isin(...), as in word.isin("pp", "pages")',
+    ast.NotIn: 'for `not in` write ~ and .isin(...), as in ~word.isin("pp", "pages")',
+    ast.IfExp: "for `if` write >>, which says that one rule implies another: (a) >> (b)",
 }
 
 
@@ -83,7 +92,8 @@ class _Reader:
                 return [self.value(item) for item in items]
             case ast.Name(name):
                 if name not in self.names:
-                    raise self.fail(node, f"{name!r} is not known here; there are {', '.join(self.names)}")
+                    hint = did_you_mean(name, self.names) or f"; there are {', '.join(self.names)}"
+                    raise self.fail(node, f"{name!r} is not known here{hint}")
                 return self.names[name]
             case ast.Attribute(inner, name):
                 method = self._attribute(node, self.value(inner), name)
@@ -100,7 +110,10 @@ class _Reader:
             case ast.Subscript(inner, index):
                 return self.value(inner)[self.value(index)]
             case ast.UnaryOp(ast.Invert(), inner):
-                return ~self.value(inner)
+                value = self.value(inner)
+                if isinstance(value, str | int | float | list):
+                    raise self.fail(node, f"~ is for rules and conditions, got {value!r}")
+                return ~value
             case ast.BinOp(left, op, right) if type(op) in _BINARY:
                 a, b = self.value(left), self.value(right)
                 if isinstance(a, str | list) or isinstance(b, str | list):
@@ -110,11 +123,20 @@ class _Reader:
                 return _COMPARE[type(op)](self.value(left), self.value(right))
             case ast.Compare(_, [_, _, *_], _):
                 raise self.fail(node, "comparisons cannot be chained: write brackets, as in (a >= 1) & (b <= 3)")
-        raise self.fail(node, f"{ast.unparse(node)!r} is not part of the language")
+        raise self.fail(node, _instead(node) or f"{ast.unparse(node)!r} is not part of the language")
 
     def _attribute(self, node: ast.expr, owner: Any, name: str) -> Any:
         offered: frozenset[str] = getattr(type(owner), "readable", frozenset())
         if name not in offered:
             known = ", ".join(f".{n}" for n in sorted(offered)) or "no methods"
-            raise self.fail(node, f"{owner!r} has no .{name}; it has {known}")
+            hint = did_you_mean(f".{name}", [f".{n}" for n in offered]) or f"; it has {known}"
+            raise self.fail(node, f"{owner!r} has no .{name}{hint}")
         return getattr(owner, name)
+
+
+def _instead(node: ast.expr) -> str:
+    """What is written instead of something of Python that is not part of the language; empty if that is not known."""
+    match node:
+        case ast.BoolOp(op) | ast.UnaryOp(op) | ast.Compare(_, [op]):
+            return _INSTEAD.get(type(op), "")
+    return _INSTEAD.get(type(node), "")

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import DataError
+from .errors import DataError, did_you_mean
 from .structures.known import KnownLabels
 from .supervision import Companion, Signal, kind_of
 
@@ -120,5 +120,5 @@ def _unknown_label(y: Sequence[Any], number: dict[str, int]) -> None:
                 if label not in number:
                     raise DataError(
                         f"sequence {i}, token {t}: label {label!r} was never seen in training; "
-                        f"known are {', '.join(number)}"
+                        f"known are {', '.join(number)}{did_you_mean(label, number)}"
                     )

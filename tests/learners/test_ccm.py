@@ -63,6 +63,7 @@ def check_composite(learner, X, y, folder):
     predicted = fitted.predict(X)
     assert [len(labels) for labels in predicted] == [len(labels) for labels in y]
     assert fitted.score(X, y) > 0.8
+    assert fitted.predict([[], X[0]]) == [[], predicted[0]]
     assert fitted.predict([]) == fitted.predict_kbest([]) == fitted.predict_marginals([]) == []
     assert [rows[0].labels for rows in fitted.predict_kbest(X, 3)] == predicted
     check_contract(fitted, X)
@@ -87,7 +88,7 @@ def check_bad_input(learner, X, y):
     cases = [
         (X[:-1], y, f"X has {len(X) - 1} sequences but y has {len(y)}"),
         (X, [*y[:2], [*y[2], "A"], *y[3:]], f"sequence 2 has {len(y[2])} tokens but {len(y[2]) + 1} labels"),
-        ([*X[:1], [], *X[1:]], [*y[:1], [], *y[1:]], "sequence 1 is empty"),
+        ([*X[:1], [], *X[1:]], [*y[:1], ["A"], *y[1:]], "sequence 1 has 0 tokens but 1 labels"),
         ([], [], "no sequences were given"),
         ("abc", y, "X must be a list of sequences"),
         (None, y, "X must be a list of sequences"),

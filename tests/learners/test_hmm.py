@@ -85,12 +85,12 @@ def test_without_smoothing_the_unseen_is_infeasible():
 @pytest.mark.parametrize(
     ("batch", "labels"),
     [
-        ([["new", "words"], []], [["A", "T"], []]),
+        ([["new", "words"], []], [["A", "T"], ["A"]]),
         ([["new", "words"], ["x"]], [["A", "T"], ["Q"]]),
         ([["new", "words"], ["x"]], [["A", "T"], None]),
         ([["new", ("two", "columns")]], [["A", "T"]]),
     ],
-    ids=["an empty sequence", "an unknown label", "nothing known", "two kinds of tokens"],
+    ids=["a label without a token", "an unknown label", "nothing known", "two kinds of tokens"],
 )
 def test_a_refused_batch_leaves_the_model_as_it_was(batch, labels):
     learner, other = (HMM().partial_fit(X[:10], Y[:10], classes=["A", "T", "Y"]) for _ in range(2))

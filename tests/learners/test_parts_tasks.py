@@ -270,7 +270,7 @@ def test_what_is_no_input():
     for X, message in (([("a",)], "pair 0: a pair is"), ([("", "b")], "pair 0: the source is empty"), ("ab", "X must")):
         with pytest.raises(DataError, match=message):
             CRF(task=Aligning()).fit(X, [[]] * len(X))
-    with pytest.raises(DataError, match="sentence 0: a sentence has no words"):
+    with pytest.raises(DataError, match="all sentences are empty"):
         CRF(task=Parsing()).fit([[]], [[]])
     with pytest.raises(DataError, match="longest is a whole number of at least 1"):
         CRF(task=Aligning(longest=0)).fit(*LINKS)

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from sidelight import DataError, read_rules, when, where, word
-from sidelight.rules.files import parse_rule, saved_text
+from sidelight import DataError, read_rules, read_words, when, where, word
+from sidelight.rules.files import given_rules, parse_rule, saved_text
 
 GOOD_FILE = """
 # rules for references
@@ -154,3 +154,43 @@ def test_functions_have_no_text():
 def test_slips_get_a_hint(text, hint):
     with pytest.raises(DataError, match=hint):
         parse_rule(text)
+
+
+def test_words_are_read_from_files_beside_the_rules(tmp_path):
+    (tmp_path / "lists").mkdir()
+    (tmp_path / "lists" / "months.txt").write_text("May\n\n June \nMay\n", encoding="utf-8")
+    path = tmp_path / "rules.toml"
+    path.write_text("[[rule]]\nrule = \"where(word.isin(read_words('lists/months.txt'))).label('date')\"\n", "utf-8")
+    (rule,) = read_rules(path)
+    assert saved_text(rule) == "where(word.isin('June', 'May')).label('date')"  # the words, without the file
+    assert read_words(tmp_path / "lists" / "months.txt") == ["May", "June"]
+    assert repr(given_rules(str(path))) == repr([rule])
+
+
+def test_words_that_cannot_be_read(tmp_path):
+    path = tmp_path / "rules.toml"
+    path.write_text("[[rule]]\nrule = \"where(word.isin(read_words('none.txt'))).label('date')\"\n", "utf-8")
+    with pytest.raises(DataError, match=r"rules\.toml:2.*none\.txt: cannot read: it does not exist; check the path"):
+        read_rules(path)
+    (tmp_path / "none.txt").write_text(" \n", "utf-8")
+    with pytest.raises(DataError, match=r"none\.txt: there are no words in it; write one on a line"):
+        read_rules(path)
+    with pytest.raises(DataError, match="'read_words' is not known here"):  # as in model files
+        parse_rule("where(word.isin(read_words('none.txt'))).label('date')")
+    with pytest.raises(DataError, match="a word list is read from the path of a file, got 3"):
+        read_words(3)
+
+
+def test_a_rule_in_the_place_of_a_file():
+    assert list(map(repr, given_rules("bio()"))) == ["(bio()).hard()"]
+    with pytest.raises(DataError, match="did you mean 'bioes'"):
+        given_rules("biose()")
+    with pytest.raises(DataError, match="does not exist"):
+        given_rules("rules.toml")
+
+
+def test_titles_of_long_rules_are_short():
+    rule = where(word.isin(f"word{k}" for k in range(1000))).label("A")
+    assert len(rule.title) == 160
+    assert rule.title.startswith("where(word.isin('word0', ")
+    assert rule.title.endswith(".label('A')")

@@ -16,6 +16,7 @@ from sidelight import (
     NotSupported,
     PosteriorRegularization,
     before,
+    bio,
     check,
     count,
     each,
@@ -45,6 +46,7 @@ KINDS = [
     (min_length(2, "A"), "A"),
     (before("A", "B"), "AB"),
     (few_labels(word, at_least=1), ""),
+    (bio().expected(), ""),
 ]
 
 

@@ -12,6 +12,7 @@ from sidelight import (
     before,
     changes,
     changes_only_after,
+    check,
     column,
     count,
     each,
@@ -294,10 +295,22 @@ def test_few_labels_takes_a_column_and_a_number():
             few_labels(word, at_least=number)
 
 
-def test_changes_only_after_takes_one_column():
-    for condition in (first, word & pos, "word"):
-        with pytest.raises(DataError, match="changes_only_after takes one column expression"):
-            changes_only_after(condition)
+def test_changes_only_after_takes_conditions_on_one_token():
+    X, y = [["a", ",", ";", "b", "c"]], [["A", "B", "C", "B", "A"]]
+    for condition, broken in [
+        (word.isin(","), 3),
+        (word.isin(",") | word.isin(";"), 2),
+        (~(word.isin(",") | word.isin(";")), 2),
+        (word.ispunct() & ~word.isin(";"), 3),
+        (~(word.ispunct() & word.isin(";")), 1),
+    ]:
+        rule = changes_only_after(condition)
+        assert check([rule], X, y)[0].violations == broken
+        assert repr(parse_rule(repr(rule))) == repr(rule)
+    with pytest.raises(DataError, match="the condition first cannot be moved to a neighbour"):
+        changes_only_after(first)
+    with pytest.raises(DataError, match="a condition is a column expression"):
+        changes_only_after("word")
 
 
 def test_positions_are_whole_numbers():
@@ -313,6 +326,23 @@ def test_parse_rule_wants_a_rule():
 
 def test_counts_add_from_both_sides():
     assert repr(1 + count("A") >= 2) == repr(count("A") + 1 >= 2)
+
+
+def test_columns_join_by_or():
+    printed = "where(any_of(word.isdigit(), ~word.isupper())).label('A')"
+    assert repr(where(word.isdigit() | ~word.isupper()).label("A")) == printed
+    assert repr(parse_rule("where(word.isdigit() | ~word.isupper()).label('A')")) == printed
+    both = where((word.istitle() & pos.isin("N")) | last).never("A")
+    assert repr(both) == "where(any_of(word.istitle() & pos.isin('N'), last)).never('A')"
+    assert repr(parse_rule(repr(both))) == repr(both)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        word | "a"
+
+
+def test_conditions_are_no_truth_values():
+    for condition in (word.isdigit(), word & pos, first, ~first, word | pos):
+        with pytest.raises(DataError, match="no truth value; for and, or, not write &, \\| and ~"):
+            bool(condition)
 
 
 def test_conditions_join_with_columns():

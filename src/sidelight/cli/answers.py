@@ -39,7 +39,7 @@ class Answers:
 def ask(learner: Any, X: list[Any], *, marginals: bool, kbest: int | None) -> Answers:
     """Predict the outputs of inputs."""
     encoded: Any = X
-    if not learner.judges:
+    if not learner.judges and all(map(len, X)):  # empty inputs have outputs, but no encoding
         with suppress(NotSupported):  # a learner with rules reads the tokens, and two models have an encoding each
             encoded = learner.encode(X)
     return Answers(

@@ -27,7 +27,7 @@ EXAMPLES = (
 
 
 def command(
-    rules: Annotated[str, typer.Argument(metavar="RULES", help="TOML file of rules.")],
+    rules: Annotated[str, typer.Argument(metavar="RULES", help="TOML file of rules, or one rule, such as 'bio()'.")],
     data: Annotated[str, typer.Argument(metavar="DATA", help="Labelled sequences; - is standard input.")],
     model: Annotated[
         str | None, typer.Option("--model", "-m", metavar="MODEL", help="Also check what this model predicts.")
@@ -64,11 +64,11 @@ def command(
     from sidelight.cli.loading import load_model
     from sidelight.cli.output import print_json
     from sidelight.report.rules import check_data
-    from sidelight.rules.files import read_rules
+    from sidelight.rules.files import given_rules
 
     if model is None and (no_labels or without_rules):
         raise typer.BadParameter("this needs --model", param_hint="--no-labels" if no_labels else "--without-rules")
-    found = read_rules(rules)
+    found = given_rules(rules)
     learner = None if model is None else load_model(model, jobs, rules=not without_rules)
     what = _task(task, settings or [], learner)
     reader = reader_for(what, Reader(format, label_column, columns, comment))
@@ -100,9 +100,14 @@ def _labels(task: Any, X: list[Any], y: list[Any]) -> list[str]:
 
 
 def _suspect_labels(rules: Any, labels: list[list[str]], learner: Any) -> None:
-    """A label that occurs nowhere may be misspelt."""
+    """A label that occurs nowhere may be misspelt, and labels may not suit a rule."""
     from sidelight.report.rules import labels_unused
 
     known = labels if learner is None else [*labels, learner.model_.classes]
     for label, titles in labels_unused(rules, known).items():
         print(f"note: no token has the label {label!r} of the rule {titles[0]!r}", file=sys.stderr)
+    names = sorted({label for y in known for label in y})
+    for rule in rules:
+        complaint = rule.complaint(names)
+        if complaint:
+            print(f"note: the rule {rule.title!r} {complaint}", file=sys.stderr)

@@ -23,7 +23,7 @@ from sidelight.cli.parameters import (
     require_task,
 )
 from sidelight.cli.reading import DataReader, Sequences
-from sidelight.errors import DataError, Infeasible
+from sidelight.errors import DataError, Infeasible, did_you_mean
 
 # By how much a tree must be above others for each wrong word, where nothing is said: an arc has some hundred features,
 # each of which changes by one.
@@ -171,9 +171,9 @@ class Knowledge:
             raise typer.BadParameter(f"{inside} takes every rule as hard", param_hint="--reading")
 
     def _read_rules(self, wrapper: str | None) -> list[Any]:
-        from sidelight.rules.files import read_rules
+        from sidelight.rules.files import given_rules
 
-        rules = read_rules(str(self.rules))
+        rules = given_rules(str(self.rules))
         for rule in rules if wrapper in EXPECTING else ():
             known = ("expected", "hard") if wrapper == "uem" else ("expected",)  # hard: at gamma = -inf
             if rule.reading is not None and rule.reading.kind not in known:
@@ -255,6 +255,7 @@ class Knowledge:
             raise DataError(
                 f"{self.rules}: the rule {rule!r} names the label {label!r}, which the data does not have "
                 f"(it has {', '.join(sorted(known))}); if it is right, say --labels {','.join(unknown)}"
+                f"{did_you_mean(label, known)}"
             )
         if self.labels:
             (learner if learner.base is None else learner.base).set_params(classes=sorted(known))

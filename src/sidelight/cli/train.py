@@ -133,8 +133,9 @@ def command(
         str | None,
         _knowledge_option(
             metavar="FILE",
-            help="TOML file of rules: auto tries learners that can use them, ccm and codl predict under them, to jlis "
-            "they are hard, and pr, uem, daso, ge and er read them as statements about expectations.",
+            help="TOML file of rules, or one rule, such as 'bio()': auto tries learners that can use them, ccm and "
+            "codl predict under them, to jlis they are hard, and pr, uem, daso, ge and er read them as statements "
+            "about expectations.",
         ),
     ] = None,
     reading: Annotated[

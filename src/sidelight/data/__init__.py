@@ -5,9 +5,12 @@ from typing import TYPE_CHECKING, Any
 from sidelight.data.bitext import GoldLinks, read_bitext, read_links, write_links
 from sidelight.data.columns import read_columns, write_columns
 from sidelight.data.conllu import read_conllu, write_conllu
+from sidelight.data.docs import read_docs, write_docs
 from sidelight.data.formats import FORMATS, Format, guess_format
 from sidelight.data.jsonlines import read_jsonlines, write_jsonlines
 from sidelight.data.pairs import read_pairs, write_pairs
+from sidelight.data.spans import CharSpan, char_spans, read_spans, token_offsets
+from sidelight.data.tables import read_table, write_table
 from sidelight.data.text import read_text, tokenize, write_text
 from sidelight.data.trees import read_trees, write_trees
 
@@ -16,24 +19,32 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMATS",
+    "CharSpan",
     "Format",
     "GoldLinks",
+    "char_spans",
     "generate_references",
     "guess_format",
     "read_bitext",
     "read_columns",
     "read_conllu",
+    "read_docs",
     "read_jsonlines",
     "read_links",
     "read_pairs",
+    "read_spans",
+    "read_table",
     "read_text",
     "read_trees",
+    "token_offsets",
     "tokenize",
     "write_columns",
     "write_conllu",
+    "write_docs",
     "write_jsonlines",
     "write_links",
     "write_pairs",
+    "write_table",
     "write_text",
     "write_trees",
 ]

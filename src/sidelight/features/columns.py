@@ -23,9 +23,10 @@ from ..expressions import evaluate
 from .patterns import Pattern
 
 YES = "yes"
-_NAMES = ("word", "pos")
+NAMES = ("word", "pos")
 # Tokens that an offset or a position goes at most.
 _FARTHEST = 10**9
+_NO_TRUTH = "{} is no truth value; for and, or, not write &, | and ~, and for == write .isin(...)"
 _PUNCTUATION = frozenset(string.punctuation) | frozenset("–—‘’“”«»…·¡¿")
 
 
@@ -145,6 +146,12 @@ class Column:
     def __and__(self, other: "Column | Template") -> "Template":
         return Template((self,)).__and__(other)
 
+    def __or__(self, other: Any) -> Any:
+        return _either(self, other)
+
+    def __bool__(self) -> bool:
+        raise DataError(_NO_TRUTH.format(self))
+
     @cached_property
     def _functions(self) -> list[Callable[[str], Any]]:
         return [args[0] if name == "map" else _STEPS[name](*args) for name, *args in self.steps]
@@ -176,7 +183,7 @@ class Column:
         return replace(self, offset=0)
 
     def __repr__(self) -> str:
-        text = _NAMES[self.index] if self.index < len(_NAMES) else f"column({self.index})"
+        text = NAMES[self.index] if self.index < len(NAMES) else f"column({self.index})"
         text += f"[{self.offset}]" if self.offset else ""
         for name, *args in self.steps:
             text += f".{name}({', '.join(map(repr, args))})"
@@ -197,11 +204,29 @@ class Template:
         more = (other,) if isinstance(other, Column) else other.columns
         return Template(self.columns + more)
 
+    def __or__(self, other: Any) -> Any:
+        return _either(self, other)
+
+    def __invert__(self) -> Any:
+        from ..rules.conditions import Not  # a condition, which no template can be
+
+        return Not(self)
+
+    def __bool__(self) -> bool:
+        raise DataError(_NO_TRUTH.format(self))
+
     def __getitem__(self, offset: int) -> "Template":
         return Template(tuple(c[offset] for c in self.columns))
 
     def __repr__(self) -> str:
         return " & ".join(map(repr, self.columns)) or "bias"
+
+
+def _either(one: Column | Template, other: Any) -> Any:
+    """The condition that one or the other holds, for rules; no template is that."""
+    from ..rules.conditions import Condition, any_of
+
+    return any_of(one, other) if isinstance(other, Column | Template | Condition) else NotImplemented
 
 
 word = Column(0)
@@ -285,5 +310,6 @@ def parse(text: str) -> Column | Template:
     """
     value = evaluate(text, {"word": word, "pos": pos, "column": column, "bias": bias})
     if not isinstance(value, Column | Template):
-        raise DataError(f"cannot read the expression {text!r}: it is not a column or a template")
+        hint = "; write a template for each side of |" if "|" in text else ""
+        raise DataError(f"cannot read the expression {text!r}: it is not a column or a template{hint}")
     return value

@@ -11,7 +11,7 @@ from ..kernels.compiling import Floats, Ints, Longs
 from ..stored import Arrays, ArraySpec, numbered, read_arrays, whole
 from .columns import Column, as_template
 from .encoded import Encoded, State
-from .templates import sequence_offsets, split_columns
+from .templates import column_of_tokens, sequence_offsets, split_columns
 
 Expression = str | Column
 # What a model file keeps of every known word.
@@ -34,10 +34,7 @@ def column_values(column: Column, X: Sequence[Sequence[Any]]) -> list[str]:
     if len(X) == 0:
         return []
     sequence_offsets(X)
-    columns = split_columns(X)
-    if column.index >= len(columns):
-        raise DataError(f"{column} needs column {column.index}, but tokens have {len(columns)}")
-    return _apply(column, columns[column.index])
+    return _apply(column, column_of_tokens(X, column))
 
 
 @dataclass

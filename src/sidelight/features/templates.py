@@ -5,7 +5,7 @@ number whose digits are its columns' codes, looked up in a hash table. Nothing i
 first step.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from operator import itemgetter
@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import DataError
 from ..kernels.compiling import Ints, Longs
 from ..stored import Arrays, numbered, whole
-from .columns import Column, Template, as_template, parse
+from .columns import NAMES, Column, Template, as_template, parse
 from .encoded import Encoded, State, require_list
 from .numbering import Numbering, factorize
 
@@ -26,7 +26,8 @@ def sequence_offsets(X: Sequence[Any]) -> Longs:
     require_list(X)
     for i, x in enumerate(X):
         if isinstance(x, str) or not hasattr(x, "__len__") or hasattr(x, "tocsr"):
-            raise DataError(f"sequence {i}: expected a list of tokens, got {x!r}")
+            hint = "; split it first, for example by tokenize" if isinstance(x, str) else ""
+            raise DataError(f"sequence {i}: expected a list of tokens, got {x!r}{hint}")
     lengths = np.fromiter((len(x) for x in X), np.int64, len(X))
     if not lengths.all():
         raise DataError(f"sequence {int(np.argmin(lengths))} is empty; leave empty sequences out")
@@ -47,13 +48,49 @@ def split_columns(X: Sequence[Sequence[Any]]) -> list[list[str]]:
             _complain(X, lambda token: not isinstance(token, tuple | list) or len(token) != width, f"{width} columns")
         columns = [list(map(itemgetter(k), flat)) for k in range(width)]
     for number, values in enumerate(columns):
-        if set(map(type, values)) - {str}:
+        kinds = set(map(type, values)) - {str}
+        if kinds and all(issubclass(kind, str) for kind in kinds):  # such as those of NumPy
+            columns[number] = list(map(str, values))
+        elif kinds:
             _complain(
                 X,
                 lambda token, k=number: not isinstance(token if isinstance(first, str) else token[k], str),
                 f"a string in column {number}" if len(columns) > 1 else "a string",
             )
     return columns
+
+
+def column_of_tokens(X: Sequence[Any], column: Column) -> list[str]:
+    """The column that an expression reads, of all tokens, flat: for rules and dictionaries, which any input may have.
+
+    Tokens are strings or tuples of strings, or feature dicts, whose columns are the keys "word" and "pos".
+    """
+    first = X[0][0]
+    if isinstance(first, Mapping):
+        return _key_of_tokens(X, column)
+    if hasattr(first, "shape"):
+        raise DataError(f"{column} reads tokens, and X holds arrays; give feature dicts with the key 'word' instead")
+    columns = split_columns(X)
+    if column.index >= len(columns):
+        raise DataError(f"{column} needs column {column.index}, but tokens have {len(columns)}")
+    return columns[column.index]
+
+
+def _key_of_tokens(X: Sequence[Any], column: Column) -> list[str]:
+    if column.index >= len(NAMES):
+        raise DataError(f"{column} is a column of tuples, and X holds feature dicts, of which word and pos are read")
+    key = NAMES[column.index]
+    out: list[str] = []
+    for i, x in enumerate(X):
+        for t, token in enumerate(x):
+            value = token.get(key) if isinstance(token, Mapping) else None
+            if not isinstance(value, str):
+                raise DataError(
+                    f"sequence {i}, token {t}: {column} reads the key {key!r}, which must be a string in every feature "
+                    f"dict, got {value!r}"
+                )
+            out.append(value)
+    return out
 
 
 def _complain(X: Sequence[Sequence[Any]], wrong: Any, expected: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..containers import plain_inputs, plain_outputs
 from ..errors import DataError
 from ..kernels.compiling import Floats, Ints
 from ..labels import check_lengths, encode_labels, label_set
@@ -68,6 +69,7 @@ def check(
     DataError
         If no output is fully known.
     """
+    X, y = plain_inputs(X), plain_outputs(y)
     data = _labels(rules, X, y) if task is None or task.of_labels else _outputs(rules, X, y, task)
     local = [rule for rule in rules if not rule.only_about_corpus]
     found = iter(data.violations(local).T) if local else iter(())
@@ -113,7 +115,7 @@ def _labels(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any]) -> _Label
                 "check(rules, X, y, task=Parsing()), Aligning() or Matching()"
             )
     check_lengths([len(x) for x in X], y)
-    full = [i for i, known in enumerate(y) if kind_of(known) is Signal.FULL]
+    full = [i for i, known in enumerate(y) if kind_of(known) is Signal.FULL and len(X[i])]
     if not full:
         raise DataError("no sequence is fully labelled, so there is nothing to check rules on")
     inputs, outputs = [X[i] for i in full], [y[i] for i in full]

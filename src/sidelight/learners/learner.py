@@ -20,7 +20,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..errors import DataError, Infeasible, NotSupported, inputs_called
+from ..errors import DataError, Infeasible, NotSupported, did_you_mean, inputs_called
 from ..features.encoded import Encoded
 from ..inference.constrained import Constrained
 from ..inference.readings import Readings
@@ -34,6 +34,7 @@ from ..structures.known import Known
 from ..structures.protocol import Marginals, Structure
 from ..supervision import Companion, Signal, require
 from .decoding import Decoder, hard_decoder, warn_unproved
+from .inputs import read_inputs_first
 from .model import LinearModel
 from .registry import REGISTRY
 from .tasks.labelling import Labelling
@@ -166,10 +167,11 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     _free = False  # predictions make no use of rules
 
     def __init_subclass__(cls, **more: Any) -> None:
-        """A learner of the library learns from what its row of the registry says."""
+        """A learner of the library learns from what its row of the registry says, and all of them read X alike."""
         super().__init_subclass__(**more)
         if cls.__name__ in REGISTRY:
             cls.signals = REGISTRY[cls.__name__].signals
+        read_inputs_first(cls)
 
     def __sklearn_tags__(self) -> Any:
         """To scikit-learn it is a classifier where every input has one label, so that these can be stratified."""
@@ -507,7 +509,9 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "classes_")
         labels = self.model_.classes
         if label is not None and label not in labels:
-            raise DataError(f"the model has no label {label!r}; it has {', '.join(labels)}")
+            raise DataError(
+                f"the model has no label {label!r}; it has {', '.join(labels)}{did_you_mean(label, labels)}"
+            )
         found = self.model_.strongest(count, None if label is None else labels.index(label))
         return [(feature, "" if c < 0 else labels[c], weight) for feature, c, weight in found]
 
@@ -573,6 +577,9 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         if not isinstance(learner, cls):
             raise DataError(f"{path} holds a {type(learner).__name__}, not a {cls.__name__}")
         return learner
+
+
+read_inputs_first(Learner)
 
 
 def _next_best(chance: Floats, chosen: int) -> int:

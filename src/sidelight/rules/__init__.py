@@ -15,6 +15,8 @@ WORDS = {
     "changes_only_after": "usual",
     "min_length": "lengths",
     "before": "order",
+    "bio": "schemes",
+    "bioes": "schemes",
     "where": "usual",
     "few_labels": "few_labels",
     "first": "conditions",

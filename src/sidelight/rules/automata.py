@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError
+from ..errors import DataError, did_you_mean
 from ..kernels.compiling import Floats, Ints
 from .compilation import Compilation
 from .language import Rule, require_rule
@@ -86,7 +86,7 @@ def labels_named(rules: Iterable[Rule]) -> set[str]:
 
 
 def require_labels(rules: Iterable[Rule], known: Sequence[str], noun: str, where: str) -> None:
-    """Raise `DataError` where a rule names a label that inputs do not have: most likely it is misspelt.
+    """Raise `DataError` where a rule does not suit the labels, or names one that inputs lack: most likely misspelt.
 
     noun: what an input is called; where: the parameter that could name more labels.
     """
@@ -95,8 +95,11 @@ def require_labels(rules: Iterable[Rule], known: Sequence[str], noun: str, where
         if unknown:
             raise DataError(
                 f"the rule {rule.title!r} names the label {unknown[0]!r}, which no {noun} has (they have "
-                f"{', '.join(known)}); if it is right, name all labels in {where}"
+                f"{', '.join(known)}); if it is right, name all labels in {where}{did_you_mean(unknown[0], known)}"
             )
+        complaint = rule.complaint(known)
+        if complaint:
+            raise DataError(f"the rule {rule.title!r} {complaint}")
 
 
 def about_whole_outputs(rule: Rule) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import DataError
+from ..errors import DataError, did_you_mean
 from ..features.templates import sequence_offsets
 from ..kernels.compiling import Floats, Longs
 from .conditions import Mask, Where, mask_of
@@ -51,6 +51,7 @@ class Compilation:
         if unknown:
             raise DataError(
                 f"rule {self.rule.title!r} names the label {unknown[0]!r}; known are {', '.join(self.labels)}"
+                f"{did_you_mean(unknown[0], self.labels)}"
             )
         inside = np.array([label in these.names for label in self.labels], float)
         return 1 - inside if these.all_but else inside

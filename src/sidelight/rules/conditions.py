@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError
 from ..features.columns import Column, Template, require_offset
-from ..features.templates import sequence_offsets, split_columns
+from ..features.templates import column_of_tokens, sequence_offsets
 
 Mask = NDArray[np.bool_]
 
@@ -38,6 +38,14 @@ class Condition:
 
     def __ror__(self, other: "Where") -> "Condition":
         return Combined(False, (other, self))
+
+    def __bool__(self) -> bool:
+        raise DataError(f"the condition {self!r} is no truth value; for and, or, not write &, | and ~")
+
+    def __getitem__(self, offset: int) -> "Condition":
+        raise DataError(f"the condition {self!r} cannot be moved to a neighbour; column expressions can")
+
+    __iter__ = None  # indexing never ends, so without this a loop would not either
 
     def mask(self, X: Sequence[Any]) -> Mask:
         """Where it holds: (tokens,) bool."""
@@ -114,6 +122,9 @@ class Combined(Condition):
         masks = np.stack([mask_of(part, X) for part in self.parts])
         return np.asarray(masks.all(axis=0) if self.every else masks.any(axis=0))
 
+    def __getitem__(self, offset: int) -> "Combined":
+        return Combined(self.every, tuple(part[offset] for part in self.parts))
+
     def __repr__(self) -> str:
         return f"{'all_of' if self.every else 'any_of'}({', '.join(map(repr, self.parts))})"
 
@@ -128,8 +139,14 @@ class Not(Condition):
         """The opposite mask."""
         return ~mask_of(self.part, X)
 
+    def __invert__(self) -> Any:
+        return self.part
+
+    def __getitem__(self, offset: int) -> "Not":
+        return Not(self.part[offset])
+
     def __repr__(self) -> str:
-        return f"~{self.part!r}"
+        return f"~({self.part!r})" if isinstance(self.part, Template) else f"~{self.part!r}"
 
 
 first = Position(0)
@@ -214,10 +231,7 @@ def mask_of(condition: Where, X: Sequence[Any]) -> Mask:
 
 
 def _column_mask(column: Column, X: Sequence[Any]) -> Mask:
-    columns = split_columns(X)
-    if column.index >= len(columns):
-        raise DataError(f"{column} needs column {column.index}, but tokens have {len(columns)}")
-    offsets, tokens = sequence_offsets(X), columns[column.index]
+    offsets, tokens = sequence_offsets(X), column_of_tokens(X, column)
     found: dict[str, bool] = {}
     for t, token in enumerate(tokens):
         if token not in found:

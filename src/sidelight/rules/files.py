@@ -5,16 +5,18 @@ venues = ["proc", "journal"]
 
 [[rule]]
 name = "venue"
-rule = "where(word.lower().isin(venues)).label('journal', 'booktitle')"
+rule = "where(word.lower().isin(venues)).label('journal', 'booktitle')"   # or .isin(read_words('venues.txt'))
 reading = "soft"                      # or "hard", "expected"; left out, the learner decides
 penalty = 3.0                         # left out, it is learned from labelled data (expected: the learner's own)
 """
 
+import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from ..data.source import read_lines
@@ -35,6 +37,8 @@ _KEYS = {"name", "rule", "reading", "penalty"}
 
 def parse_rule(text: str, words: Mapping[str, Any] | None = None) -> Rule:
     """Read one rule from its text, for example "count('author') >= 1".
+
+    No file is opened: `read_words` is for rule files and for Python.
 
     Parameters
     ----------
@@ -62,6 +66,43 @@ def saved_text(rule: Rule) -> str:
     except DataError:
         raise DataError(f"the rule {rule.title!r} cannot be written to a file: it holds a Python function") from None
     return text
+
+
+def read_words(source: str | PathLike[str]) -> list[str]:
+    """Read a word list from a file, one word on a line; blank lines are skipped.
+
+    In a rule file, `word.isin(read_words("months.txt"))` reads a list beside it: a path that is not absolute is looked
+    for in the folder of the rule file. Rules keep the words, so that a model does not need the file.
+
+    Parameters
+    ----------
+    source : str or path-like
+        The file, in UTF-8.
+
+    Returns
+    -------
+    list of str
+        The words, in the order of the file, each once.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read or has no words.
+    """
+    if not isinstance(source, str | PathLike):
+        raise DataError(f"a word list is read from the path of a file, got {source!r}")
+    lines = read_lines(source)
+    words = list(dict.fromkeys(filter(None, map(str.strip, lines.lines))))
+    if not words:
+        raise DataError(f"{lines.name}: there are no words in it; write one on a line")
+    return words
+
+
+def given_rules(argument: str) -> list[Rule]:
+    """The rules of a command line: those of a file, or the one whose text is given, such as "bio()"."""
+    if "(" in argument and not Path(argument).exists():
+        return [parse_rule(argument, {"read_words": read_words})]
+    return read_rules(argument)
 
 
 def read_rules(source: str | PathLike[str]) -> list[Rule]:
@@ -93,6 +134,7 @@ def read_rules(source: str | PathLike[str]) -> list[Rule]:
         line = _first_line(lines.lines, rf"\s*\[*\s*{re.escape(unknown[0])}\b")
         raise lines.error(line, f"unknown section {unknown[0]!r}; a rule file has [words] and [[rule]]")
     words, entries = content.get("words", {}), content.get("rule", [])
+    folder = Path(source).parent if isinstance(source, str | PathLike) else Path()
     if not isinstance(words, dict):
         raise lines.error(_first_line(lines.lines, r"\s*words\b"), "words is a section of word lists: [words]")
     if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
@@ -101,8 +143,9 @@ def read_rules(source: str | PathLike[str]) -> list[Rule]:
     heads = [k for k, line in enumerate(lines.lines) if re.match(r"\s*\[\[\s*rule\s*\]\]", line)]
     if len(heads) != len(entries):  # written as inline tables
         heads = [0] * len(entries)
+    offered = {"read_words": lambda path: read_words(os.path.join(folder, path)), **words}
     return [
-        _entry(entry, words, lines.name, lines.lines, head, end)
+        _entry(entry, offered, lines.name, lines.lines, head, end)
         for entry, head, end in zip(entries, heads, [*heads[1:], len(lines.lines)], strict=True)
     ]
 

@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from .rows import Statement
 
 
+# Characters of a title.
+_LONGEST_TITLE = 160
+
+
 @dataclass(frozen=True)
 class Reading:
     """How a rule is used; penalty None means learned from labelled data, or for `expected` the learner's."""
@@ -94,8 +98,9 @@ class Rule:
 
     @property
     def title(self) -> str:
-        """Its name, or itself."""
-        return self.name or self.body()
+        """Its name, or itself, without the middle of what is very long, such as a word list."""
+        text = self.name or self.body()
+        return text if len(text) <= _LONGEST_TITLE else f"{text[: _LONGEST_TITLE - 60]} ... {text[-55:]}"
 
     def __repr__(self) -> str:
         text = self.body()
@@ -142,6 +147,10 @@ class Rule:
     def label_sets(self) -> list[Labels]:
         """The labels it speaks of, place by place."""
         return list(self._label_fields().values())
+
+    def complaint(self, labels: Sequence[str]) -> str:
+        """What speaks against using it where these are all labels; empty if nothing does."""
+        return ""
 
     def about_label(self, name: str) -> Self:
         """The same rule with this label in the place of `each`."""

@@ -76,16 +76,15 @@ def changes_only_after(condition: Where) -> Comparison:
 
     Parameters
     ----------
-    condition : Column
-        One column expression, such as `word.ispunct()`.
+    condition : condition
+        A column expression, such as `word.ispunct()`, or several joined by `&`, `|` and `~`.
 
     Returns
     -------
     Comparison
         The rule.
     """
-    if not isinstance(condition, Column):
-        raise DataError(f"changes_only_after takes one column expression, such as word.ispunct(), got {condition!r}")
+    check_condition(condition)
     place = ~condition[-1]
     return _never(f"changes_only_after({condition!r})", Term("pair", Any_, different=True, where=place))
 

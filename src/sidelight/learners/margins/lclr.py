@@ -234,8 +234,8 @@ class StructureClassifier(ClassifierMixin, LinearParameters, CompanionParameters
 
     def score(self, X: Any, y: Any) -> float:
         """Share of right labels."""
-        _, known = read_answers(y, len(self.task_.sizes(X)), self.task_.noun)
         good = self.decision_function(X) > 0
+        _, known = read_answers(y, len(good), self.task_.noun)
         return float(np.mean([one == (label is GOOD) for one, label in zip(good, known, strict=True)]))
 
 

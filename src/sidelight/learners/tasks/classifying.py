@@ -36,6 +36,7 @@ class Classifying(LabelTask):
     noun: ClassVar[str] = "document"
     place: ClassVar[str] = "decision"
     chained: ClassVar[bool] = True
+    passes_over_empty: ClassVar[bool] = False
 
     def check(self) -> None:
         """There is nothing to check."""

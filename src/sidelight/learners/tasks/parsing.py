@@ -58,6 +58,7 @@ class Parsing(PartsTask):
     place: ClassVar[str] = "word"
     has_rows: ClassVar[bool] = True
     parts_have_labels: ClassVar[bool] = True
+    passes_over_empty: ClassVar[bool] = True
 
     @property
     def has_labels(self) -> bool:

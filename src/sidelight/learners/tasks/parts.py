@@ -39,6 +39,7 @@ class PartsTask(ABC):
     # with the number of labels of the parts.
     has_rows: ClassVar[bool] = False
     parts_have_labels: ClassVar[bool] = False
+    passes_over_empty: ClassVar[bool] = False
 
     @property
     def has_labels(self) -> bool:

@@ -90,6 +90,8 @@ class Task(Protocol):
     chained: ClassVar[bool]
     of_labels: ClassVar[bool]
     has_rows: ClassVar[bool]
+    # Whether an input without tokens has an output without decisions, and need not be looked at.
+    passes_over_empty: ClassVar[bool]
 
     @property
     def has_labels(self) -> bool:
@@ -227,6 +229,7 @@ class LabelTask:
     place: ClassVar[str] = "token"
     of_labels: ClassVar[bool] = True
     has_rows: ClassVar[bool] = True
+    passes_over_empty: ClassVar[bool] = True
 
     @property
     def has_labels(self) -> bool:

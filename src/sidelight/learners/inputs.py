@@ -1,0 +1,154 @@
+"""What every learner does to X and y before anything else: other libraries' containers become lists, and empty inputs
+are set aside, in fitting as if they were not there, in prediction with an output of nothing.
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from ..containers import plain_inputs, plain_outputs
+from ..errors import DataError, Infeasible, SidelightError
+from ..inference.constrained import Constrained
+from ..structures.known import Outputs
+
+Spread = Callable[[Any, Any, list[int], int], Any]
+
+
+def _in_list(nothing: Callable[[Any], Any]) -> Spread:
+    """Results of inputs that have some, and `nothing(learner)` for the others."""
+
+    def spread(learner: Any, found: Any, kept: list[int], count: int) -> Any:
+        out = [nothing(learner) for _ in range(count)]
+        for i, one in zip(kept, found, strict=True):
+            out[i] = one
+        return np.array(out) if isinstance(found, np.ndarray) else out
+
+    return spread
+
+
+def _constrained(learner: Any, found: Constrained, kept: list[int], count: int) -> Constrained:
+    lengths = np.zeros(count, np.int64)
+    lengths[kept] = np.diff(found.outputs.offsets)
+    scores = np.full((count, found.scores.shape[1]), -np.inf)
+    scores[:, 0], scores[kept] = 0.0, found.scores
+    exact, bound = np.ones(count, bool), np.zeros(count)
+    searched, nodes = np.zeros(count, bool), np.zeros(count, np.int64)
+    exact[kept], bound[kept], searched[kept], nodes[kept] = found.exact, found.bound, found.searched, found.nodes
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    return Constrained(Outputs(found.outputs.values, offsets), scores, exact, bound, searched, nodes)
+
+
+def _best_nothing(learner: Any) -> list[Any]:
+    from .learner import Scored
+
+    return [Scored([], 0.0)]
+
+
+# Methods that take X, and how results are spread over all inputs; None where empty ones are not set aside.
+_FITTING: tuple[str, ...] = ("fit", "partial_fit")
+_PREDICTING: dict[str, Spread | None] = {
+    "predict_structure": _in_list(lambda learner: []),
+    "complete": _in_list(lambda learner: []),
+    "predict_marginals": _in_list(lambda learner: np.empty((0, len(learner.classes_)))),
+    "predict_kbest": _in_list(_best_nothing),
+    "log_partition": _in_list(lambda learner: 0.0),
+    "decision_function": _in_list(lambda learner: learner.constant * learner.constant_weight_),
+    "infer": _constrained,
+    **dict.fromkeys(("encode", "scores", "score", "project", "explain", "certainty", "least_certain")),
+}
+
+
+def read_inputs_first(cls: type) -> None:
+    """Let the methods of a learner's class that take inputs begin with what this module does."""
+    for name in (*_FITTING, *_PREDICTING):
+        method = getattr(cls, name, None)
+        if inspect.isfunction(method) and not hasattr(method, "reads_inputs"):
+            setattr(cls, name, _reading(method, name in _FITTING, _PREDICTING.get(name)))
+
+
+def _reading(method: Any, fitting: bool, spread: Spread | None) -> Any:
+    signature = inspect.signature(method)
+
+    @wraps(method)
+    def read(*args: Any, **named: Any) -> Any:
+        try:
+            bound = signature.bind(*args, **named)
+        except TypeError:
+            return method(*args, **named)  # which says what is wrong
+        given = bound.arguments
+        if "x" in given:
+            (given["x"],) = plain_inputs([given["x"]])
+            return method(*bound.args, **bound.kwargs)
+        learner, X = given["self"], plain_inputs(given["X"])
+        given["X"] = X
+        if "y" in given:
+            given["y"] = _each(given["y"], plain_outputs)
+        kept = None if spread is None and not fitting else _not_empty(learner, X)
+        if kept is None:
+            return method(*bound.args, **bound.kwargs)
+        _require_empty(given.get("y"), X, kept, learner.task_.noun)
+        if fitting and not kept:
+            raise DataError(f"all {learner.task_.noun}s are empty, so there is nothing to learn from")
+        for name in ("X", "y", "sample_weight"):
+            if given.get(name) is not None:
+                given[name] = _each(given[name], lambda values: [values[i] for i in kept])
+        with _numbers_among_all(kept, learner.task_.noun):
+            found = method(*bound.args, **bound.kwargs)
+        return found if spread is None else spread(learner, found, kept, len(X))
+
+    read.reads_inputs = True  # type: ignore[attr-defined]
+    return read
+
+
+def _each(y: Any, change: Callable[[Any], Any]) -> Any:
+    """The same with the labels changed; those of several views have names."""
+    return {name: change(one) for name, one in y.items()} if isinstance(y, dict) else change(y)
+
+
+def _not_empty(learner: Any, X: Any) -> list[int] | None:
+    """The numbers of the inputs that have tokens; None if all have some, or if the task does not ask for tokens."""
+    if not isinstance(X, list | tuple):
+        return None
+    empty = {i for i, x in enumerate(X) if _has_nothing(x)}
+    if not empty or not getattr(getattr(learner, "task_", None), "passes_over_empty", False):
+        return None
+    return [i for i in range(len(X)) if i not in empty]
+
+
+def _has_nothing(x: Any) -> bool:
+    if hasattr(x, "shape"):
+        return len(x.shape) > 0 and x.shape[0] == 0
+    return isinstance(x, Sequence) and not isinstance(x, str) and len(x) == 0
+
+
+def _require_empty(y: Any, X: Sequence[Any], kept: list[int], noun: str) -> None:
+    """Raise `DataError` unless y fits to X, and has no labels for inputs without tokens."""
+    for known in y.values() if isinstance(y, dict) else [] if y is None else [y]:
+        if not hasattr(known, "__len__") or len(known) != len(X):
+            found = f"{len(known)}" if hasattr(known, "__len__") else type(known).__name__
+            raise DataError(f"X has {len(X)} {noun}s but y has {found}")
+        for i in set(range(len(X))) - set(kept):
+            if hasattr(known[i], "__len__") and len(known[i]):
+                raise DataError(f"{noun} {i} has 0 tokens but {len(known[i])} labels")
+
+
+@contextmanager
+def _numbers_among_all(kept: list[int], noun: str) -> Iterator[None]:
+    """Errors about the inputs that were kept name them by their numbers among all."""
+
+    def among_all(found: re.Match[str]) -> str:
+        number = int(found[1])
+        return f"{noun} {kept[number]}" if number < len(kept) else found[0]
+
+    try:
+        yield
+    except Infeasible as error:
+        raise (error if error.sequence is None else error.numbered(kept[error.sequence])) from None
+    except SidelightError as error:
+        error.args = (re.sub(rf"\b{noun} (\d+)\b", among_all, str(error), count=1),)
+        raise
