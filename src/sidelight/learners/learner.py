@@ -26,10 +26,11 @@ from ..inference.constrained import Constrained
 from ..kernels.compiling import Floats, Ints
 from ..rules.automata import labels_named, require_labels
 from ..rules.language import Rule, listed_rules
+from ..scoring import labelled_part
 from ..solvers.expected import Fitting, ToFit
 from ..structures.known import Known
 from ..structures.protocol import Marginals, Structure
-from ..supervision import Companion, Signal, require
+from ..supervision import Signal, require
 from .decoding import Decoder, hard_decoder, warn_unproved
 from .model import LinearModel
 from .registry import REGISTRY
@@ -118,8 +119,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     random_state: Any = 0
     n_jobs: int = -1
     # What fits leave behind.
-    classes_: list[str]
     trace_: Any = ()
+    labels_: Any
     guard_: "Guard | None" = None
     signals_: Any = ()
     converged_: bool | None = None
@@ -148,6 +149,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             from sklearn.utils import ClassifierTags
 
             tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
+            tags.input_tags.sparse = True
         return tags
 
     def with_labels(self, classes: Sequence[str]) -> Self:
@@ -170,6 +172,22 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     def task_(self) -> Task:
         """What is predicted, and from what; without a task, sequences are labelled."""
         return Labelling()
+
+    @property
+    def classes_(self) -> Any:
+        """The labels; an array where every input has one of them, as scikit-learn has it of classifiers."""
+        return np.array(self.labels_) if self.task_.noun == "document" and not self.judges else self.labels_
+
+    @classes_.setter
+    def classes_(self, labels: Any) -> None:
+        self.labels_ = labels
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many columns the matrix had that it learned from; other inputs have no such number."""
+        if not hasattr(self, "model_") or self.task_.noun != "document" or not hasattr(self.encoder_, "width_"):
+            raise AttributeError(f"{type(self).__name__} was not fitted to a matrix")
+        return int(self.encoder_.width_)
 
     @property
     def structure_(self) -> Structure[Any]:
@@ -291,12 +309,18 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     def read_known(self, X: Any, y: Any, classes: Sequence[str] | None = None) -> tuple[list[str], Known[Any]]:
         """Returns all labels, and y as arrays."""
         sizes, read = self.read_input(X, y)
-        labels = self.task_.labels(read) if classes is None else list(classes)
+        labels = self.task_.labels(read) if classes is None else _plain(classes)
         if not labels and self.task_.has_labels and not self.task_.of_labels:
             raise DataError("no label is known: give outputs with labels, or name all labels in `classes`")
         if len(set(labels)) != len(labels):
             raise DataError(f"classes must be different labels, got {labels!r}")
         return labels, self.task_.known(read, sizes, labels)
+
+    def require_same_labels(self, classes: Any) -> None:
+        """Raise `DataError` if a later call of `partial_fit` names other labels than the first one fixed."""
+        if classes is not None and set(_plain(classes)) != set(self.labels_):
+            named = ", ".join(map(str, self.labels_))
+            raise DataError(f"classes are fixed by the first call of partial_fit: {named}; leave `classes` out later")
 
     def seed(self, *more: int) -> int:
         """Returns a seed from `random_state` (and more numbers); None gives another one each time."""
@@ -305,7 +329,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     def _adopt(self, model: Any) -> None:
         """Take over what was learned: late, so that a fit that fails leaves the learner as it was."""
-        self.model_, self.classes_ = model, model.classes
+        self.model_, self.labels_ = model, model.classes
 
     # Prediction -------------------------------------------------------------------------------------------------------
 
@@ -333,8 +357,9 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             return self.decoder_.best(X, scores, k)
 
     def predict(self, X: Any) -> Any:
-        """The best output of each input, written as in y."""
-        return self.predict_structure(X)
+        """The best output of each input, written as in y; an array of labels where X is a matrix."""
+        found = self.predict_structure(X)
+        return np.array(found) if self.task_.noun == "document" and hasattr(X, "shape") else found
 
     def predict_structure(self, X: Any) -> list[Any]:
         """The best output of each input, which is what most learners predict; others predict a label by it."""
@@ -343,7 +368,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         found = None if quick is None else quick(X, self.n_jobs)
         if found is not None:
             outputs, parts = found
-            return self.task_.decode(outputs, parts, self.classes_)
+            return self.task_.decode(outputs, parts, self.labels_)
         return self._written(X, self.scores(X))
 
     def complete(self, X: Any, y: Any) -> list[Any]:
@@ -392,11 +417,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     def score(self, X: Any, y: Any) -> float:
         """Share of right labels; inputs that are not labelled (None, GOOD, BAD) are left out."""
-        labelled = [i for i, known in enumerate(y) if known is not None and not isinstance(known, Companion)]
-        if not labelled:
-            raise DataError(f"no {self.task_.noun} is labelled, so there is nothing to score")
-        if len(labelled) < len(y):
-            X, y = X[labelled] if hasattr(X, "shape") else [X[i] for i in labelled], [y[i] for i in labelled]
+        X, y = labelled_part(X, y, self.task_.noun)
         predicted = self.predict(X)
         if len(predicted) != len(y):
             raise DataError(f"X has {len(predicted)} {self.task_.noun}s but y has {len(y)}")
@@ -499,7 +520,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     def restore(self, encoder: Any, arrays: dict[str, Any]) -> None:
         """Take back what `state` gave."""
         if not self.models_:
-            self._adopt(LinearModel.restored(self.task_, self.classes_, encoder, arrays))
+            self._adopt(LinearModel.restored(self.task_, self.labels_, encoder, arrays))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one file, atomically."""
@@ -517,6 +538,11 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         if not isinstance(learner, cls):
             raise DataError(f"{path} holds a {type(learner).__name__}, not a {cls.__name__}")
         return learner
+
+
+def _plain(classes: Any) -> list[Any]:
+    """Labels without the types of NumPy, so that they are written to files and compared as others are."""
+    return [one.item() if isinstance(one, np.generic) else one for one in classes]
 
 
 def _next_best(chance: Floats, chosen: int) -> int:

@@ -16,6 +16,7 @@ from ...structures.known import KnownLabels
 from ..learner import Learner
 from ..model import LinearModel, prepare
 from ..parameters import LayoutParameters, declared, require_number
+from ..sample_weights import refuse_weights
 from ..tasks.labelling import Labelling, neighbour_reasons
 from ..tasks.task import Reasons, Weighted
 from .perceptron import Pass
@@ -103,8 +104,9 @@ class KernelPerceptron(LayoutParameters, Learner):
         """Wrong tokens in each pass."""
         return tuple(one.mistakes for one in self.trace_)
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
         """Learn from sequences X and their labels y."""
+        refuse_weights(self, sample_weight)
         require_number(self, "degree", 1, whole=True)
         require_number(self, "epochs", 1, whole=True)
         require_number(self, "margin", 0)
