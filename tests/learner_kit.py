@@ -132,7 +132,7 @@ def check_fit(learner, X, y):
     learned = vars(fitted).keys() - parameters.keys()
     assert learned
     assert all(name.endswith("_") for name in learned)
-    assert fitted.classes_ == sorted({label for labels in y for label in labels})
+    assert list(fitted.classes_) == sorted({label for labels in y for label in labels})
     return fitted
 
 
@@ -168,7 +168,7 @@ def check_against_enumeration(fitted, X):
         for output, p in zip(outputs, np.exp(values - logsumexp(values)), strict=True):
             expected[np.arange(len(output)), list(output)] += p
         np.testing.assert_allclose(marginals[i], expected, atol=1e-9)
-        number = [fitted.classes_.index(label) for label in predicted[i]]
+        number = [fitted.labels_.index(label) for label in predicted[i]]
         np.testing.assert_allclose(values[outputs.index(tuple(number))], values.max())
 
 
@@ -212,7 +212,7 @@ def check_explanations(fitted, X):
             np.testing.assert_allclose(told.probability, chances[t, labels[t]])
             others = np.delete(chances[t], labels[t])
             np.testing.assert_allclose(told.rival_probability, others.max())
-            flipped = relabelled(fitted, scores, output, t, fitted.classes_.index(told.rival))
+            flipped = relabelled(fitted, scores, output, t, fitted.labels_.index(told.rival))
             if flipped is not None:
                 difference = structure.score(scores, output)[0] - structure.score(scores, flipped)[0]
                 np.testing.assert_allclose(sum(e.difference for e in told.evidence), difference, atol=1e-9)
@@ -251,9 +251,9 @@ def check_copies(fitted, X, folder):
     fitted.save(path)
     for copied in (pickle.loads(pickle.dumps(fitted)), load(path), type(fitted).load(path)):
         assert type(copied) is type(fitted)
-        assert copied.classes_ == fitted.classes_
+        assert equal(copied.classes_, fitted.classes_)
         assert repr(copied) == repr(fitted)
-        assert copied.predict(X) == fitted.predict(X)
+        assert equal(copied.predict(X), fitted.predict(X))
         np.testing.assert_array_equal(copied.scores(X).unary, fitted.scores(X).unary)
         np.testing.assert_array_equal(copied.log_partition(X), fitted.log_partition(X))
         assert copied.explain(X[0], 0) == fitted.explain(X[0], 0)

@@ -99,6 +99,8 @@ _HOME = {
     "write_text": "data",
     "write_trees": "data",
     **dict.fromkeys(("shuffled", "transposed", "mismatched"), "data.companions"),
+    "span_f1": "scoring",
+    "flat_f1": "scoring",
     "token_accuracy": "metrics",
     "span_scores": "metrics",
     "label_scores": "metrics",

@@ -12,7 +12,7 @@ import numpy as np
 
 from .errors import DataError, did_you_mean
 from .structures.known import KnownLabels
-from .supervision import Companion, Signal, kind_of
+from .supervision import LABELS, Companion, Signal, kind_of
 
 
 def check_lengths(X_lengths: Sequence[int], y: Any) -> None:
@@ -30,21 +30,24 @@ def check_lengths(X_lengths: Sequence[int], y: Any) -> None:
             raise DataError(f"sequence {i} has {n} tokens but {len(known)} labels")
 
 
-def label_set(y: Sequence[Any]) -> list[str]:
-    """All labels that occur, sorted."""
-    found: set[str] = set()
+def label_set(y: Sequence[Any], numbers: bool = False) -> list[Any]:
+    """All labels that occur, sorted; numbers: whether these may be whole numbers, all of them, in place of strings."""
+    found: set[Any] = set()
+    kinds = LABELS if numbers else (str,)
     for i, known in enumerate(y):
         if known is None or isinstance(known, Companion):
             continue
         for t, label in enumerate(known):
-            if isinstance(label, str):
+            if isinstance(label, kinds):
                 found.add(label)
-            elif isinstance(label, set | frozenset) and label and all(isinstance(one, str) for one in label):
+            elif isinstance(label, set | frozenset) and label and all(isinstance(one, kinds) for one in label):
                 found |= label
             elif label is not None:
                 raise DataError(
                     f"sequence {i}, token {t}: a label is a string, None or a non-empty set of strings, got {label!r}"
                 )
+    if len({isinstance(label, str) for label in found}) > 1:
+        raise DataError("y has strings and numbers as labels; write all labels as strings, or all as numbers")
     return sorted(found)
 
 
@@ -62,13 +65,13 @@ def majority_label(y: Sequence[Any]) -> str | None:
 
 def encode_labels(y: Sequence[Any], lengths: Sequence[int], labels: Sequence[str]) -> KnownLabels:
     """Returns y as arrays over the given labels; a label outside of them is an error."""
-    number = {label: k for k, label in enumerate(labels)}
+    number: dict[Any, int] = {label: k for k, label in enumerate(labels)}
     kinds = tuple(kind_of(known) for known in y)
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
     flat: list[Any] = []
     for known, n in zip(y, lengths, strict=True):
         flat.extend([None] * n if known is None or isinstance(known, Companion) else known)
-    codes = np.fromiter((number.get(one, -1) if isinstance(one, str) else -1 for one in flat), np.int32, len(flat))
+    codes = np.fromiter((number.get(one, -1) if isinstance(one, LABELS) else -1 for one in flat), np.int32, len(flat))
     if all(kind is Signal.FULL for kind in kinds):
         if (codes < 0).any():
             _unknown_label(y, number)
@@ -77,7 +80,7 @@ def encode_labels(y: Sequence[Any], lengths: Sequence[int], labels: Sequence[str
     for t, one in enumerate(flat):
         if one is None:
             continue
-        options = {one} if isinstance(one, str) else one
+        options = {one} if isinstance(one, LABELS) else one
         if not options <= number.keys():
             _unknown_label(y, number)
         allowed[t] = False
@@ -91,7 +94,7 @@ def encode_labels(y: Sequence[Any], lengths: Sequence[int], labels: Sequence[str
 def as_sequences(y: Any, count: int) -> list[Any]:
     """What is known about `count` single decisions, written as for sequences of one token.
 
-    An element of y is a label, a set of labels, None, GOOD or BAD.
+    An element of y is a label, a set of labels, None, GOOD or BAD. A label is a string or a whole number.
     """
     if not hasattr(y, "__len__") or isinstance(y, str):
         raise DataError(f"y must be a list with one element per document, got {type(y).__name__}")
@@ -99,26 +102,31 @@ def as_sequences(y: Any, count: int) -> list[Any]:
         raise DataError(f"X has {count} documents but y has {len(y)}")
     out: list[Any] = []
     for i, known in enumerate(y):
-        labels = known if isinstance(known, set | frozenset) else [known]
-        if known is None or isinstance(known, Companion):
-            out.append(known)
-        elif labels and all(isinstance(label, str) for label in labels):
-            out.append([known])
+        plain = known.item() if isinstance(known, np.generic) else known
+        plain = int(plain) if isinstance(plain, float) and plain.is_integer() else plain
+        labels = plain if isinstance(plain, set | frozenset) else [plain]
+        if plain is None or isinstance(plain, Companion):
+            out.append(plain)
+        elif labels and all(isinstance(label, LABELS) for label in labels):
+            out.append([plain])
+        elif isinstance(plain, float):
+            raise DataError(f"document {i}: a label is a string or a whole number, got the continuous value {plain!r}")
         else:
             raise DataError(
-                f"document {i}: expected a label (a string), a non-empty set of them, None, GOOD or BAD, got {known!r}"
+                f"document {i}: expected a label (a string or a whole number), a non-empty set of them, None, GOOD or "
+                f"BAD, got {known!r}"
             )
     return out
 
 
-def _unknown_label(y: Sequence[Any], number: dict[str, int]) -> None:
+def _unknown_label(y: Sequence[Any], number: dict[Any, int]) -> None:
     for i, known in enumerate(y):
         if known is None or isinstance(known, Companion):
             continue
         for t, one in enumerate(known):
-            for label in [one] if isinstance(one, str) else one or ():
+            for label in [one] if isinstance(one, LABELS) else one or ():
                 if label not in number:
                     raise DataError(
                         f"sequence {i}, token {t}: label {label!r} was never seen in training; "
-                        f"known are {', '.join(number)}{did_you_mean(label, number)}"
+                        f"known are {', '.join(map(str, number))}{did_you_mean(label, number)}"
                     )

@@ -15,6 +15,9 @@ from typing import Any
 
 from .errors import NotSupported
 
+# What labels are: strings, and of documents whole numbers too.
+LABELS = (str, int)
+
 
 class Companion(Enum):
     """The yes/no signal about an input."""
@@ -81,7 +84,7 @@ def kind_of(known: Any) -> Signal:
         return Signal.COMPANION
     if isinstance(known, Given):
         return known.kind
-    if all(isinstance(label, str) for label in known):
+    if all(isinstance(label, LABELS) for label in known):
         return Signal.FULL
     if all(label is None for label in known):
         return Signal.NOTHING

@@ -155,14 +155,16 @@ def test_a_second_view_and_a_dictionary(tmp_path):
     assert monotone(counted)
     with pytest.raises(NotSupported, match="no use for GOOD and BAD; give CRF"):
         model(HMM()).fit(X, Y)
-    with pytest.raises(NotSupported, match="no use for a confidence"):
-        model(HMM()).fit(X, [*Y[:5], None, None], sample_weight=[0.5, *[1] * 6])
 
 
 def test_confidence_is_a_number_of_copies():
     once = model(rules=[], weights={}).fit([*X[:2], X[0]], [*Y[:2], Y[0]])
     twice = model(rules=[], weights={}).fit(X[:2], Y[:2], sample_weight=[2, 1])
     np.testing.assert_allclose(once.log_partition(X), twice.log_partition(X), rtol=1e-2)
+    counting = {"base": HMM(rare=0), "rules": [], "weights": {}}
+    once = model(**counting).fit([X[0], *X[:5]], [Y[0], *Y[:3], None, None])
+    twice = model(**counting).fit(X[:5], [*Y[:3], None, None], sample_weight=[2, 1, 1, 1, 1])
+    np.testing.assert_allclose(once.log_partition(X), twice.log_partition(X), rtol=1e-6)
     with pytest.raises(DataError, match="for each of the 2 sequences"):
         model().fit(X[:2], Y[:2], sample_weight=[1])
 

@@ -63,7 +63,7 @@ def test_matrices_and_files(tmp_path):
     y = [("p" if row[0] > 0 else "q") if i < 10 else (GOOD if i < 15 else BAD) for i, row in enumerate(X)]
     learner = DocumentJLIS().fit(X, y)
     thin = DocumentJLIS().fit(sparse.csr_array(X), y)
-    assert thin.predict(sparse.csr_array(X)) == learner.predict(X)
+    np.testing.assert_array_equal(thin.predict(sparse.csr_array(X)), learner.predict(X))
     learner.save(tmp_path / "m")
     read = load(tmp_path / "m")
     np.testing.assert_array_equal(read.decision_function(X), learner.decision_function(X))

@@ -49,7 +49,9 @@ def test_conventions(learner, form, tmp_path):
     documents = FORMS[form](X)
     learner_kit.check_parameters(learner)
     fitted = learner_kit.check_fit(learner, documents, Y)
-    predicted = fitted.predict(documents)
+    predicted = list(fitted.predict(documents))
+    assert isinstance(fitted.predict(documents), np.ndarray if hasattr(documents, "shape") else list)
+    assert isinstance(fitted.classes_, np.ndarray)
     assert fitted.score(documents, Y) == np.mean([a == b for a, b in zip(predicted, Y, strict=True)]) > 0.8
     assert fitted.predict(fitted.encode(documents)) == predicted
     assert fitted.predict([]) == []
@@ -129,6 +131,19 @@ def test_files(tmp_path):
         assert (tmp_path / "m").read_bytes() == (tmp_path / "n").read_bytes()
 
 
+def test_numbers_as_labels(tmp_path):
+    numbers = np.array(["ATY".index(label) for label in Y])
+    model = MaxEnt().fit(X, numbers)
+    assert model.classes_.tolist() == [0, 1, 2]
+    assert ["ATY"[k] for k in model.predict(X)] == MaxEnt().fit(X, Y).predict(X)
+    assert model.score(X, numbers) == MaxEnt().fit(X, Y).score(X, Y) == MaxEnt().fit(X, numbers * 1.0).score(X, numbers)
+    model.save(tmp_path / "m")
+    assert load(tmp_path / "m").predict(X) == model.predict(X)
+    assert set(model.complete(X, [{1, 2}] * 40)) == {1, 2}
+    with pytest.raises(DataError, match="document 0: label 3 is not known; known are 0, 1, 2"):
+        model.complete(X[:1], [3])
+
+
 def test_weights_of_what_was_observed_only():
     encoded = MaxEnt().fit(X, Y).encode(X)
     targets = encode_labels(as_sequences(Y, 40), [1] * 40, list("ATY"))
@@ -143,13 +158,17 @@ def test_bad_input():
         ("abc", Y, "X must be a list of documents or a matrix, got str"),
         (None, Y, "X must be a list of documents or a matrix, got NoneType"),
         (X, None, "y must be a list with one element per document"),
-        (X, [3, *Y[1:]], r"document 0: expected a label \(a string\)"),
+        (X, [(3,), *Y[1:]], r"document 0: expected a label \(a string or a whole number\)"),
+        (X, [3, *Y[1:]], "y has strings and numbers as labels"),
+        (X, [0.5, *Y[1:]], "document 0: a label is a string or a whole number, got the continuous value 0.5"),
         (X, [set(), *Y[1:]], "document 0: expected a label"),
         (["a b", *X[1:]], Y, "document 0: expected a list of words or a feature dict, got 'a b'"),
         ([["a", 3], *X[1:]], Y, "document 0: expected words"),
         ([{"a": object()}, *X[1:]], Y, "document 0: feature 'a' is <object"),
         (np.full((40, 2), np.nan), Y, "document 0: feature 0 is not a finite number"),
         (np.zeros(40), Y, "X must be a matrix with a row for every document"),
+        (np.zeros((40, 0)), Y, "X has 0 feature"),
+        (np.zeros((40, 2), complex), Y, "Complex data not supported"),
         ([np.zeros(2), np.zeros(3)], ["A", "T"], "document 1: expected a row of 2 numbers"),
     ]
     for documents, y, message in cases:

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from sidelight import MIRA, StructuredPerceptron, load
+from sidelight import MIRA, Classifying, StructuredPerceptron, load
 from sidelight.errors import DataError, NotSupported
-from tests.learners.samples import labelled
+from tests.learners.samples import FORMS, labelled
 
 X, Y = labelled()
 both = pytest.mark.parametrize("learner", [StructuredPerceptron, MIRA])
@@ -36,16 +36,57 @@ def test_partial_fit_goes_on(learner):
 
 
 @both
-def test_later_attributes_are_ignored_and_later_labels_refused(learner):
+@pytest.mark.parametrize("form", ["words", "columns", "dicts", "arrays"])
+def test_one_input_after_another_is_one_epoch(learner, form):
+    """With a weight for every attribute and label, batches of one input in the order of a pass are that pass."""
+    some, options = FORMS[form](X[:10]), {"all_weights": True, "epochs": 1}
+    options["features"] = {"words": ["word[-1] & word", "word[1].lower()"], "columns": ["word[-2] & pos"]}.get(form)
+    whole = learner(**options).fit(some, Y[:10])
+    order = np.random.default_rng(whole.seed(0)).permutation(10)
+    model = learner(**options)
+    for i in order:
+        model.partial_fit([some[i]], [Y[i]], classes=["A", "T", "Y"])
+    assert sum(model.mistakes_) == whole.mistakes_[0]
+    test = FORMS[form](X[:14])
+    np.testing.assert_allclose(model.scores(test).unary, whole.scores(test).unary, atol=1e-12)
+    np.testing.assert_allclose(model.scores(test).pair, whole.scores(test).pair, atol=1e-12)
+    one, other = ({(a, c): weight for a, c, weight in some.top_weights(10_000)} for some in (model, whole))
+    assert one == pytest.approx(other)
+
+
+@both
+def test_later_attributes_get_weights_and_later_labels_are_refused(learner, tmp_path):
     model = learner().partial_fit([["a", "b"]], [["A", "B"]], classes=["A", "B", "C"])
     assert model.classes_ == ["A", "B", "C"]
     size = len(model.weights_)
-    model.partial_fit([["new", "a"]], [["C", "A"]])
-    assert len(model.weights_) == size
+    for _ in range(5):
+        model.partial_fit([["new", "a"], ["a", "b"]], [["C", "A"], ["A", "B"]], classes=["C", "A", "B"])
+    assert len(model.weights_) > size
+    assert model.predict([["new", "a"], ["a", "b"]]) == [["C", "A"], ["A", "B"]]
+    assert {name for name, label, _ in model.top_weights(1000) if label == "C"} >= {"word=new"}
+    model.save(tmp_path / "m")
+    assert load(tmp_path / "m").predict([["new", "b"]]) == model.predict([["new", "b"]])
     with pytest.raises(DataError, match="sequence 0, token 0: label 'Q' was never seen in training"):
         model.partial_fit([["a"]], [["Q"]])
+    with pytest.raises(DataError, match="classes are fixed by the first call of partial_fit: A, B, C"):
+        model.partial_fit([["a"]], [["A"]], classes=["A", "B"])
     with pytest.raises(DataError, match="sequence 0, token 1: label 'Q' was never seen"):
         learner().partial_fit([["a", "b"]], [["A", "Q"]], classes=["A", "B"])
+    with pytest.raises(DataError, match="trained on tokens of 1 columns, these have 2"):
+        model.partial_fit([[("a", "b")]], [["A"]])
+
+
+def test_attributes_of_pairs_and_documents_grow():
+    options = {"all_weights": True, "epochs": 1, "features": ["word"]}
+    whole = StructuredPerceptron(edges=True, **options).fit(X[:6], Y[:6])
+    model = StructuredPerceptron(edges=True, **options)
+    for i in np.random.default_rng(whole.seed(0)).permutation(6):
+        model.partial_fit([X[i]], [Y[i]], classes=["A", "T", "Y"])
+    np.testing.assert_allclose(model.scores(X[:6]).pair, whole.scores(X[:6]).pair, atol=1e-12)
+    documents = StructuredPerceptron(task=Classifying()).partial_fit([["a", "b"]], [1], classes=np.array([1, 2]))
+    for _ in range(4):
+        documents.partial_fit([["new"], ["a"]], [2, 1])
+    assert documents.predict([["new"], ["a"]]) == [2, 1]
 
 
 @both

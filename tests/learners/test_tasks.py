@@ -192,7 +192,7 @@ def test_what_is_refused(tmp_path):
         CRF(["word"], task=Classifying()).fit(D, TOPICS)
     with pytest.raises(DataError, match=f"X has {len(D)} documents but y has 3"):
         CRF(task=Classifying()).fit(D, TOPICS[:3])
-    with pytest.raises(DataError, match=r"document 0: expected a label \(a string\)"):
+    with pytest.raises(DataError, match=r"document 0: expected a label \(a string or a whole number\)"):
         CRF(task=Classifying()).fit(D, [[label] for label in TOPICS])
     own = clone(CRF(task=Strange())).fit(X, Y)
     with pytest.raises(DataError, match="the task Strange cannot be saved; mark its class"):

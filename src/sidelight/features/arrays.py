@@ -1,6 +1,7 @@
 """Ready-made features: a dense or scipy sparse array per sequence, one row per token."""
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -29,6 +30,14 @@ class ArrayEncoder:
         encoded = self.transform(X)
         self.kept_ = np.bincount(encoded.indices, minlength=self.width_) >= self.min_count
         return encoded if self.kept_.all() else self.transform(X)
+
+    def extended(self, X: Any) -> Self:
+        """Returns an encoder with the columns that X shows too; `min_count` is of X alone."""
+        grown = copy(self)
+        grown.kept_ = np.ones(self.width_, bool)
+        counts = np.bincount(grown.transform(X).indices, minlength=self.width_)
+        grown.kept_ = self.kept_ | (counts >= self.min_count)
+        return grown
 
     def transform(self, X: Sequence[Any]) -> Encoded:
         """Encode X."""

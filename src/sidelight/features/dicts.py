@@ -8,6 +8,7 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any, Self
@@ -81,6 +82,13 @@ class DictEncoder:
                         raise DataError(f"sequence {i}, token {t}: {error}") from None
                     if attribute is not None:
                         yield i, t, *attribute
+
+    def extended(self, X: Sequence[Any]) -> Self:
+        """Returns an encoder that knows the names in X too, behind those that it has; `min_count` is of X alone."""
+        grown, counts = copy(self), Counter(name for _, _, name, _ in self._features(X))
+        new = [name for name, count in counts.items() if count >= self.min_count and name not in self.names_]
+        grown.names_ = {**self.names_, **{name: k for k, name in enumerate(new, start=len(self.names_))}}
+        return grown
 
     def describe(self, attribute: int) -> str:
         """The attribute's name."""

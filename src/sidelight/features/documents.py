@@ -6,6 +6,7 @@ A document is a list of words, whose counts are its features, a feature dict (se
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ def require_documents(X: Any) -> None:
     """Raises `DataError` unless X is a list of documents or a matrix."""
     if getattr(X, "shape", ()) == ():
         require_list(X, "documents or a matrix")
+    if getattr(getattr(X, "dtype", None), "kind", "") == "c":
+        raise DataError("Complex data not supported: X must be a matrix of real numbers")
     if document_count(X) == 0:
         raise DataError("no documents were given")
 
@@ -28,8 +31,13 @@ def require_documents(X: Any) -> None:
 def choose_document_encoder(X: Any, min_count: int) -> Encoder:
     """The encoder for the kind of the first document."""
     require_documents(X)
-    rows = hasattr(X, "shape") or hasattr(X[0], "shape")
+    rows = hasattr(X, "shape") or hasattr(X[0], "shape") or _is_row(X[0])
     return RowEncoder(min_count) if rows else BagEncoder(min_count)
+
+
+def _is_row(document: Any) -> bool:
+    """Whether a document is a list that begins with a number."""
+    return isinstance(document, list | tuple) and len(document) > 0 and isinstance(document[0], Real)
 
 
 def document_count(X: Any) -> int:
@@ -96,7 +104,12 @@ def _matrix(X: Any, width: int | None = None) -> Any:
                 raise DataError(f"document {i}: expected a row of {rows[0].shape[1]} numbers, got shape {row.shape}")
         X = sparse.vstack([sparse.csr_array(row) for row in rows])
     if X.ndim != 2:
-        raise DataError(f"X must be a matrix with a row for every document, got shape {tuple(X.shape)}")
+        raise DataError(
+            f"X must be a matrix with a row for every document, got shape {tuple(X.shape)}. Reshape your data: one "
+            "document is X.reshape(1, -1)"
+        )
+    if X.shape[1] == 0:
+        raise DataError(f"X has 0 feature(s) (shape={tuple(X.shape)}) while a minimum of 1 is required.")
     if width is not None and X.shape[1] != width:
         raise DataError(f"the model was trained on {width} columns, these documents have {X.shape[1]}")
     try:
@@ -106,5 +119,7 @@ def _matrix(X: Any, width: int | None = None) -> Any:
     odd = np.flatnonzero(~(np.abs(whole.data) <= LARGEST_VALUE))
     if len(odd):
         row, column = (int(place[odd[0]]) for place in whole.coords)
-        raise DataError(f"document {row}: feature {column} is not a finite number, or beyond {LARGEST_VALUE:g}")
+        raise DataError(
+            f"document {row}: feature {column} is not a finite number, but NaN or inf, or beyond {LARGEST_VALUE:g}"
+        )
     return whole.tocsr()

@@ -9,12 +9,14 @@ a template has a weight for every combination that is seen.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import pairwise
 from math import log2
 from os import PathLike
 from typing import Any, Literal, Protocol, Self
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -96,7 +98,7 @@ class Path:
     bits: float
 
 
-class InducedTemplates(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class InducedTemplates(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc, call-arg]
     """Find conjunctions of features by a decision tree: entropy-guided feature generation.
 
     Every path from the root of a tree that is grown by information gain, on tokens and their labels or on arcs and
@@ -210,12 +212,57 @@ class InducedTemplates(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         list
-            Of tokens with columns, a sparse array for every sequence, with a row for every token; of feature dicts the
-            dicts with the conjunctions. Learners take both.
+            Of tokens with columns, a sparse array for every sequence, with a row for every token, or a data frame (see
+            `set_output`); of feature dicts the dicts with the conjunctions. Learners take all of them.
         """
         check_is_fitted(self, "templates_")
         found: list[Any] = self._table(X)
-        return found
+        own = getattr(self, "_sklearn_output_config", {}).get("transform")
+        if (own or get_config()["transform_output"]) != "pandas":
+            return found
+        names = self.get_feature_names_out()
+        try:
+            frames: Any = import_module("pandas").DataFrame
+        except ModuleNotFoundError:
+            raise NotSupported("data frames need pandas: install it, or use set_output(transform='default')") from None
+        return [frames.sparse.from_spmatrix(one, columns=names) for one in found]
+
+    def set_output(self, *, transform: Literal["default", "pandas"] | None = None) -> Self:
+        """Choose what `transform` makes of each sequence of tokens.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas"} or None, default=None
+            "default" for sparse arrays, "pandas" for data frames with the names of the features; None changes nothing.
+
+        Returns
+        -------
+        InducedTemplates
+            The transformer itself.
+        """
+        if transform not in (None, "default", "pandas"):
+            raise DataError(f"transform must be 'default', 'pandas' or None, got {transform!r}")
+        if transform is not None:
+            self._sklearn_output_config = {"transform": transform}
+        return self
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return the names of the columns that `transform` makes of tokens with columns.
+
+        Parameters
+        ----------
+        input_features : object, default=None
+            Not used; it is there for scikit-learn.
+
+        Returns
+        -------
+        array of str
+            What each column asks of a token, such as "word[-1]=the & pos=NN".
+        """
+        check_is_fitted(self, "templates_")
+        if not isinstance(self._table, _ArrayMaker):
+            raise NotSupported("only features of tokens with columns have names; feature dicts stay dicts")
+        return self._table.names()
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the templates to a text file, one a line, atomically; `-` is standard output.
@@ -430,6 +477,10 @@ class _ArrayMaker:
     def __init__(self, templates: list[Any], X: Any) -> None:
         self.encoder = TemplateEncoder(templates)
         self.encoder.fit_transform(X)
+
+    def names(self) -> Any:
+        """Returns what each column asks of a token."""
+        return np.array([self.encoder.describe(k) for k in range(self.encoder.attributes_)], object)
 
     def __call__(self, X: Any) -> list[Any]:
         from scipy import sparse

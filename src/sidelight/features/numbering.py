@@ -48,6 +48,16 @@ class Numbering:
             found.append((distinct[:n].copy(), counts[:n].copy()))
         return _numbered(ids, found, min_count), ids
 
+    def extended(self, keys: Iterable[Longs], min_count: int) -> "Numbering":
+        """Returns the numbering with the keys of more rows, which come last; those it has keep their numbers."""
+        grown, size = [], self.attributes
+        for mine, seen in zip(self.keys, keys, strict=True):
+            distinct, counts = np.unique(seen[seen >= 0], return_counts=True)
+            new = np.setdiff1d(distinct[counts >= min_count], mine[0], assume_unique=True)
+            grown.append(np.concatenate((mine, np.stack((new, size + np.arange(len(new))))), axis=1))
+            size += len(new)
+        return Numbering(grown) if size > self.attributes else self
+
     def look_up(self, template: int, keys: Longs, out: Ints) -> None:
         """Writes the number of every key of a template, -1 for one that has none."""
         from ..kernels import hashing

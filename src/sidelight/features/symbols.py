@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -72,17 +73,18 @@ class SymbolEncoder:
             classes=dict(self.classes),
         )
 
-    def extend(self, X: Sequence[Sequence[Any]]) -> None:
-        """Learn the words of X, beside those known already."""
+    def extend(self, X: Sequence[Sequence[Any]], times: Sequence[int] | None = None) -> None:
+        """Learn the words of X, beside those known already; times: how often each sequence counts, None for once."""
         values, classes = self._values(X)
-        for value, kind in zip(values, classes, strict=True):
+        each = repeat(1, len(values)) if times is None else (n for x, n in zip(X, times, strict=True) for _ in x)
+        for value, kind, often in zip(values, classes, each, strict=True):
             number = self.words.get(value)
             if number is None:
                 self.words[value] = len(self.words)
-                self.counts.append(1)
+                self.counts.append(often)
                 self.class_of_word.append(self.classes.setdefault(kind, len(self.classes)))
             else:
-                self.counts[number] += 1
+                self.counts[number] += often
 
     def fit_transform(self, X: Sequence[Sequence[Any]]) -> Encoded:
         """Learn the words of X and encode it."""

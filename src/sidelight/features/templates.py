@@ -6,6 +6,7 @@ first step.
 """
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from itertools import chain
 from operator import itemgetter
@@ -181,6 +182,38 @@ class TemplateEncoder:
 
         parallel.map_shards(run, offsets, self.n_jobs)
         return self.numbering_.encoded(ids, offsets)
+
+    def extended(self, X: Sequence[Sequence[Any]]) -> "TemplateEncoder":
+        """Returns an encoder that knows the attributes of X too, behind those that it has; `min_count` is of X alone.
+
+        Attributes keep their numbers. The digits of their keys change where columns have new values.
+        """
+        offsets, columns = sequence_offsets(X), split_columns(X)
+        if len(columns) != self.width_:
+            raise DataError(f"the model was trained on tokens of {self.width_} columns, these have {len(columns)}")
+        grown = copy(self)
+        grown.words_ = [dict(words) for words in self.words_]
+        for words, values in zip(grown.words_, columns, strict=True):
+            for value in values:
+                words.setdefault(value, len(words))
+        grown._learn_expressions()
+        coded = [np.array([words[one] for one in values]) for words, values in zip(grown.words_, columns, strict=True)]
+        tables = {e.column: e.known[coded[e.column.index]] for e in grown.expressions_.values()}
+        known = Numbering([self._rekeyed(k, grown.expressions_) for k in range(len(self.templates_))])
+        keys = (grown._keys(template, tables, offsets, 0, len(X)) for template in self.templates_)
+        grown.numbering_ = known.extended(keys, self.min_count)
+        return grown
+
+    def _rekeyed(self, number: int, grown: dict[Column, _Expression]) -> Longs:
+        """The keys of a template, and their numbers, where columns have more values."""
+        rest, numbers = self.numbering_.keys[number]
+        keys, place = np.zeros_like(rest), 1
+        for c in reversed(self.templates_[number].columns):
+            before, after = len(self.expressions_[c.base].values), len(grown[c.base].values)
+            rest, digit = np.divmod(rest, before + 2 * self.reach_)
+            keys += place * np.where(digit >= before, digit + (after - before), digit)
+            place *= after + 2 * self.reach_
+        return np.stack((keys, numbers))
 
     def _require_columns(self) -> None:
         for template in self.templates_:

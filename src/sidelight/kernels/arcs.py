@@ -477,12 +477,13 @@ def best_trees(
 @ordered
 def tree_pass(
     order: Longs, words: Longs, columns: Ints, tags: int, templates: Ints, shift: int, label_templates: Ints,
-    label_shift: int, joint: bool, labels: int, gold: Ints, margin: float, projective: bool, single: bool, w: Floats,
-    late: Floats, clock: float,
+    label_shift: int, joint: bool, labels: int, gold: Ints, weight: Floats, margin: float, projective: bool,
+    single: bool, w: Floats, late: Floats, clock: float,
 ) -> int:  # fmt: skip
     """Visits the sentences in `order` as the averaged perceptron does; returns how many words were wrong.
 
-    gold: head * labels + label of all words, one sentence after the other. A wrong word adds the margin to the score of
+    gold: head * labels + label of all words, one sentence after the other; weight: (sentences,) the length of the steps
+    of each, empty for 1. A wrong word adds the margin to the score of
     a tree. Where labels are not `joint` with heads, trees are learned without them, and labels on the right arcs, with
     a margin that is smaller as they have fewer features. The clock ticks once a sentence.
     """
@@ -500,6 +501,7 @@ def tree_pass(
     for i in order:
         sentence, right = columns[words[i] : words[i + 1]], gold[words[i] - i : words[i + 1] - i - 1]
         n = len(sentence) - 1
+        step = weight[i] if len(weight) > 0 else 1.0
         arcs, best = space[: n * n].reshape(n, n), best_space[: n * n].reshape(n, n)
         write_codes(sentence, templates, codes)
         score_sentence(sentence, codes, shift, w, seen, count, places, arcs)
@@ -524,13 +526,13 @@ def tree_pass(
                 continue
             mistakes += 1
             if joint or h != right_head:
-                bump_arc(right_head, c + 1, sentence, codes, shift, seen, count, places, 1.0, clock, w, late)
-                bump_arc(h, c + 1, sentence, codes, shift, seen, count, places, -1.0, clock, w, late)
+                bump_arc(right_head, c + 1, sentence, codes, shift, seen, count, places, step, clock, w, late)
+                bump_arc(h, c + 1, sentence, codes, shift, seen, count, places, -step, clock, w, late)
             if len(table) > 0 and (joint or label != right_label):
                 wrong_head = h if joint else right_head
                 bump_label(
-                    right_head, c + 1, right_label, label_codes, label_shift, places, first, 1.0, clock, w, late
+                    right_head, c + 1, right_label, label_codes, label_shift, places, first, step, clock, w, late
                 )  # fmt: skip
-                bump_label(wrong_head, c + 1, label, label_codes, label_shift, places, first, -1.0, clock, w, late)
+                bump_label(wrong_head, c + 1, label, label_codes, label_shift, places, first, -step, clock, w, late)
         clock += 1.0
     return mistakes

@@ -53,6 +53,7 @@ def mira_pass(
     label: Ints,
     places: Ints,
     gold: Ints,
+    weight: Floats,
     k: int,
     cap: float,
     w: Floats,
@@ -65,7 +66,8 @@ def mira_pass(
     """Visit the sequences in `order`; how many tokens of the best outputs were wrong, and how many visits moved w.
 
     Row r of a visit is Φ_r = F(x, y) - F(x, y_r) for the r-th best output, kept sparse in row_at and row_value from
-    edge[r] on; the clock ticks once a sequence.
+    edge[r] on; the clock ticks once a sequence. weight: (sequences,) what the cap of each is multiplied by, empty
+    for 1.
     """
     L, second_order = len(start), arcs.shape[2] > 1
     longest, widest = 0, 0
@@ -140,7 +142,7 @@ def mira_pass(
         if worst <= _MET:
             continue
         moves += 1
-        hildreth(gram[:m, :m], violation[:m], cap, alpha[:m])
+        hildreth(gram[:m, :m], violation[:m], cap * weight[i] if len(weight) > 0 else cap, alpha[:m])
         total = 0.0
         for s in range(m):
             step = alpha[s]

@@ -114,6 +114,7 @@ def perceptron_pass(
     label: Ints,
     places: Ints,
     gold: Ints,
+    weight: Floats,
     margin: float,
     growth: float,
     squared: bool,
@@ -127,9 +128,9 @@ def perceptron_pass(
 ) -> int:
     """Visit the sequences in `order`; returns how many tokens were wrong. The clock ticks once a sequence.
 
-    A wrong token adds margin + growth * clock to the score of an output. Steps have length one, or with `squared` that
-    of `implicit_step`. sums: (sequences, 2), to which the steps of each sequence and the steps times their wrong tokens
-    are added; (0, 2) for neither.
+    A wrong token adds margin + growth * clock to the score of an output. weight: (sequences,) the length of the steps
+    of each, empty for 1; with `squared` it is that of `implicit_step`. sums: (sequences, 2), to which the steps of each
+    sequence and the steps times their wrong tokens are added; (0, 2) for neither.
     """
     L, B = len(start), arcs.shape[2]
     longest, widest = 0, 0
@@ -152,7 +153,7 @@ def perceptron_pass(
                 unary[t, c] = 0.0 if c == gold[p + t] else price
         add_scores(indptr[p : q + 1], indices, values, pointer, label, w, no_rows, no_dense, unary[:n])
         best_path(unary[:n], arcs, types[:n], start, end, delta, guess[:n], no_stream)
-        wrong, step = 0, 1.0
+        wrong, step = 0, weight[i] if len(weight) > 0 else 1.0
         for t in range(n):
             wrong += guess[t] != gold[p + t]
         if squared and wrong > 0:

@@ -28,11 +28,12 @@ from ..kernels.compiling import Floats, Ints
 from ..records import Record
 from ..rules.automata import labels_named, require_labels
 from ..rules.language import Rule, listed_rules
+from ..scoring import labelled_part
 from ..solvers.expected import Fitting, ToFit
 from ..stored import Arrays, ArraySpec, finite, matches
 from ..structures.known import Known
 from ..structures.protocol import Marginals, Structure
-from ..supervision import Companion, Signal, require
+from ..supervision import Signal, require
 from .decoding import Decoder, hard_decoder, warn_unproved
 from .inputs import read_inputs_first
 from .model import LinearModel
@@ -149,8 +150,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     random_state: Any = 0
     n_jobs: int = -1
     # What fits leave behind.
-    classes_: list[str]
     trace_: Any = ()
+    labels_: Any
     guard_: "Guard | None" = None
     signals_: Any = ()
     converged_: bool | None = None
@@ -180,6 +181,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             from sklearn.utils import ClassifierTags
 
             tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
+            tags.input_tags.sparse = True
         return tags
 
     def with_labels(self, classes: Sequence[str]) -> Self:
@@ -202,6 +204,22 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     def task_(self) -> Task:
         """What is predicted, and from what; without a task, sequences are labelled."""
         return Labelling()
+
+    @property
+    def classes_(self) -> Any:
+        """The labels; an array where every input has one of them, as scikit-learn has it of classifiers."""
+        return np.array(self.labels_) if self.task_.noun == "document" and not self.judges else self.labels_
+
+    @classes_.setter
+    def classes_(self, labels: Any) -> None:
+        self.labels_ = labels
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many columns the matrix had that it learned from; other inputs have no such number."""
+        if not hasattr(self, "model_") or self.task_.noun != "document" or not hasattr(self.encoder_, "width_"):
+            raise AttributeError(f"{type(self).__name__} was not fitted to a matrix")
+        return int(self.encoder_.width_)
 
     @property
     def structure_(self) -> Structure[Any]:
@@ -323,12 +341,18 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     def read_known(self, X: Any, y: Any, classes: Sequence[str] | None = None) -> tuple[list[str], Known[Any]]:
         """Returns all labels, and y as arrays."""
         sizes, read = self.read_input(X, y)
-        labels = self.task_.labels(read) if classes is None else list(classes)
+        labels = self.task_.labels(read) if classes is None else _plain(classes)
         if not labels and self.task_.has_labels and not self.task_.of_labels:
             raise DataError("no label is known: give outputs with labels, or name all labels in `classes`")
         if len(set(labels)) != len(labels):
             raise DataError(f"classes must be different labels, got {labels!r}")
         return labels, self.task_.known(read, sizes, labels)
+
+    def require_same_labels(self, classes: Any) -> None:
+        """Raise `DataError` if a later call of `partial_fit` names other labels than the first one fixed."""
+        if classes is not None and set(_plain(classes)) != set(self.labels_):
+            named = ", ".join(map(str, self.labels_))
+            raise DataError(f"classes are fixed by the first call of partial_fit: {named}; leave `classes` out later")
 
     def seed(self, *more: int) -> int:
         """Returns a seed from `random_state` (and more numbers); None gives another one each time."""
@@ -337,7 +361,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     def _adopt(self, model: Any) -> None:
         """Take over what was learned: late, so that a fit that fails leaves the learner as it was."""
-        self.model_, self.classes_ = model, model.classes
+        self.model_, self.labels_ = model, model.classes
 
     # Prediction -------------------------------------------------------------------------------------------------------
 
@@ -365,8 +389,9 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             return self.decoder_.best(X, scores, k)
 
     def predict(self, X: Any) -> Any:
-        """The best output of each input, written as in y."""
-        return self.predict_structure(X)
+        """The best output of each input, written as in y; an array of labels where X is a matrix."""
+        found = self.predict_structure(X)
+        return np.array(found) if self.task_.noun == "document" and hasattr(X, "shape") else found
 
     def predict_structure(self, X: Any) -> list[Any]:
         """The best output of each input, which is what most learners predict; others predict a label by it."""
@@ -375,7 +400,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         found = None if quick is None else quick(X, self.n_jobs)
         if found is not None:
             outputs, parts = found
-            return self.task_.decode(outputs, parts, self.classes_)
+            return self.task_.decode(outputs, parts, self.labels_)
         return self._written(X, self.scores(X))
 
     def complete(self, X: Any, y: Any) -> list[Any]:
@@ -424,11 +449,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     def score(self, X: Any, y: Any) -> float:
         """Share of right labels; inputs that are not labelled (None, GOOD, BAD) are left out."""
-        labelled = [i for i, known in enumerate(y) if known is not None and not isinstance(known, Companion)]
-        if not labelled:
-            raise DataError(f"no {self.task_.noun} is labelled, so there is nothing to score")
-        if len(labelled) < len(y):
-            X, y = X[labelled] if hasattr(X, "shape") else [X[i] for i in labelled], [y[i] for i in labelled]
+        X, y = labelled_part(X, y, self.task_.noun)
         predicted = self.predict(X)
         if len(predicted) != len(y):
             raise DataError(f"X has {len(predicted)} {self.task_.noun}s but y has {len(y)}")
@@ -533,7 +554,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     def restore(self, encoder: Any, arrays: Arrays) -> None:
         """Take back what `state` gave."""
         if not self.models_:
-            self._adopt(LinearModel.restored(self.task_, self.classes_, encoder, arrays))
+            self._adopt(LinearModel.restored(self.task_, self.labels_, encoder, arrays))
 
     def checked_kept(self, name: str, value: Any) -> Any:
         """Returns what a file kept of a fitted attribute; raises `DataError` unless it is as `KEPT` declares it."""
@@ -580,6 +601,11 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
 
 read_inputs_first(Learner)
+
+
+def _plain(classes: Any) -> list[Any]:
+    """Labels without the types of NumPy, so that they are written to files and compared as others are."""
+    return [one.item() if isinstance(one, np.generic) else one for one in classes]
 
 
 def _next_best(chance: Floats, chosen: int) -> int:

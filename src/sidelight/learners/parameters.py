@@ -32,7 +32,7 @@ Size = Literal["length"] | Callable[[Any], float] | None
 _RUNNING = ("guard", "random_state", "verbose", "n_jobs")
 # What many learners have after `fit`: type and text.
 ATTRIBUTES = {
-    "classes_": ("list of str", "The labels."),
+    "classes_": ("list, or array of documents' labels", "The labels."),
     "weights_": ("array", "The weights."),
     "trace_": ("tuple", "A step for each iteration or round."),
     "converged_": ("bool", "Whether the tolerance was reached."),
@@ -280,9 +280,9 @@ class WrapperParameters(GuardParameters):
             written = f"{base.__name__}, a class; write {base.__name__}()" if isinstance(base, type) else repr(base)
             raise DataError(f"the base of {name} is a learner such as CRF() or HMM(), got {written}")
 
-    def fit_base(self, X: Any, y: Any, classes: Sequence[str]) -> Any:
-        """Returns a clone of the base learner, fitted so that it knows all of these labels."""
-        return self.base.with_labels(classes).fit(X, y)
+    def fit_base(self, X: Any, y: Any, classes: Sequence[str], counts: Any = None) -> Any:
+        """Returns a clone of the base learner, fitted so that it knows all of these labels; counts: its weights."""
+        return self.base.with_labels(classes).fit(X, y, **({} if counts is None else {"sample_weight": counts}))
 
     @property
     def models_(self) -> dict[str, Any]:

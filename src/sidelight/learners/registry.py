@@ -18,7 +18,8 @@ class Entry:
     module: its module in this folder; signals: the kinds of y that it can use; command: its name on the command line,
     None if it has none; inside: for a learner around others, the command-line name of what it goes around by default;
     base: whether others may go around it on the command line; expecting: whether it reads rules as statements about
-    expectations; documents: "also" if it takes documents as well as sequences, "only" if it takes nothing else.
+    expectations; documents: "also" if it takes documents as well as sequences, "only" if it takes nothing else;
+    weighted: whether inputs can count differently (`sample_weight`).
     """
 
     module: str
@@ -28,6 +29,7 @@ class Entry:
     base: bool = False
     expecting: bool = False
     documents: str = ""
+    weighted: bool = False
 
 
 def _row(module: str, *signals: Signal, **more: object) -> Entry:
@@ -39,19 +41,23 @@ _EXPECTING = {"expecting": True, "documents": "also"}
 
 REGISTRY: dict[str, Entry] = {
     "Auto": _row("choosing.auto", FULL, PARTIAL, NOTHING, COMPANION, command="auto"),
-    "CRF": _row("labelled.crf", FULL, PARTIAL, command="crf", base=True, documents="also"),
-    "HMM": _row("labelled.hmm", FULL, command="hmm", base=True),
-    "DMV": _row("labelled.dmv", FULL),
-    "SemiCRF": _row("labelled.semicrf", FULL, PARTIAL, command="semicrf", base=True),
-    "StructuredPerceptron": _row("labelled.perceptron", FULL, command="perceptron", base=True, documents="also"),
+    "CRF": _row("labelled.crf", FULL, PARTIAL, command="crf", base=True, documents="also", weighted=True),
+    "HMM": _row("labelled.hmm", FULL, command="hmm", base=True, weighted=True),
+    "DMV": _row("labelled.dmv", FULL, weighted=True),
+    "SemiCRF": _row("labelled.semicrf", FULL, PARTIAL, command="semicrf", base=True, weighted=True),
+    "StructuredPerceptron": _row(
+        "labelled.perceptron", FULL, command="perceptron", base=True, documents="also", weighted=True
+    ),
     "KernelPerceptron": _row("labelled.kernel_perceptron", FULL, command="kernel-perceptron"),
-    "MIRA": _row("labelled.mira", FULL, command="mira", base=True, documents="also"),
-    "StructuralSVM": _row("margins.structural_svm", FULL, command="svm", base=True, documents="also"),
-    "LatentStructuralSVM": _row("margins.latent_svm", FULL, PARTIAL, command="latent-svm", base=True, documents="also"),
-    "JLIS": _row("margins.jlis", FULL, COMPANION, command="jlis", documents="also"),
-    "LCLR": _row("margins.lclr", COMPANION, command="lclr"),
-    "TwoStage": _row("margins.lclr", COMPANION),
-    "CCM": _row("wrappers.ccm", FULL, PARTIAL, command="ccm", inside="hmm", documents="also"),
+    "MIRA": _row("labelled.mira", FULL, command="mira", base=True, documents="also", weighted=True),
+    "StructuralSVM": _row("margins.structural_svm", FULL, command="svm", base=True, documents="also", weighted=True),
+    "LatentStructuralSVM": _row(
+        "margins.latent_svm", FULL, PARTIAL, command="latent-svm", base=True, documents="also", weighted=True
+    ),
+    "JLIS": _row("margins.jlis", FULL, COMPANION, command="jlis", documents="also", weighted=True),
+    "LCLR": _row("margins.lclr", COMPANION, command="lclr", weighted=True),
+    "TwoStage": _row("margins.lclr", COMPANION, weighted=True),
+    "CCM": _row("wrappers.ccm", FULL, PARTIAL, command="ccm", inside="hmm", documents="also", weighted=True),
     "CoDL": _row("wrappers.codl", FULL, NOTHING, command="codl", inside="hmm", documents="also"),
     "EM": _row("wrappers.em", FULL, PARTIAL, NOTHING, command="em", inside="hmm"),
     "SelfTraining": _row(
@@ -71,11 +77,13 @@ REGISTRY: dict[str, Entry] = {
     "EntropyRegularization": _row(
         "wrappers.entropy", FULL, PARTIAL, NOTHING, command="er", inside="crf", expecting=True
     ),
-    "Combined": _row("wrappers.combined", FULL, PARTIAL, NOTHING, COMPANION, command="combined", inside="crf"),
+    "Combined": _row(
+        "wrappers.combined", FULL, PARTIAL, NOTHING, COMPANION, command="combined", inside="crf", weighted=True
+    ),
     "Agreement": _row("wrappers.agreement", FULL, NOTHING, documents="also"),
     "ContrastiveEstimation": _row("labelled.contrastive", FULL, PARTIAL, NOTHING, command="contrastive"),
-    "MaxEnt": _row("labelled.maxent", FULL, PARTIAL, documents="only"),
-    "DocumentJLIS": _row("margins.document_jlis", FULL, COMPANION, documents="only"),
+    "MaxEnt": _row("labelled.maxent", FULL, PARTIAL, documents="only", weighted=True),
+    "DocumentJLIS": _row("margins.document_jlis", FULL, COMPANION, documents="only", weighted=True),
 }
 
 

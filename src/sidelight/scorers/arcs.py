@@ -139,8 +139,13 @@ class ArcScorer:
         shapes = np.concatenate((encoded.shapes, np.full((len(encoded), 1), self.labels)), axis=1)
         return outputs, FlatParts(np.empty(0), self.labels * encoded.offsets, shapes)
 
-    def perceptron_pass(self, encoded: ArcsEncoded, gold: Ints, state: Any) -> Callable[[Longs, float], int]:
-        """Returns a compiled pass of the averaged perceptron, (order, margin) -> wrong words, that changes a state."""
+    def perceptron_pass(
+        self, encoded: ArcsEncoded, gold: Ints, weights: Floats, state: Any
+    ) -> Callable[[Longs, float], int]:
+        """Returns a compiled pass of the averaged perceptron, (order, margin) -> wrong words, that changes a state.
+
+        weights: what each sentence counts, empty where all count 1.
+        """
         from ..kernels import arcs
 
         templates, shift, _, label_templates, label_shift, _ = self.tables(state.weights)
@@ -149,7 +154,7 @@ class ArcScorer:
         def visit(order: Longs, margin: float) -> int:
             return arcs.tree_pass(
                 order, encoded.indptr, encoded.columns, encoded.tags, templates, shift, label_templates, label_shift,
-                joint, self.labels, gold, float(margin), trees.projective, trees.single_root, state.weights,
+                joint, self.labels, gold, weights, float(margin), trees.projective, trees.single_root, state.weights,
                 state.late, state.clock,
             )  # fmt: skip
 

@@ -53,6 +53,11 @@ class ChoiceScorer:
         """Number of weights."""
         return self.linear.size
 
+    def united(self, other: "ChoiceScorer") -> tuple["ChoiceScorer", Longs]:
+        """Returns the scorer with the weights of both, and where its own weights stand in that one."""
+        grown, places = self.linear.united(other.linear)
+        return ChoiceScorer(grown), places
+
     def as_chain(self) -> LinearScorer:
         """Returns the scorer of chains of one token that gives the same scores."""
         return self.linear

@@ -64,6 +64,12 @@ class EdgeScorer:
         """Where the labels of every attribute begin."""
         return self.token.pointer
 
+    def united(self, other: "EdgeScorer") -> tuple["EdgeScorer", Longs]:
+        """Returns the scorer with the weights of both, and where its own weights stand in that one."""
+        token, first = self.token.united(other.token)
+        edges, second = self.edges.united(other.edges)
+        return EdgeScorer(token, edges), np.concatenate((first, token.size + second))
+
     def prepare(self, w: Floats) -> "EdgeWeights":
         """A weight vector made ready for scoring batches."""
         return EdgeWeights(self.token.prepare(w[: self.token.size]), self.edges.prepare(w[self.token.size :]))

@@ -184,6 +184,24 @@ class LinearScorer:
         owners = np.searchsorted(self.pointer, largest, side="right") - 1
         return [(int(a), int(self.label[k]), float(flat[k])) for a, k in zip(owners, largest, strict=True)]
 
+    def united(self, other: "LinearScorer") -> tuple["LinearScorer", Longs]:
+        """Returns the scorer with the weights of both, and where its own weights stand in that one.
+
+        The other has the same labels, and may have more attributes, which come last.
+        """
+        L, tables = self.labels, ("pairs", "starts", "ends", "triples")
+        own, more = (
+            np.repeat(np.arange(len(one.pointer) - 1) * L, np.diff(one.pointer)) + one.label for one in (self, other)
+        )
+        both = np.union1d(own, more)
+        pointer = np.searchsorted(both, np.arange(len(other.pointer)) * L).astype(np.int64)
+        joint = {name: np.union1d(getattr(self, name), getattr(other, name)).astype(np.int64) for name in tables}
+        grown = LinearScorer(L, self.order, pointer, (both % L).astype(np.int32), **joint)
+        places = [np.searchsorted(both, own)]
+        for name, at in zip(tables, grown._slices[1:], strict=True):
+            places.append(at.start + np.searchsorted(joint[name], getattr(self, name)))
+        return grown, np.concatenate(places)
+
     def as_chain(self) -> "LinearScorer":
         """Returns the scorer of chains that gives the same scores, which compiled passes over the data need."""
         return self

@@ -9,6 +9,7 @@ parts minimised out (Danskin's theorem), so L-BFGS goes down that objective and 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -106,8 +107,8 @@ class ToFit:
 
     known: what is known of the pool's outputs, those with partial labels first; labelled_first: whether the first model
     is that of the labelled sequences, not one that knows nothing; initial: a fitted model to begin with instead;
-    counts: what the likelihood of each labelled sequence counts, None for 1; companions: GOOD and BAD sequences. A
-    learner that counts takes neither of the last two.
+    counts: what the likelihood of each labelled sequence counts, None for 1; companions: GOOD and BAD sequences, which
+    a learner that counts does not take.
     """
 
     X: Sequence[Any]
@@ -129,6 +130,15 @@ def joined(some: Sequence[Any], weights: Sequence[float] | None = None) -> Any:
     return some[-1].joined(some, weights or [1.0] * len(some))
 
 
+def observed_parts(learner: Any, X: Any, y: Sequence[Any], classes: Sequence[str], counts: Floats | None) -> Any:
+    """Returns known outputs as parts, as a learner that counts sees them, each times what it counts, None for 1."""
+    if counts is None or not len(counts):
+        return learner.observed(X, y, classes)
+    edges = [0, *(np.flatnonzero(np.diff(counts)) + 1).tolist(), len(counts)]
+    some = [learner.observed(X[a:b], y[a:b], classes) for a, b in pairwise(edges)]
+    return joined(some, [float(counts[a]) for a in edges[:-1]])
+
+
 class CountingFit:
     """Counts of labelled sequences and expected counts of a pool: the M step of a generative learner."""
 
@@ -136,17 +146,16 @@ class CountingFit:
 
     def __init__(self, base: Any, data: ToFit) -> None:
         initial = data.initial
-        if data.counts is not None or data.companions is not None:
-            what = "GOOD and BAD" if data.counts is None else "a confidence for each sequence"
-            raise NotSupported(f"{type(base).__name__} counts, and has no use for {what}; use CRF or SemiCRF")
+        if data.companions is not None:
+            raise NotSupported(f"{type(base).__name__} counts, and has no use for GOOD and BAD; use CRF or SemiCRF")
         if initial is not None and not isinstance(initial, type(base)):
             raise DataError(f"the initial model must be of the base's kind, {type(base).__name__}, got {initial!r}")
         self._base, self._X, self._pool, self._classes, self._seed = base, data.X, data.pool, data.classes, data.seed
         self.weights = data.weights
-        self._known = base.observed(data.X, data.y, data.classes)
+        self._known = observed_parts(base, data.X, data.y, data.classes, data.counts)
         self.learner: Any = None if initial is None else deepcopy(initial)
         if initial is None and len(data.X) and data.labelled_first:
-            self.learner = base.with_labels(data.classes).fit(data.X, data.y)
+            self.learner = base.with_labels(data.classes).fit(data.X, data.y, sample_weight=data.counts)
         self._encoded: list[Encoded] = []  # of the labelled sequences, the pool, and both
 
     def scores(self, first: int = 0, last: int | None = None) -> Any:

@@ -17,7 +17,7 @@ from ..kernels.compiling import Floats
 from ..records import Record, recorded
 from . import cutting_plane, rounds
 from .certificate import Solution
-from .margin_constraints import Chosen, Demand
+from .margin_constraints import Chosen, Demand, costs
 from .working_sets import WorkingSets
 
 # A convex problem whose solution is above where it began is solved again, so much more closely, this many times.
@@ -67,8 +67,7 @@ class LatentProblem:
 
     def empty_sets(self, demands: Sequence[Demand], weights: int) -> WorkingSets:
         """Working sets without rows."""
-        cost = np.concatenate([np.full(len(demand), float(demand.cost)) for demand in demands])
-        return WorkingSets(weights, cost, squared=self.squared)
+        return WorkingSets(weights, costs(demands), squared=self.squared)
 
     def move(self, sets: WorkingSets, before: Sequence[Chosen], after: Sequence[Chosen]) -> None:
         """Make rows of the demands before those of the demands after; dual variables stay, so the start is warm."""

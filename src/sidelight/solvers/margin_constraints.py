@@ -55,8 +55,8 @@ class Demand(Protocol):
     """What is asked of the inputs of one batch; each input is a group of its own."""
 
     @property
-    def cost(self) -> float:
-        """C of every input."""
+    def cost(self) -> Floats | float:
+        """C of every input, or of each."""
         ...
 
     def __len__(self) -> int: ...
@@ -68,6 +68,11 @@ class Demand(Protocol):
     def rows(self, first: int, last: int, which: Longs, outputs: Outputs) -> tuple[SparseVectors, Floats]:
         """Outputs of some of the inputs first to last - 1 as rows, and their margins."""
         ...
+
+
+def costs(demands: Sequence[Demand]) -> Floats:
+    """Returns C of each input of these demands."""
+    return np.concatenate([np.broadcast_to(np.asarray(one.cost, float), (len(one),)) for one in demands])
 
 
 class Chosen(Demand, Protocol):
@@ -129,7 +134,7 @@ class Labelled:
 
     batch: MarginInputs
     known: Known[Any]
-    cost: float
+    cost: Floats | float
     chosen: Outputs | None = None
 
     def __len__(self) -> int:
@@ -173,7 +178,7 @@ class _Companions:
     """
 
     batch: MarginInputs
-    cost: float
+    cost: Floats | float
     size: Floats
     constant: float
 
@@ -218,7 +223,14 @@ class Accepted(_Companions):
 
     @classmethod
     def best(
-        cls, batch: MarginInputs, cost: float, size: Floats, constant: float, seed: int | None, w: Floats, number: int
+        cls,
+        batch: MarginInputs,
+        cost: Floats | float,
+        size: Floats,
+        constant: float,
+        seed: int | None,
+        w: Floats,
+        number: int,
     ) -> "Accepted":
         """Returns the demand that the best outputs under w are good; a seed breaks ties at random, by `number`."""
         best = batch.best(w, None if seed is None else seed + number)

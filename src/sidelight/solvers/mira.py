@@ -4,8 +4,9 @@ For every sequence the weights move as little as they must for the margins over 
 
     min  ‖w - w₀‖² / 2 + C Σ_{y' ∈ H} ξ_{y'}      with  w·(F(x, y) - F(x, y')) >= Δ(y, y') - ξ_{y'},  ξ >= 0
 
-Δ is the loss of the structure. The dual has one variable in [0, C] for each of the k outputs, and Hildreth's procedure
-finds them one after the other; C = inf is Algorithm 3 as printed. The average of w over all visits is what is kept.
+Δ is the loss of the structure, and C is multiplied by what the sequence counts. The dual has one variable in [0, C] for
+each of the k outputs, and Hildreth's procedure finds them one after the other; C = inf is Algorithm 3 as printed. The
+average of w over all visits is what is kept.
 """
 
 from collections.abc import Callable
@@ -40,7 +41,7 @@ def run(
         weights = compiled_weights(chain, examples.encoded, state)
 
         def compiled(order: Longs) -> tuple[int, int]:
-            wrong, moves = mira.mira_pass(*(order, *data, k, C, *weights, state.clock))
+            wrong, moves = mira.mira_pass(*(order, *data, examples.weights, k, C, *weights, state.clock))
             return wrong, moves
 
         visit = compiled
@@ -67,7 +68,7 @@ def _visit(examples: Examples, state: PerceptronState, k: int, C: float, order: 
         if not (violation[np.diagonal(gram) > 0] > _MET).any():
             continue
         alpha = np.zeros(len(steps))
-        hildreth(gram, violation, C, alpha)
+        hildreth(gram, violation, examples.weight(index) * C, alpha)
         for size, (at, step) in zip(alpha, steps, strict=True):
             state.weights[at] += size * step
             state.late[at] += (state.clock + number) * size * step

@@ -40,6 +40,12 @@ class PerceptronState:
         """The same state, to go on from without changing this one."""
         return PerceptronState(self.weights.copy(), self.late.copy(), self.clock, list(self.mistakes))
 
+    def spread(self, places: Longs, size: int) -> "PerceptronState":
+        """The same state where there are more weights, zero so far; places: where the weights of this one stand."""
+        weights, late = np.zeros(size), np.zeros(size)
+        weights[places], late[places] = self.weights, self.late
+        return PerceptronState(weights, late, self.clock, list(self.mistakes))
+
     def average(self) -> Floats:
         """Mean of the weights over all visits, the zero before the first one included."""
         return self.weights - self.late / self.clock
@@ -51,15 +57,23 @@ Visits = Callable[[Longs], tuple[int, int]]
 
 @dataclass(frozen=True)
 class Examples:
-    """Inputs with known outputs, and how their parts get scores."""
+    """Inputs with known outputs, and how their parts get scores.
+
+    weights: (inputs,) what each counts, empty where all count 1.
+    """
 
     scorer: Any
     structure: Structure[Any]
     encoded: Encoded
     known: Known[Any]
+    weights: Floats = field(default_factory=lambda: np.empty(0))
 
     def __len__(self) -> int:
         return len(self.encoded)
+
+    def weight(self, index: int) -> float:
+        """Returns what one input counts."""
+        return float(self.weights[index]) if len(self.weights) else 1.0
 
     def compiled(self) -> tuple[LinearScorer, Any] | None:
         """Returns the scorer of chains and the arrays that compiled passes take; None where scores are no chain's."""
@@ -149,8 +163,8 @@ def run(
 ) -> None:
     """Make passes over the inputs in random order, changing `state`; stops after a pass without mistakes.
 
-    The margin grows by `growth` with every visit, `squared` chooses the steps of the squared hinge loss, and `sums`
-    adds up the steps of each input: for `solvers.subgradient`, on chains.
+    A step is as long as its input counts. The margin grows by `growth` with every visit, `squared` chooses the steps of
+    the squared hinge loss, and `sums` adds up the steps of each input: for `solvers.subgradient`, on chains.
     """
     from ..kernels import perceptron
 
@@ -158,7 +172,7 @@ def run(
     if offer is None and (growth or squared or sums is not None):
         raise NotSupported("subgradient steps have compiled passes only; use another solver for this structure")
     if offer is None and hasattr(examples.scorer, "perceptron_pass"):
-        step = examples.scorer.perceptron_pass(examples.encoded, examples.known.outputs.values, state)
+        step = examples.scorer.perceptron_pass(examples.encoded, examples.known.outputs.values, examples.weights, state)
 
         def visit_trees(order: Longs) -> tuple[int, int]:
             wrong = step(order, margin)
@@ -174,7 +188,9 @@ def run(
     weights, added = compiled_weights(chain, examples.encoded, state), np.empty((0, 2)) if sums is None else sums
 
     def visit(order: Longs) -> tuple[int, int]:
-        wrong = perceptron.perceptron_pass(*(order, *data, margin, growth, squared, *weights, state.clock, added))
+        wrong = perceptron.perceptron_pass(
+            *(order, *data, examples.weights, margin, growth, squared, *weights, state.clock, added)
+        )
         return wrong, wrong
 
     make_passes(len(examples), state, visit, passes=passes, seed=seed, on_pass=on_pass)
@@ -190,6 +206,7 @@ def _visit(examples: Examples, state: PerceptronState, margin: float, order: Lon
         if np.array_equal(best, one.gold.values):
             continue
         at, step = one.step(best)
+        step = examples.weight(index) * step
         state.weights[at] += step
         state.late[at] += (state.clock + number) * step
         total, moves = total + one.wrong(best), moves + 1

@@ -18,6 +18,7 @@ from ...supervision import Signal, kind_of
 from ..decoding import Decoder
 from ..learner import Learner, RuleReading
 from ..parameters import Running, declared, require_number
+from ..sample_weights import refuse_weights
 from ..tasks.task import Task
 from .candidates import Knowledge, fallback
 from .race import Race, Result
@@ -78,8 +79,9 @@ class Auto(Running, Learner):
 
     saved = ("results_", "rule_costs_", "why_", "metric_")
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
         """Try the learners that can use X and what y says, choose one, and fit it to everything."""
+        refuse_weights(self, sample_weight)
         self._check(X, y)
         known = self._known(X, y)
         if sum(kind_of(one) is Signal.FULL for one in known.y) < _LEAST:
@@ -95,7 +97,7 @@ class Auto(Running, Learner):
             best, results, why = race.fit_best()
             costs, self.metric_ = race.costs, race.metric.name
         self.rule_costs_ = tuple(costs)
-        self.best_, self.results_, self.why_, self.classes_ = best, results, why, best.classes_
+        self.best_, self.results_, self.why_, self.labels_ = best, results, why, best.labels_
         return self
 
     def _check(self, X: Any, y: Any) -> None:

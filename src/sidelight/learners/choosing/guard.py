@@ -100,8 +100,7 @@ def guarded(fit: F) -> F:
         fit(self, X, y, **more)
         self.guard_ = None
         if self.guard:
-            begun = any(value is not None for value in more.values())
-            self.guard_ = _look(self, X, y, tried=not begun)
+            self.guard_ = _look(self, X, y, tried=more.get("initial") is None)
             message = None if self.guard_ is None else _warning(self, self.guard_)
             if message:
                 warn(message, WorseThanBase)

@@ -21,6 +21,7 @@ from ...structures.known import KnownLabels
 from ..learner import Learner
 from ..model import Prepared, choose_encoder
 from ..parameters import LinearParameters, declared, require_number
+from ..sample_weights import refuse_weights
 from ..tasks.labelling import Labelling
 
 # Standard deviation of the attribute weights that a fit begins with.
@@ -71,8 +72,9 @@ class ContrastiveEstimation(LinearParameters, Learner):
 
     saved = ("converged_", "run_objectives_", "trace_")
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
         """Learn from sequences X and the labels that y allows."""
+        refuse_weights(self, sample_weight)
         self._check()
         prepared, loss = self._contrast(X, y)
         rng = np.random.default_rng(self.seed(1))

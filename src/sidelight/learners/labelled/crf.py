@@ -18,6 +18,7 @@ from ...solvers.losses import LogLoss
 from ..learner import Learner
 from ..model import Prepared, choose_encoder, lay_out, prepare
 from ..parameters import LayoutParameters, LinearParameters, declared, require_number
+from ..sample_weights import by_weight, weighed
 
 # Where visiting one sequence after another does not pay, "auto" takes L-BFGS: with sequences longer than this, with a
 # mean squared length of a token's features above this times l2, or with so many labels that the label pairs of the
@@ -44,12 +45,16 @@ class LogLinear(LayoutParameters, Learner):
     # What presets do not ask for.
     solver, warm_start = "lbfgs", False
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from inputs X and what is known of their outputs y."""
+    def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
+        """Learn from inputs X and what is known of their outputs y.
+
+        sample_weight : what the likelihood of each input counts, at least 0; None: 1 for all.
+        """
         self.check_numbers()
+        X, y, counts = by_weight(*weighed(self, X, y, sample_weight))
         prepared = prepare(self, X, y)
-        solver = self.choose_solver(prepared)
-        loss = LogLoss(prepared.scorer, self.structure_, prepared.encoded, prepared.known)
+        solver = self.choose_solver(prepared, counts)
+        loss = LogLoss(prepared.scorer, self.structure_, prepared.encoded, prepared.known, counts)
         start = self._start(prepared)
         with progress(type(self).__name__, None, self.verbose) as tell:
             solution = self.minimize(solver, loss, start, lambda step: tell(step.iteration, str(step)))
@@ -81,7 +86,7 @@ class LogLinear(LayoutParameters, Learner):
             learner, partial(learner.adopt, whole), prepared.scorer, structure, pool, known, data.weights, judged
         )
         if known is not None and data.labelled_first:
-            solver = learner.choose_solver(prepared._replace(known=labels)) if data.counts is None else "lbfgs"
+            solver = learner.choose_solver(prepared._replace(known=labels), data.counts)
             found.finish(learner.minimize(solver, known, np.zeros(known.scorer.size), lambda step: None), solver)
         if judged is not None:
             found.settle()
@@ -105,7 +110,7 @@ class LogLinear(LayoutParameters, Learner):
         if not self.warm_start or not hasattr(self, "model_"):
             return start
         same = (
-            prepared.classes == self.classes_
+            prepared.classes == self.labels_
             and _equal_states(prepared.encoder.state(), self.encoder_.state())
             and _equal_states(({}, prepared.scorer.arrays()), ({}, self.scorer_.arrays()))
         )
@@ -113,8 +118,8 @@ class LogLinear(LayoutParameters, Learner):
             raise DataError("warm_start needs the features and labels of the last fit; use a new CRF for other data")
         return np.asarray(self.weights_, np.float64)
 
-    def choose_solver(self, prepared: Prepared) -> str:
-        """Returns the solver to use, by what it is to be used on."""
+    def choose_solver(self, prepared: Prepared, counts: Floats | None = None) -> str:
+        """Returns the solver to use, by what it is to be used on; counts: what each input counts, None for 1."""
         obstacles = [
             reason
             for reason, holds in (
@@ -122,6 +127,7 @@ class LogLinear(LayoutParameters, Learner):
                 ("l2 > 0", self.l2 > 0),
                 ("label chains of order 1", exponentiated.suits(prepared.scorer)),
                 ("full labels", prepared.known.full),
+                ("no sample_weight", counts is None),
             )
             if not holds
         ]

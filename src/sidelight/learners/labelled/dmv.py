@@ -12,11 +12,12 @@ from ...features.encoded import Encoded, require_attributes
 from ...features.symbols import SymbolEncoder
 from ...kernels.compiling import Ints
 from ...scorers.valence import ValenceCounts, ValenceScorer, harmonic_parts
-from ...solvers.expected import CountingFit, ToFit
+from ...solvers.expected import CountingFit, ToFit, observed_parts
 from ...stored import Arrays
 from ...structures.flat import FlatParts
 from ..learner import Learner
 from ..parameters import declared, require_number
+from ..sample_weights import weighed
 from ..tasks.task import Reasons
 from ..tasks.valence import ValenceParsing
 
@@ -135,11 +136,15 @@ class DMV(Learner):
         counts: ValenceCounts = self.model_.counts
         return counts
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Count over sentences with trees; crossing arcs are lifted."""
+    def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
+        """Count over sentences with trees; crossing arcs are lifted.
+
+        sample_weight : how often each sentence counts, at least 0; None: once.
+        """
         self._check()
+        X, y, counts = weighed(self, X, y, sample_weight)
         _, read = self.read_input(X, y)
-        return self.fit_expected(X, self.observed(X, read, ()), ())
+        return self.fit_expected(X, observed_parts(self, X, read, (), counts), ())
 
     def _check(self) -> None:
         require_number(self, "smoothing", 0, open_end=True)

@@ -15,11 +15,12 @@ from ...features.templates import sequence_offsets
 from ...kernels.compiling import Ints
 from ...labels import encode_labels
 from ...scorers.hmm import EstimateName, HMMCounts, HMMScorer
-from ...solvers.expected import CountingFit, ToFit
+from ...solvers.expected import CountingFit, ToFit, observed_parts
 from ...stored import Arrays
 from ...structures.chain import ChainParts, indicator
 from ..learner import Learner
 from ..parameters import declared, require_number
+from ..sample_weights import weighed
 from ..tasks.labelling import Labelling, neighbour_reasons
 from ..tasks.task import Reasons, attribute_reasons
 
@@ -137,18 +138,24 @@ class HMM(Learner):
         counts: HMMCounts = self.model_.counts
         return counts
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Count over fully labelled sequences."""
-        return self._add(X, y, self.classes, self._encoder(), None)
+    def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
+        """Count over fully labelled sequences.
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        sample_weight : how often each sequence counts, at least 0; None: once. Whether a word is rare is a matter of
+        whole numbers: weights are rounded up there.
+        """
+        return self._add(X, y, self.classes, self._encoder(), None, sample_weight)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, *, sample_weight: Any = None) -> Self:
         """Add the counts of more sequences; name all labels in `classes` if the first batch lacks some.
 
-        A batch that is refused leaves the model as it was.
+        A batch that is refused leaves the model as it was. sample_weight : as for `fit`.
         """
         if not hasattr(self, "model_"):
-            return self._add(X, y, self.classes if classes is None else classes, self._encoder(), None)
-        return self._add(X, y, self.classes_, self.encoder_.copy(), self.counts_)
+            known = self.classes if classes is None else classes
+            return self._add(X, y, known, self._encoder(), None, sample_weight)
+        self.require_same_labels(classes)
+        return self._add(X, y, self.labels_, self.encoder_.copy(), self.counts_, sample_weight)
 
     def _encoder(self) -> SymbolEncoder:
         return SymbolEncoder(self.emission, self.unknown, self.rare)
@@ -165,16 +172,18 @@ class HMM(Learner):
             needed = name == "transition_smoothing" and self.order == 2
             require_number(self, name, 0, open_end=self.estimate == "variational" or needed)
 
-    def _add(self, X: Any, y: Any, classes: Any, encoder: SymbolEncoder, before: HMMCounts | None) -> Self:
+    def _add(
+        self, X: Any, y: Any, classes: Any, encoder: SymbolEncoder, before: HMMCounts | None, sample_weight: Any
+    ) -> Self:
         """Count X and y on top of what was counted before."""
         self._check()
         if input_kind(X) != "columns":
             raise DataError("HMM emits words: give it tokens (strings or tuples); feature dicts and arrays suit CRF")
-        found, known = self.read_known(X, y, classes)
-        encoder.extend(X)
-        encoded = encoder.transform(X)
-        parts = indicator(encoded.offsets, known.outputs.values, len(found), self.order)
-        return self._count(encoder, found, encoded, parts, before)
+        X, y, counts = weighed(self, X, y, sample_weight)
+        found, _ = self.read_known(X, y, classes)
+        encoder.extend(X, None if counts is None else np.ceil(counts).astype(int).tolist())
+        parts = observed_parts(self, X, y, found, counts)
+        return self._count(encoder, found, encoder.transform(X), parts, before)
 
     def fit_expected(self, X: Any, parts: ChainParts, classes: Sequence[str]) -> Self:
         """Estimate from expected parts μ of every sequence instead of labels: the M step of EM."""

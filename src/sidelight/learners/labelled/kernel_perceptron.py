@@ -17,6 +17,7 @@ from ...structures.known import KnownLabels
 from ..learner import Learner
 from ..model import LinearModel, prepare
 from ..parameters import LayoutParameters, declared, require_number
+from ..sample_weights import refuse_weights
 from ..tasks.labelling import Labelling, neighbour_reasons
 from ..tasks.task import Reasons, Weighted
 from .perceptron import Pass
@@ -109,8 +110,9 @@ class KernelPerceptron(LayoutParameters, Learner):
         super().check_restored(labels)
         require_number(self, "degree", 1, whole=True)
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
         """Learn from sequences X and their labels y."""
+        refuse_weights(self, sample_weight)
         require_number(self, "degree", 1, whole=True)
         require_number(self, "epochs", 1, whole=True)
         require_number(self, "margin", 0)

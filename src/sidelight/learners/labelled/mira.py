@@ -3,6 +3,8 @@
 from math import inf
 from typing import Annotated, Any
 
+from ...errors import DataError
+from ...kernels.compiling import Floats
 from ...solvers.mira import run
 from ...solvers.perceptron import Examples, PerceptronState
 from ..parameters import declared, require_number
@@ -34,6 +36,12 @@ class MIRA(OnlineLearner):
         require_number(self, "k", 1, whole=True)
         if inf != self.C:
             require_number(self, "C", 0, open_end=True)
+
+    def _weighed(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Floats | None]:
+        X, y, weights = super()._weighed(X, y, sample_weight)
+        if weights is not None and inf == self.C:
+            raise DataError("sample_weight multiplies C, which has no effect on C=inf; choose a finite C")
+        return X, y, weights
 
     def _passes(self, examples: Examples, state: PerceptronState, **options: Any) -> None:
         run(examples, state, k=self.k, C=float(self.C), **options)

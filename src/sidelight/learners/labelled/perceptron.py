@@ -2,13 +2,17 @@
 
 from typing import Annotated, Any, ClassVar, Self
 
+import numpy as np
+
 from ...errors import NotSupported
+from ...kernels.compiling import Floats
 from ...progress import progress
 from ...records import Record, recorded
 from ...solvers.perceptron import Examples, PerceptronState, run
 from ..learner import Learner
 from ..model import LinearModel, Prepared, prepare
 from ..parameters import LinearParameters, declared, require_number
+from ..sample_weights import weighed
 
 
 @recorded
@@ -43,32 +47,60 @@ class OnlineLearner(LinearParameters, Learner):
         """Wrong tokens in each pass."""
         return tuple(one.mistakes for one in self.trace_)
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from inputs X and their outputs y."""
-        self._check()
-        return self._run(prepare(self, X, y), None, self.epochs)
+    def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
+        """Learn from inputs X and their outputs y.
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """One more pass, over this batch.
-
-        The first call fixes the attributes and the labels; name all labels in `classes` if the batch lacks some.
-        Attributes that come later are ignored.
+        sample_weight : what the steps of each input are multiplied by (of `MIRA`, the cap C), at least 0; None: 1.
         """
         self._check()
+        X, y, weights = self._weighed(X, y, sample_weight)
+        return self._run(prepare(self, X, y), weights, None, self.epochs)
+
+    def _weighed(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Floats | None]:
+        """The inputs that count, and what they count."""
+        return weighed(self, X, y, sample_weight)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, *, sample_weight: Any = None) -> Self:
+        """One more pass, over this batch; the average goes on from the passes before.
+
+        The first call fixes the labels; name all of them in `classes` if its batch lacks some. What later batches show
+        for the first time gets weights too, where sequences or documents are labelled; other tasks leave out what the
+        first batch lacks. With `all_weights` passes over the batches of some data, each of one input, are a pass over
+        the data; without, an attribute has a weight for a label only once both were seen together.
+
+        sample_weight : as for `fit`.
+        """
+        self._check()
+        X, y, weights = self._weighed(X, y, sample_weight)
         if not hasattr(self, "model_"):
-            return self._run(prepare(self, X, y, classes), None, 1)
+            return self._run(prepare(self, X, y, classes), weights, None, 1)
         if not hasattr(self, "_passes_"):
             raise NotSupported(
                 f"a {type(self).__name__} read from a file cannot be trained on: it holds the average only; use fit"
             )
-        model: LinearModel = self.model_
-        _, known = self.read_known(X, y, self.classes_)
-        batch = Prepared(self.task_, model.encode(X), known, model.classes, model.encoder, model.scorer)
-        return self._run(batch, self._passes_.copy(), 1)
+        self.require_same_labels(classes)
+        batch, state = self._grown(X, y)
+        return self._run(batch, weights, state, 1)
 
-    def _run(self, data: Prepared, state: PerceptronState | None, passes: int) -> Self:
+    def _grown(self, X: Any, y: Any) -> tuple[Prepared, PerceptronState]:
+        """A batch, with weights for what it shows for the first time where there can be some, and the state for it."""
+        model: LinearModel = self.model_
+        _, known = self.read_known(X, y, self.labels_)
+        encoder, scorer, state = model.encoder, model.scorer, self._passes_.copy()
+        if hasattr(scorer, "united"):
+            encoder = encoder.extended(X) if hasattr(encoder, "extended") else encoder
+            encoded = encoder.transform(X)
+            alone = self.task_.lay_out(encoded, known, len(model.classes), all_weights=bool(self.all_weights))
+            scorer, places = scorer.united(alone)
+            state = state.spread(places, scorer.size)
+        else:
+            encoded = model.encode(X)
+        return Prepared(self.task_, encoded, known, model.classes, encoder, scorer), state
+
+    def _run(self, data: Prepared, weights: Floats | None, state: PerceptronState | None, passes: int) -> Self:
         state = PerceptronState.zero(data.scorer) if state is None else state
-        examples = Examples(data.scorer, self.structure_, data.encoded, data.known)
+        each = np.empty(0) if weights is None else weights
+        examples = Examples(data.scorer, self.structure_, data.encoded, data.known, each)
         with progress(type(self).__name__, passes, self.verbose) as tell:
             self._passes(
                 examples,

@@ -15,7 +15,7 @@ from ...labels import encode_labels
 from ...rules.language import Rule
 from ...solvers import cutting_plane
 from ...solvers.latent_margins import Alternation, LatentProblem, Round
-from ...solvers.margin_constraints import Accepted, Argmax, Demand, Labelled, MarginInputs, Rejected, numbered
+from ...solvers.margin_constraints import Accepted, Argmax, Demand, Labelled, MarginInputs, Rejected, costs, numbered
 from ...solvers.working_sets import WorkingSets
 from ...structures.known import Outputs
 from ...structures.protocol import Best, Structure
@@ -24,6 +24,7 @@ from ..choosing.guard import guarded
 from ..learner import Learner
 from ..model import Prepared, prepare
 from ..parameters import GuardParameters, LatentCompanionParameters, LinearParameters, declared, require_number
+from ..sample_weights import weighed
 from .latent_svm import LATENT, all_runs, check_rounds, keep_lowest, lowest, rounds_and_end
 from .structural_svm import StructuralSVM, check_margins
 
@@ -128,34 +129,43 @@ class JointLearner(LatentCompanionParameters, Learner):
         return rounds_and_end(self)
 
     @guarded
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from inputs X, of which y tells the labels, GOOD or BAD."""
+    def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
+        """Learn from inputs X, of which y tells the labels, GOOD or BAD.
+
+        sample_weight : what C1 or C2 is multiplied by for each input, at least 0; None: 1 for all. The guard compares
+        without weights.
+        """
+        X, y, counts = weighed(self, X, y, sample_weight)
         _, known = self.read_input(X, y)
         check_rounds(self)
         check_companions(self)
         self._check_known(known)
         prepared = prepare(self, X, y, self.all_labels(known, required=False))
         self._compare_labels(X, known, prepared.classes)
-        runs = self._learn(X, known, prepared)
+        runs = self._learn(X, known, prepared, np.ones(len(known)) if counts is None else counts)
         weights = lowest(runs).weights
         self._adopt(prepared.model(weights[:-1].copy()))
         self.constant_weight_ = float(weights[-1])
         keep_lowest(self, runs)
         return self
 
-    def _learn(self, X: Any, known: Sequence[Any], prepared: Prepared) -> list[Alternation]:
-        """Returns runs with weights, that of the constant feature last; known: what is known of each input."""
-        labelled = self._labelled(X, prepared, by_kind(known)[Signal.FULL])
+    def _learn(self, X: Any, known: Sequence[Any], prepared: Prepared, counts: Floats) -> list[Alternation]:
+        """Returns runs with weights, that of the constant feature last.
+
+        known, counts: what is known of each input, and what its costs are multiplied by.
+        """
+        labelled = self._labelled(X, prepared, by_kind(known)[Signal.FULL], counts)
         good, bad = ([i for i, one in enumerate(known) if one is kind] for kind in (GOOD, BAD))
-        sizes, cost = input_sizes(self, X), float(self.C2)
+        sizes, cost = input_sizes(self, X), self.C2 * counts
         demands: list[Demand] = [] if labelled is None else [labelled]
         if bad:
-            demands.append(Rejected(some_inputs(self, X, prepared, bad), cost, sizes[bad], self.constant))
+            demands.append(Rejected(some_inputs(self, X, prepared, bad), cost[bad], sizes[bad], self.constant))
         batch = some_inputs(self, X, prepared, good) if good else None
 
         def problem(seed: int) -> LatentProblem:
             ties = seed if self.random_ties else None
-            choose = [] if batch is None else [partial(Accepted.best, batch, cost, sizes[good], self.constant, ties)]
+            options = (cost[good], sizes[good], self.constant, ties)
+            choose = [] if batch is None else [partial(Accepted.best, batch, *options)]
             return LatentProblem(tuple(demands), tuple(choose), self.loss == "squared_hinge")
 
         return all_runs(self, problem, lambda seed: self._start(labelled, prepared.scorer.size + 1, seed))
@@ -190,12 +200,12 @@ class JointLearner(LatentCompanionParameters, Learner):
             f"missing, and nothing tells the two apart; add {lacking!r} inputs, {self._lacking[lacking]}",
         )
 
-    def _labelled(self, X: Any, prepared: Prepared, which: list[int]) -> Labelled | None:
+    def _labelled(self, X: Any, prepared: Prepared, which: list[int], counts: Floats) -> Labelled | None:
         """What labelled inputs ask for."""
         if not which:
             return None
         known = prepared.known.take(np.array(which))
-        return Labelled(some_inputs(self, X, prepared, which), known.all_known(), float(self.C1))
+        return Labelled(some_inputs(self, X, prepared, which), known.all_known(), self.C1 * counts[which])
 
     def _start(self, labelled: Labelled | None, weights: int, seed: int) -> Floats:
         """The weights that labelled inputs give, or zero."""
@@ -203,7 +213,7 @@ class JointLearner(LatentCompanionParameters, Learner):
             return np.zeros(weights)
         return cutting_plane.minimize(
             [labelled],
-            WorkingSets(weights, np.full(len(labelled), labelled.cost), squared=self.loss == "squared_hinge"),
+            WorkingSets(weights, costs([labelled]), squared=self.loss == "squared_hinge"),
             tolerance=self.tolerance,
             epsilon=self.epsilon,
             max_iterations=self.max_iterations,

@@ -16,6 +16,7 @@ from ...solvers.margin_constraints import Labelled, MarginInputs, by_structure
 from ..learner import Learner
 from ..model import Prepared, prepare
 from ..parameters import LatentParameters, LinearParameters, declared, require_number
+from ..sample_weights import weighed
 from .structural_svm import check_margins
 
 # What learners with unknown outputs keep in a model file.
@@ -100,18 +101,22 @@ class LatentStructuralSVM(LatentParameters, LinearParameters, Learner):
         """The rounds, and the objective after them."""
         return rounds_and_end(self)
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from sequences X and what is known of their labels y."""
+    def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
+        """Learn from sequences X and what is known of their labels y.
+
+        sample_weight : what C is multiplied by for each sequence, at least 0; None: 1 for all.
+        """
         check_rounds(self)
         require_number(self, "C", 0, open_end=True)
-        prepared = prepare(self, X, y)
+        X, y, counts = weighed(self, X, y, sample_weight)
+        prepared, cost = prepare(self, X, y), self.C * (1.0 if counts is None else counts)
         start = np.zeros(prepared.scorer.size)
-        runs = all_runs(self, lambda seed: self._problem(prepared, seed), lambda _: start)
+        runs = all_runs(self, lambda seed: self._problem(prepared, cost, seed), lambda _: start)
         self._adopt(prepared.model(lowest(runs).weights))
         keep_lowest(self, runs)
         return self
 
-    def _problem(self, prepared: Prepared, seed: int) -> LatentProblem:
+    def _problem(self, prepared: Prepared, cost: Floats | float, seed: int) -> LatentProblem:
         structure, known = self.structure_, prepared.known
         batch = MarginInputs(prepared.scorer, structure, prepared.encoded, by_structure(structure))
 
@@ -119,6 +124,6 @@ class LatentStructuralSVM(LatentParameters, LinearParameters, Learner):
             """With the best outputs that agree with what is known; ties are broken at random."""
             scores = known.restrict(batch.scores(w))
             best = batch.argmax(scores, 0, len(batch), seed + number)
-            return Labelled(batch, known, self.C, best.outputs)
+            return Labelled(batch, known, cost, best.outputs)
 
         return LatentProblem((), (complete,), self.loss == "squared_hinge")

@@ -18,13 +18,14 @@ from ...rules.language import Rule
 from ...solvers import cutting_plane, latent_margins
 from ...solvers.certificate import Solution, warn_unconverged
 from ...solvers.latent_margins import LatentProblem, Round
-from ...solvers.margin_constraints import Accepted, Demand, Rejected
+from ...solvers.margin_constraints import Accepted, Demand, Rejected, costs
 from ...solvers.working_sets import WorkingSets
 from ...structures.known import Outputs
 from ...supervision import BAD, GOOD, Companion
 from ..learner import Learner, is_fitted
 from ..model import Prepared, prepare
 from ..parameters import CompanionParameters, LatentCompanionParameters, LinearParameters, declared, require_number
+from ..sample_weights import weighed
 from .jlis import best_decisions, check_companions, decisions, input_sizes, some_inputs
 from .latent_svm import LATENT, all_runs, check_rounds, keep_lowest, lowest, rounds_and_end
 
@@ -128,18 +129,24 @@ class StructureClassifier(ClassifierMixin, LinearParameters, CompanionParameters
 
     judges: ClassVar[bool] = True
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from inputs X and labels y: GOOD or BAD, True or False, 1 or 0, or 1 or -1."""
+    def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
+        """Learn from inputs X and labels y: GOOD or BAD, True or False, 1 or 0, or 1 or -1.
+
+        sample_weight : what C is multiplied by for each input, at least 0; None: 1 for all.
+        """
         check_companions(self)
         require_number(self, "C", 0, open_end=True)
         require_number(self, "calibration", 0, whole=True)
         if self.class_weight not in (None, "balanced"):
             raise DataError(f"class_weight is None or 'balanced', got {self.class_weight!r}")
         classes, known = read_answers(y, len(self.task_.sizes(X)), self.task_.noun)
+        X, known, counts = weighed(self, X, known, sample_weight)
+        read_answers(known, len(known), self.task_.noun)
+        weights = np.ones(len(known)) if counts is None else counts
         if self.task_.has_labels and self.classes is None:
             raise DataError("the labels of the structures are not known; name them in classes=[...]")
-        calibrated = self._calibrate(X, known) if self.calibration else None
-        self._learn(X, known, prepare(self, X, known, self.all_labels(known, required=False)))
+        calibrated = self._calibrate(X, known, weights) if self.calibration else None
+        self._learn(X, known, prepare(self, X, known, self.all_labels(known, required=False)), weights)
         self.classes_, self.calibrated_ = classes, calibrated
         return self
 
@@ -149,22 +156,22 @@ class StructureClassifier(ClassifierMixin, LinearParameters, CompanionParameters
         if len(self.classes_) != 2:
             raise DataError(f"{type(self).__name__} has two labels, one for GOOD and one for BAD")
 
-    def _learn(self, X: Any, known: list[Companion], prepared: Prepared) -> None:
-        """Learn, and take over what was learned."""
+    def _learn(self, X: Any, known: list[Companion], prepared: Prepared, counts: Floats) -> None:
+        """Learn, and take over what was learned; counts: what C is multiplied by for each input."""
         raise NotImplementedError
 
-    def _demands(self, X: Any, known: list[Companion], prepared: Prepared, kind: Companion) -> Rejected:
+    def _demands(self, X: Any, known: list[Companion], prepared: Prepared, counts: Floats, kind: Companion) -> Rejected:
         """The inputs of one kind, with their sizes."""
         which = [i for i, one in enumerate(known) if one is kind]
-        cost = float(self.C) if self.class_weight is None else self.C * len(known) / (2 * len(which))
+        share = 1.0 if self.class_weight is None else counts.sum() / (2 * counts[which].sum())
+        cost = self.C * share * counts[which]
         return Rejected(some_inputs(self, X, prepared, which), cost, input_sizes(self, X)[which], self.constant)
 
     def _solve(self, demands: Sequence[Demand], weights: int, seed: int) -> Solution:
         """Solve the convex problem of demands with fixed outputs, or of those that reject."""
-        costs = np.concatenate([np.full(len(one), one.cost) for one in demands])
         return cutting_plane.minimize(
             demands,
-            WorkingSets(weights, costs, squared=self.loss == "squared_hinge"),
+            WorkingSets(weights, costs(demands), squared=self.loss == "squared_hinge"),
             tolerance=self.tolerance,
             epsilon=self.epsilon,
             max_iterations=self.max_iterations,
@@ -184,7 +191,7 @@ class StructureClassifier(ClassifierMixin, LinearParameters, CompanionParameters
             )
         return known.outputs
 
-    def _calibrate(self, X: Any, known: list[Companion]) -> tuple[float, float]:
+    def _calibrate(self, X: Any, known: list[Companion], counts: Floats) -> tuple[float, float]:
         """Returns slope and intercept of the log-odds of GOOD, from decisions about inputs that were held out."""
         from sklearn.linear_model import LogisticRegression
         from sklearn.model_selection import StratifiedKFold
@@ -197,12 +204,13 @@ class StructureClassifier(ClassifierMixin, LinearParameters, CompanionParameters
         values = np.empty(len(known))
         folds = StratifiedKFold(self.calibration, shuffle=True, random_state=self.seed() % 2**31)
         for train, test in folds.split(known, good):
-            model = clone(self).set_params(calibration=0, initial=self.initial).fit(*_taken(X, known, train))
+            model = clone(self).set_params(calibration=0, initial=self.initial)
+            model.fit(*_taken(X, known, train), sample_weight=counts[train])
             values[test] = model.decision_function(_taken(X, known, test)[0])
         # Platt's targets keep probabilities off 0 and 1: every input counts for both answers, for one of them little.
         high, low = (good.sum() + 1) / (good.sum() + 2), 1 / ((~good).sum() + 2)
         target = np.where(good, high, low)
-        both = np.repeat([1, 0], len(values)), np.concatenate((target, 1 - target))
+        both = np.repeat([1, 0], len(values)), np.concatenate((counts * target, counts * (1 - target)))
         fitted = LogisticRegression(C=1e6).fit(np.tile(values, 2)[:, None], both[0], sample_weight=both[1])
         return float(fitted.coef_[0, 0]), float(fitted.intercept_[0])
 
@@ -274,13 +282,16 @@ class LCLR(LatentCompanionParameters, StructureClassifier):
         """The rounds, and the objective after them."""
         return rounds_and_end(self)
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from inputs X and labels y: GOOD or BAD, True or False, 1 or 0, or 1 or -1."""
-        check_rounds(self)
-        return super().fit(X, y)
+    def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
+        """Learn from inputs X and labels y: GOOD or BAD, True or False, 1 or 0, or 1 or -1.
 
-    def _learn(self, X: Any, known: list[Companion], prepared: Prepared) -> None:
-        good, bad = (self._demands(X, known, prepared, kind) for kind in (GOOD, BAD))
+        sample_weight : what C is multiplied by for each input, at least 0; None: 1 for all.
+        """
+        check_rounds(self)
+        return super().fit(X, y, sample_weight=sample_weight)
+
+    def _learn(self, X: Any, known: list[Companion], prepared: Prepared, counts: Floats) -> None:
+        good, bad = (self._demands(X, known, prepared, counts, kind) for kind in (GOOD, BAD))
         size, first = int(prepared.scorer.size) + 1, start_weights(self.initial, prepared, X, known)
 
         def problem(seed: int) -> LatentProblem:
@@ -326,7 +337,7 @@ class TwoStage(StructureClassifier):
 
     saved = ("converged_", "trace_", "coef_", "constant_weight_", "classes_", "calibrated_")
 
-    def _learn(self, X: Any, known: list[Companion], prepared: Prepared) -> None:
+    def _learn(self, X: Any, known: list[Companion], prepared: Prepared, counts: Floats) -> None:
         if self.initial is None:
             raise DataError(
                 "TwoStage needs `initial`, which says the structures: weights by the names of features, ..."
@@ -334,7 +345,7 @@ class TwoStage(StructureClassifier):
         first = start_weights(self.initial, prepared, X, known)
         demands = []
         for kind, sign in ((BAD, -1.0), (GOOD, 1.0)):
-            one = self._demands(X, known, prepared, kind)
+            one = self._demands(X, known, prepared, counts, kind)
             some = [x for x, label in zip(X, known, strict=True) if label is kind]
             outputs = self._given(some, prepared.classes) if first is None else one.batch.best(first).outputs
             demands.append(Accepted(one.batch, one.cost, one.size, self.constant, outputs, sign))

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 
 from ...errors import DataError, NotSupported
+from ...kernels.compiling import Floats
 from ...progress import progress
 from ...solvers import cutting_plane, exponentiated, subgradient
 from ...solvers.certificate import Solution, Step, warn_unconverged
@@ -15,6 +16,7 @@ from ...solvers.working_sets import WorkingSets
 from ..learner import Learner
 from ..model import Prepared, prepare
 from ..parameters import LinearParameters, MarginParameters, declared, require_number
+from ..sample_weights import weighed
 
 
 def check_margins(learner: Any) -> None:
@@ -55,15 +57,22 @@ class StructuralSVM(MarginParameters, LinearParameters, Learner):
 
     saved = ("converged_", "trace_")
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from inputs X and their outputs y."""
+    def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
+        """Learn from inputs X and their outputs y.
+
+        sample_weight : what C is multiplied by for each input, at least 0; None: 1 for all.
+        """
         check_margins(self)
         require_number(self, "C", 0, open_end=True)
         self._check_solver()
+        X, y, counts = weighed(self, X, y, sample_weight)
+        if counts is not None and self.solver != "dcd":
+            raise NotSupported(f"solver {self.solver!r} has no use for sample_weight; use solver='dcd'")
         prepared = prepare(self, X, y)
-        sets = self._first_sets(prepared)
+        cost = self.C * (np.ones(len(prepared.encoded)) if counts is None else counts)
+        sets = self._first_sets(prepared, cost)
         with progress("StructuralSVM", None, self.verbose) as tell:
-            solution = self._solve(prepared, sets, lambda step: tell(step.iteration, str(step)))
+            solution = self._solve(prepared, sets, cost, lambda step: tell(step.iteration, str(step)))
         self._adopt(prepared.model(solution.weights))
         self._sets_ = sets if self.warm_start else None
         self.rows_ = sets.count
@@ -82,9 +91,8 @@ class StructuralSVM(MarginParameters, LinearParameters, Learner):
         if self.warm_start and self.solver != "dcd":
             raise NotSupported(f"solver {self.solver!r} has no warm start; use solver='dcd'")
 
-    def _first_sets(self, prepared: Prepared) -> WorkingSets:
-        cost, size = np.full(len(prepared.encoded), float(self.C)), prepared.scorer.size
-        squared = self.loss == "squared_hinge"
+    def _first_sets(self, prepared: Prepared, cost: Floats) -> WorkingSets:
+        size, squared = prepared.scorer.size, self.loss == "squared_hinge"
         known: WorkingSets | None = getattr(self, "_sets_", None)
         if self.solver == "eg" and not exponentiated.suits(prepared.scorer):
             raise NotSupported("solver 'eg' needs label chains of order 1; use solver='dcd'")
@@ -96,7 +104,7 @@ class StructuralSVM(MarginParameters, LinearParameters, Learner):
             return known.recast(size, cost, squared=squared)
         return WorkingSets(size, cost, squared=squared)
 
-    def _solve(self, prepared: Prepared, sets: WorkingSets, on_step: Callable[[Step], None]) -> Solution:
+    def _solve(self, prepared: Prepared, sets: WorkingSets, cost: Floats, on_step: Callable[[Step], None]) -> Solution:
         common: dict[str, Any] = {
             "tolerance": self.tolerance,
             "max_iterations": self.max_iterations,
@@ -111,7 +119,7 @@ class StructuralSVM(MarginParameters, LinearParameters, Learner):
             return subgradient.minimize(*data, C=self.C, squared=squared, n_jobs=self.n_jobs, **common)
         structure = self.structure_
         batch = MarginInputs(prepared.scorer, structure, prepared.encoded, by_structure(structure))
-        demand = Labelled(batch, prepared.known, self.C)
+        demand = Labelled(batch, prepared.known, cost)
         return cutting_plane.minimize([demand], sets, epsilon=self.epsilon, check=self.check_inference, **common)
 
 

@@ -1,7 +1,8 @@
 """Classifying: every document gets one label.
 
 X is a list of documents, each a list of words or a feature dict, or a matrix with a row for every document. An element
-of y is the document's label, a set of labels of which one is right, None, or GOOD / BAD.
+of y is the document's label, a set of labels of which one is right, None, or GOOD / BAD. Labels are strings, or whole
+numbers.
 """
 
 from collections.abc import Sequence
@@ -14,11 +15,12 @@ from ...errors import DataError
 from ...features.documents import choose_document_encoder, document_count, require_documents
 from ...features.encoded import Encoded, Encoder, require_attributes
 from ...kernels.compiling import Floats, Ints, Longs
-from ...labels import as_sequences, encode_labels
+from ...labels import as_sequences, encode_labels, label_set
 from ...scorers.choice import ChoiceScorer
 from ...stored import Arrays
 from ...structures.choice import Choice, ChoiceParts
 from ...structures.known import KnownLabels
+from ...supervision import LABELS
 from .task import LabelTask, Reasons, Weighted, attribute_reasons
 
 
@@ -60,14 +62,19 @@ class Classifying(LabelTask):
         """Returns y with a list of one decision for every document."""
         return as_sequences(y, len(sizes))
 
+    def labels(self, read: Sequence[Any]) -> list[Any]:
+        """Returns all labels that occur, sorted: strings, or whole numbers."""
+        return label_set(read, numbers=True)
+
     def known(self, read: Sequence[Any], sizes: Sequence[int], classes: Sequence[str]) -> KnownLabels:
         """Returns y as arrays."""
         for i, one in enumerate(read):
             if isinstance(one, list):
-                labels = {one[0]} if isinstance(one[0], str) else one[0]
+                labels = {one[0]} if isinstance(one[0], LABELS) else one[0]
                 unknown = sorted(labels - set(classes))
                 if unknown:
-                    raise DataError(f"document {i}: label {unknown[0]!r} is not known; known are {', '.join(classes)}")
+                    there = ", ".join(map(str, classes))
+                    raise DataError(f"document {i}: label {unknown[0]!r} is not known; known are {there}")
         return encode_labels(read, sizes, classes)
 
     def for_rules(self, X: Any) -> list[list[str]]:

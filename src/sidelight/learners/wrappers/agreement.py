@@ -30,6 +30,7 @@ from ..choosing.guard import guarded
 from ..learner import Learner
 from ..model import Fitted, Mixture, Model
 from ..parameters import GuardParameters, declared, require_number
+from ..sample_weights import refuse_weights
 from ..tasks.task import Task, predict_the_same
 
 # What all unlabelled inputs count together, as a share of what the labelled ones do; and the most that it is, in
@@ -329,12 +330,13 @@ class Agreement(GuardParameters, Learner):
 
     # Fitting ----------------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
         """Learn from labelled and unlabelled inputs.
 
         y : outputs, None where there is none; or a mapping from names of views to such lists, with which the guard
         compares nothing.
         """
+        refuse_weights(self, sample_weight)
         self.guard_ = None
         return self._fit_by_view(X, y) if isinstance(y, Mapping) else self._fit_guarded(X, y)
 

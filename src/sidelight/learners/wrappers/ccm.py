@@ -25,6 +25,7 @@ from ..choosing.guard import guarded
 from ..decoding import UnderRules
 from ..learner import Learner, RuleReading
 from ..parameters import WrapperParameters, declared, require_number
+from ..sample_weights import weighed
 
 
 @declared
@@ -104,7 +105,7 @@ def counted_penalties(learner: Any, X: Any, y: Any, classes: list[str]) -> Float
 def decoder_under_rules(learner: Any, charged: Floats) -> UnderRules:
     """Returns how a learner with `RuleParameters` reads outputs off, with these penalties."""
     return UnderRules(
-        learner.structure_, learner.task_, list(learner.rules or ()), charged, learner.classes_, learner.method,
+        learner.structure_, learner.task_, list(learner.rules or ()), charged, learner.labels_, learner.method,
         learner.beam, learner.time_limit,
     )  # fmt: skip
 
@@ -141,14 +142,18 @@ class CCM(RuleParameters, WrapperParameters, Learner):
     keeps_base = True
 
     @guarded
-    def fit(self, X: Any, y: Any) -> Self:
-        """Train the base learner, and count how often labelled sequences violate the rules."""
+    def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
+        """Train the base learner, and count how often labelled sequences violate the rules.
+
+        sample_weight : that of the base learner; violations are counted once whatever their sequence counts.
+        """
         check_rules(self)
         _require_no_rules(self.base)
+        X, y, counts = weighed(self, X, y, sample_weight)
         _, known = self.read_input(X, y)
-        self.base_ = self.fit_base(X, y, labels_under_rules(self, X, known))
-        self.classes_ = self.base_.classes_
-        self.penalties_ = counted_penalties(self, X, known, self.classes_)
+        self.base_ = self.fit_base(X, y, labels_under_rules(self, X, known), counts)
+        self.labels_ = self.base_.labels_
+        self.penalties_ = counted_penalties(self, X, known, self.labels_)
         return self
 
     @classmethod
@@ -158,7 +163,7 @@ class CCM(RuleParameters, WrapperParameters, Learner):
         _require_no_rules(fitted)
         model = cls(fitted, rules, **parameters)
         check_rules(model)
-        model.base_, model.classes_ = fitted, fitted.classes_
+        model.base_, model.labels_ = fitted, fitted.labels_
         model.penalties_, model.guard_ = penalties(list(rules), default_reading(model), None), None
         return model
 

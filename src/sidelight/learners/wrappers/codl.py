@@ -23,6 +23,7 @@ from ..choosing.guard import guarded
 from ..decoding import UnderRules
 from ..learner import Learner, RuleReading
 from ..parameters import MixtureParameters, declared, require_number, require_share
+from ..sample_weights import refuse_weights
 from .ccm import (
     RuleParameters,
     check_rules,
@@ -107,8 +108,9 @@ class CoDL(RuleParameters, MixtureParameters, Learner):
     keeps_base = True
 
     @guarded
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
         """Learn from labelled sequences and, where y is None, from unlabelled ones."""
+        refuse_weights(self, sample_weight)
         check_rules(self)
         require_share(self, "balance", "lies between 0 and 1")
         require_number(self, "iterations", 0, whole=True)

@@ -41,6 +41,7 @@ from ..choosing.signals import COMPANIONS, PARTIAL, UNLABELLED, WORSE, SignalWei
 from ..decoding import Decoder, Within
 from ..learner import Learner, RuleReading
 from ..parameters import declared, require_number
+from ..sample_weights import read_weights
 from ..tasks.task import predict_the_same
 from .agreement import Seeing, View
 from .expectations import ExpectationParameters, expectation_decoder
@@ -150,7 +151,7 @@ class Combined(ExpectationParameters, Learner):
 
     def _decoder(self) -> Decoder:
         inner = expectation_decoder(self)
-        return inner if self.dictionary is None else Within(inner.structure, inner, self.dictionary, self.classes_)
+        return inner if self.dictionary is None else Within(inner.structure, inner, self.dictionary, self.labels_)
 
     def rule_readings(self) -> list[RuleReading]:
         """How each of the rules is used."""
@@ -230,9 +231,7 @@ class Combined(ExpectationParameters, Learner):
     def _given(self, X: Any, y: Any, sample_weight: Any) -> _Given:
         """What is known, read and checked."""
         sizes, read = self.read_input(X, y)
-        counts = np.ones(len(sizes)) if sample_weight is None else np.asarray(sample_weight, float)
-        if counts.shape != (len(sizes),) or not np.isfinite(counts).all() or (counts < 0).any():
-            raise DataError(f"sample_weight has a number of at least 0 for each of the {len(sizes)} {self.task_.noun}s")
+        counts = read_weights(sample_weight, len(sizes), self.task_.noun)
         for view in self._views()[1:]:
             if not predict_the_same(self.task_, view.learner.task_):
                 raise NotSupported("the views predict different structures; give both the same task")

@@ -23,6 +23,7 @@ from ...supervision import Signal, by_kind, kind_of
 from ..choosing.guard import guarded
 from ..learner import Learner
 from ..parameters import MixtureParameters, declared, require_number, require_share
+from ..sample_weights import refuse_weights
 
 
 @recorded
@@ -135,8 +136,9 @@ class EM(MixtureParameters, Learner):
     keeps_base = True
 
     @guarded
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
         """Learn from labelled sequences and, where y is partial or None, from the others."""
+        refuse_weights(self, sample_weight)
         require_share(self, "balance", "lies between 0 and 1")
         require_number(self, "iterations", 0, whole=True)
         require_number(self, "restarts", 1, whole=True)

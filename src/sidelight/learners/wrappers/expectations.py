@@ -122,5 +122,5 @@ def expectation_decoder(learner: Any) -> Decoder:
     if learner.decode != "rules" or not read.decoded:
         return Decoder(learner.structure_)
     return UnderRules(
-        learner.structure_, learner.task_, list(read.decoded), read.penalties, learner.classes_, folding=False
+        learner.structure_, learner.task_, list(read.decoded), read.penalties, learner.labels_, folding=False
     )

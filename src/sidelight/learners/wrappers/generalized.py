@@ -33,6 +33,7 @@ from ..labelled.crf import LogLinear
 from ..learner import Learner
 from ..model import Fitted, Prepared, choose_encoder, lay_out
 from ..parameters import declared, require_number
+from ..sample_weights import refuse_weights
 from .expectations import (
     ExpectationParameters,
     check_expectations,
@@ -92,8 +93,9 @@ class CriterionLearner(ExpectationParameters, Learner):
         check_expectations(self, ("rules", "model"))
 
     @guarded
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
         """Learn from labelled sequences and, where y is partial or None, from the criteria."""
+        refuse_weights(self, sample_weight)
         weights = self._weights()
         require_distance(self.distance)
         check_expectations(self, ("rules", "model"))

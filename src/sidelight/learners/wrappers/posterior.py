@@ -45,6 +45,7 @@ from ..decoding import Decoder, Projected, require_tokens
 from ..learner import Learner
 from ..model import mixed
 from ..parameters import declared, require_number, require_share
+from ..sample_weights import refuse_weights
 from .expectations import Decode, ExpectationParameters, check_expectations, expectation_decoder, read_rules
 
 
@@ -117,12 +118,13 @@ class ProjectingLearner(ProjectionParameters, Learner):
         return slack
 
     @guarded
-    def fit(self, X: Any, y: Any, *, initial: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, *, initial: Any = None, sample_weight: Any = None) -> Self:
         """Learn from labelled sequences and, where y is partial or None, from rules and unlabelled ones.
 
         initial : a fitted model that the first projection is of, for a generative base; it has the labels to learn.
         None: the base fitted to the labelled sequences, or chance where there are none.
         """
+        refuse_weights(self, sample_weight)
         self._check()
         _, read = self.read_input(X, y)
         which = by_kind(read)
@@ -292,7 +294,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
 
     def _project(self, X: Any, scores: Any) -> tuple[RowSet, Projection]:
         read = self.readings_
-        rows = self.task_.rows(read.used, self.task_.for_rules(X), self.classes_, units=self.units_, room=read.room)
+        rows = self.task_.rows(read.used, self.task_.for_rules(X), self.labels_, units=self.units_, room=read.room)
         if len(self.prices_) != rows.joint:
             raise DataError(f"there are {len(self.prices_)} prices of rules about the corpus, and {rows.joint} bounds")
         start = np.zeros(len(rows))
@@ -390,7 +392,7 @@ def _warn_unfinished(found: Projection) -> None:
 def _labels_of(initial: Any, named: list[str]) -> list[str]:
     """All labels where learning begins with a model: those of the model, which must know all that are named."""
     check_is_fitted(initial, "classes_")
-    lacking = sorted(set(named) - set(initial.classes_))
+    lacking = sorted(set(named) - set(initial.labels_))
     if lacking:
         raise DataError(f"the initial model lacks the labels {', '.join(lacking)}; fit it with `classes` set to all")
-    return list(initial.classes_)
+    return list(initial.labels_)

@@ -12,6 +12,7 @@ from ...supervision import Signal, by_kind
 from ..choosing.guard import guarded
 from ..learner import Learner
 from ..parameters import WrapperParameters, declared, require_number
+from ..sample_weights import refuse_weights
 
 
 @recorded
@@ -63,8 +64,9 @@ class SelfTraining(WrapperParameters, Learner):
         return tuple(step.kept for step in self.trace_)
 
     @guarded
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
         """Learn from labelled sequences and, where y is None, from unlabelled ones."""
+        refuse_weights(self, sample_weight)
         require_number(self, "threshold", 0)
         if self.threshold > 1:
             raise DataError(f"threshold is a probability, got {self.threshold!r}")

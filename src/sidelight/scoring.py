@@ -1,0 +1,72 @@
+"""Scores for scikit-learn's model selection: functions of a fitted model, X and y, to be given as `scoring=`."""
+
+from typing import Any
+
+from .errors import DataError
+from .metrics import OUTSIDE, label_scores, span_scores
+from .supervision import Companion
+
+
+def span_f1(estimator: Any, X: Any, y: Any) -> float:
+    """Return the F1 score of spans, those of conlleval, for `scoring=` of scikit-learn's model selection.
+
+    A span is right if its type, its first and its last token are; all types count together (micro-averaged). Spans are
+    read off B-, I- (E-, S-) labels where there are such, and are runs of equal labels other than "O" elsewhere.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted model of label sequences, or a pipeline that ends with one.
+    X : list
+        The sequences.
+    y : list
+        The labels of each; sequences that are not labelled (None, GOOD, BAD) are left out.
+
+    Returns
+    -------
+    float
+        The score, from 0 to 1; 0 where there is no span.
+    """
+    return span_scores(*_compared(estimator, X, y)).overall.f1
+
+
+def flat_f1(estimator: Any, X: Any, y: Any) -> float:
+    """Return the F1 score of tokens, for `scoring=` of scikit-learn's model selection.
+
+    It is the mean of the F1 scores of all labels other than "O" that y has, each counted as often as tokens have the
+    label: `flat_f1_score` of sklearn-crfsuite with average="weighted" and without the label "O".
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted model of label sequences, or a pipeline that ends with one.
+    X : list
+        The sequences.
+    y : list
+        The labels of each; sequences that are not labelled (None, GOOD, BAD) are left out.
+
+    Returns
+    -------
+    float
+        The score, from 0 to 1; 0 where all labels are "O".
+    """
+    found = label_scores(*_compared(estimator, X, y))
+    some = [one for label, one in found.items() if label != OUTSIDE]
+    tokens = sum(one.support for one in some)
+    return sum(one.support * one.f1 for one in some) / tokens if tokens else 0.0
+
+
+def labelled_part(X: Any, y: Any, noun: str) -> tuple[Any, Any]:
+    """Returns the inputs that are labelled, and their outputs; raises `DataError` where there are none."""
+    labelled = [i for i, known in enumerate(y) if known is not None and not isinstance(known, Companion)]
+    if not labelled:
+        raise DataError(f"no {noun} is labelled, so there is nothing to score")
+    if len(labelled) == len(y):
+        return X, y
+    return X[labelled] if hasattr(X, "shape") else [X[i] for i in labelled], [y[i] for i in labelled]
+
+
+def _compared(estimator: Any, X: Any, y: Any) -> tuple[list[Any], list[Any]]:
+    """True and predicted labels of the sequences that are labelled."""
+    some, known = labelled_part(X, y, "sequence")
+    return list(known), list(estimator.predict(some))
