@@ -244,6 +244,22 @@ class ChainParts:
             triple=np.sum([w * table for w, table in zip(weights, triples, strict=True)], axis=0) if triples else None,
         )
 
+    def apart(self) -> "ChainParts | None":
+        """Returns the same scores with a pair table for each sequence, so that expected parts can be `weighed`.
+
+        None where there are label triples, or several tables already.
+        """
+        if self.triple is not None or len(self.pair) != 1:
+            return None
+        owner = np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self.offsets))
+        return replace(self, pair=np.repeat(self.pair, len(self), axis=0), pair_type=owner)
+
+    def weighed(self, counts: Floats) -> "ChainParts":
+        """Returns expected parts under scores that stand `apart`, those of each sequence times what it counts."""
+        unary = np.repeat(counts, np.diff(self.offsets))[:, None] * self.unary
+        start, end = unary[self.offsets[:-1]].sum(axis=0), unary[self.offsets[1:] - 1].sum(axis=0)
+        return replace(self, unary=unary, pair=counts[:, None, None] * self.pair, start=start, end=end)
+
     def of_labels(self, unary: Floats) -> "ChainParts":
         """Returns parts of the same batch in which only single labels count; unary: (tokens, labels)."""
         start, pair, types = (

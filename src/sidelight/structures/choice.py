@@ -62,6 +62,14 @@ class ChoiceParts:
         """μ - μ'."""
         return ChoiceParts(self.unary - other.unary)
 
+    def apart(self) -> "ChoiceParts":
+        """Inputs share no parts, so these are the parts themselves."""
+        return self
+
+    def weighed(self, counts: Floats) -> "ChoiceParts":
+        """Returns the parts of each input times what it counts."""
+        return ChoiceParts(counts[:, None] * self.unary)
+
     def times(self, factor: float) -> "ChoiceParts":
         """Returns every number times a factor."""
         return ChoiceParts(factor * self.unary)
