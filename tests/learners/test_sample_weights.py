@@ -4,6 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import sidelight
 from sidelight import (
@@ -69,6 +70,11 @@ def test_documents_and_partial_labels():
         one = MaxEnt(tolerance=1e-9).fit(words, y, sample_weight=WEIGHTS)
         other = MaxEnt(tolerance=1e-9).fit([words[i] for i in TIMES], [y[i] for i in TIMES])
         np.testing.assert_allclose(one.predict_proba(words), other.predict_proba(words), atol=1e-3)
+    matrix = sparse.coo_array(np.eye(8))
+    zero = MaxEnt().fit(matrix, labels, sample_weight=WEIGHTS).predict_proba(matrix)
+    np.testing.assert_allclose(
+        zero[1], MaxEnt().fit(np.eye(8)[TIMES], [labels[i] for i in TIMES]).predict_proba(np.eye(8))[1], atol=1e-3
+    )
     halves = MaxEnt(tolerance=1e-9, l2=0.5).fit(words, labels, sample_weight=np.array(WEIGHTS) / 2)
     twice = MaxEnt(tolerance=1e-9, l2=1.0).fit(words, labels, sample_weight=WEIGHTS)
     np.testing.assert_allclose(halves.weights_, twice.weights_, atol=1e-3)
