@@ -28,16 +28,16 @@ class Condition:
         return Not(self)
 
     def __and__(self, other: "Where") -> "Condition":
-        return Combined(True, (self, other))
+        return JoinedConditions(True, (self, other))
 
     def __rand__(self, other: "Where") -> "Condition":
-        return Combined(True, (other, self))
+        return JoinedConditions(True, (other, self))
 
     def __or__(self, other: "Where") -> "Condition":
-        return Combined(False, (self, other))
+        return JoinedConditions(False, (self, other))
 
     def __ror__(self, other: "Where") -> "Condition":
-        return Combined(False, (other, self))
+        return JoinedConditions(False, (other, self))
 
     def mask(self, X: Sequence[Any]) -> Mask:
         """Where it holds: (tokens,) bool."""
@@ -97,7 +97,7 @@ class Function(Condition):
 
 
 @dataclass(frozen=True, repr=False)
-class Combined(Condition):
+class JoinedConditions(Condition):
     """All or any of several conditions."""
 
     every: bool
@@ -172,7 +172,7 @@ def when(function: Callable[[Any, int], Any]) -> Function:
     return Function(function)
 
 
-def any_of(*conditions: Where) -> Combined:
+def any_of(*conditions: Where) -> JoinedConditions:
     """Make the condition that holds where at least one of several conditions holds.
 
     Parameters
@@ -182,13 +182,13 @@ def any_of(*conditions: Where) -> Combined:
 
     Returns
     -------
-    Combined
+    JoinedConditions
         The condition.
     """
-    return Combined(False, conditions)
+    return JoinedConditions(False, conditions)
 
 
-def all_of(*conditions: Where) -> Combined:
+def all_of(*conditions: Where) -> JoinedConditions:
     """Make the condition that holds where all of several conditions hold.
 
     Parameters
@@ -198,16 +198,16 @@ def all_of(*conditions: Where) -> Combined:
 
     Returns
     -------
-    Combined
+    JoinedConditions
         The condition.
     """
-    return Combined(True, conditions)
+    return JoinedConditions(True, conditions)
 
 
 def mask_of(condition: Where, X: Sequence[Any]) -> Mask:
     """Where a condition holds on a batch: (tokens,) bool."""
     if isinstance(condition, Template):
-        return Combined(True, condition.columns).mask(X)
+        return JoinedConditions(True, condition.columns).mask(X)
     if isinstance(condition, Condition):
         return condition.mask(X)
     check_condition(condition)

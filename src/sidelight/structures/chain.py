@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, Infeasible, NotSupported
 from ..kernels.compiling import Floats, Ints, Longs
 from .known import KnownLabels, Outputs
-from .lattice import Lattice
+from .lattice import SegmentLattice
 from .protocol import Best, Charge, Loss, Marginals, Ranked, Tangents
 
 if TYPE_CHECKING:
@@ -356,13 +356,13 @@ class ChainParts:
         with np.errstate(over="ignore"):
             return parts, np.add.reduceat(drop, heads) if len(heads) else np.empty(0)
 
-    def lattice(self) -> Lattice:
+    def lattice(self) -> SegmentLattice:
         """The scores as segments of one token."""
         if self.triple is not None:
             raise NotSupported("rules that are not local need a chain of order 1")
         opens, closes = np.zeros_like(self.unary), np.zeros_like(self.unary)
         opens[self.offsets[:-1]], closes[self.offsets[1:] - 1] = self.start, self.end
-        return Lattice(
+        return SegmentLattice(
             self.offsets, self.unary, opens, closes, self.pair, self.pair_type, np.zeros((1, self.labels)), marked=False
         )  # fmt: skip
 
