@@ -27,7 +27,7 @@ from sidelight import (
     read_bitext,
     read_trees,
 )
-from sidelight.transfer import Sentence, Token, listed_heads
+from sidelight.transfer import PlainSentence, TokenColumns, listed_heads
 
 from .chosen import constant
 from .datasets import MissingData, treebank_file
@@ -60,7 +60,7 @@ _ELISIONS = {
     "t'": "te",
 }
 
-Trees = tuple[list[list[Token]], list[list[int]]]
+Trees = tuple[list[list[TokenColumns]], list[list[int]]]
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,8 @@ class Text:
     words of the treebank's training part and of the part that is scored.
     """
 
-    projected: list[list[Token]]
-    held_out: list[list[Token]]
+    projected: list[list[TokenColumns]]
+    held_out: list[list[TokenColumns]]
     short: Trees
     scored: Trees
 
@@ -111,20 +111,20 @@ def plain(word: str) -> str:
     return _ELISIONS.get(bare, bare)
 
 
-def read_plain(path: Path) -> tuple[list[list[Token]], list[Any]]:
+def read_plain(path: Path) -> tuple[list[list[TokenColumns]], list[Any]]:
     """The trees of a file, with plain words."""
     X, y = read_trees(path)
     return [[(plain(word), tag) for word, tag in x] for x in X], y
 
 
-def short_trees(X: Sequence[Sequence[Token]], y: Sequence[Any]) -> Trees:
+def short_trees(X: Sequence[Sequence[TokenColumns]], y: Sequence[Any]) -> Trees:
     """Trees without punctuation that have one root and at most ten words."""
-    found = [Sentence.of(x, heads) for x, heads in zip(X, y, strict=True)]
+    found = [PlainSentence.of(x, heads) for x, heads in zip(X, y, strict=True)]
     kept = [(s.x, s.heads) for s in found if s.heads and len(s.x) <= SCORED and s.heads.count(0) == 1]
     return [x for x, _ in kept], [heads for _, heads in kept]
 
 
-def tagger(X: Sequence[Sequence[Token]]) -> CRF:
+def tagger(X: Sequence[Sequence[TokenColumns]]) -> CRF:
     """A tagger of plain words."""
     words, tags = ([[token[column] for token in x] for x in X] for column in (0, 1))
     return CRF().fit(words, tags)

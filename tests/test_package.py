@@ -1,6 +1,9 @@
+import re
 import subprocess
 import sys
+from collections import defaultdict
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -62,3 +65,14 @@ def test_errors_share_a_base():
 def test_the_package_runs_as_the_command():
     said = subprocess.run([sys.executable, "-m", "sidelight", "--version"], capture_output=True, text=True, check=True)
     assert said.stdout == f"sidelight {sidelight.__version__}\n"
+
+
+def test_a_name_stands_for_one_class():
+    """No two classes share a name, but for the tuples that kernels take."""
+    found = defaultdict(list)
+    package = Path(sidelight.__file__).parent
+    for path in package.rglob("*.py"):
+        if path.parent.name != "kernels":
+            for name in re.findall(r"^class (\w+)", path.read_text(), re.MULTILINE):
+                found[name].append(str(path.relative_to(package)))
+    assert {name: homes for name, homes in found.items() if len(homes) > 1} == {}

@@ -3,6 +3,7 @@
 from typing import Any
 
 from .errors import DataError
+from .features.encoded import some_of
 from .metrics import OUTSIDE, label_scores, span_scores
 from .supervision import Companion
 
@@ -63,7 +64,7 @@ def labelled_part(X: Any, y: Any, noun: str) -> tuple[Any, Any]:
         raise DataError(f"no {noun} is labelled, so there is nothing to score")
     if len(labelled) == len(y):
         return X, y
-    return X[labelled] if hasattr(X, "shape") else [X[i] for i in labelled], [y[i] for i in labelled]
+    return some_of(X, labelled), [y[i] for i in labelled]
 
 
 def _compared(estimator: Any, X: Any, y: Any) -> tuple[list[Any], list[Any]]:

@@ -18,8 +18,8 @@ from .features.arcs import arc_ends
 from .structures.trees import Trees
 
 LEAF = "leaf"
-Token = tuple[str, ...]
-Links = Sequence[tuple[int, int]]
+TokenColumns = tuple[str, ...]
+LinkPairs = Sequence[tuple[int, int]]
 # Links between words whose tags are in no group together are left out: those of nouns with verbs, for instance.
 _TOGETHER = (
     {"NOUN", "PROPN", "PRON", "NUM", "X", "SYM"},
@@ -34,7 +34,7 @@ _L2, _TOLERANCE = 1.0, 0.05
 _PUNCTUATION, _VERBS = "PUNCT", {"VERB", "AUX"}
 
 
-def projected_heads(heads: Sequence[int], links: Links, words: int) -> list[list[int]]:
+def projected_heads(heads: Sequence[int], links: LinkPairs, words: int) -> list[list[int]]:
     """Project the arcs of a sentence along links to its translation.
 
     Parameters
@@ -64,19 +64,19 @@ def projected_heads(heads: Sequence[int], links: Links, words: int) -> list[list
 
 
 @dataclass(frozen=True)
-class Sentence:
+class PlainSentence:
     """A sentence without its punctuation.
 
     x: the other words; heads: of these, None where no tree was given; place: of every word of the whole sentence its
     number here from 0, -1 for punctuation.
     """
 
-    x: list[Token]
+    x: list[TokenColumns]
     heads: list[int] | None
     place: list[int]
 
     @classmethod
-    def of(cls, x: Sequence[Token], heads: Sequence[int] | None = None) -> "Sentence":
+    def of(cls, x: Sequence[TokenColumns], heads: Sequence[int] | None = None) -> "PlainSentence":
         """What depends on punctuation depends on the head of that instead."""
         kept = [t for t, token in enumerate(x) if token[1] != _PUNCTUATION]
         place = [-1] * len(x)
@@ -99,13 +99,13 @@ class Sentence:
 
 
 def project_bitext(
-    source: Sequence[Sequence[Token]],
+    source: Sequence[Sequence[TokenColumns]],
     heads: Sequence[Sequence[int]],
-    target: Sequence[Sequence[Token]],
-    links: Sequence[Links],
+    target: Sequence[Sequence[TokenColumns]],
+    links: Sequence[LinkPairs],
     *,
     longest: int = 20,
-) -> list[list[Token]]:
+) -> list[list[TokenColumns]]:
     """Project the trees of a text on its translation, and choose the sentences to learn from.
 
     Punctuation is taken out of both sides. Links between words of different kinds (a noun and a verb) are left out, and
@@ -133,12 +133,12 @@ def project_bitext(
     if not len(source) == len(heads) == len(target) == len(links):
         counts = f"{len(source)}, {len(heads)}, {len(target)} and {len(links)}"
         raise DataError(f"sentences, heads, translations and links are as many as each other, got {counts}")
-    out: list[list[Token]] = []
+    out: list[list[TokenColumns]] = []
     for x, tree, z, some in zip(source, heads, target, links, strict=True):
         for i, j in some:
             if not (0 <= i < len(x) and 0 <= j < len(z)):
                 raise DataError(f"the link {i}-{j} is outside of sentences of {len(x)} and {len(z)} words")
-        one, other = Sentence.of(x, tree), Sentence.of(z)
+        one, other = PlainSentence.of(x, tree), PlainSentence.of(z)
         if one.heads is None or not one.whole or not other.whole or len(other.x) > longest:
             continue
         kept = [
@@ -156,13 +156,13 @@ def project_bitext(
 
 def project_pairs(
     pairs: Sequence[tuple[Sequence[str], Sequence[str]]],
-    links: Sequence[Links],
+    links: Sequence[LinkPairs],
     tagger: Any,
     parser: Any,
     target_tagger: Any,
     *,
     longest: int = 20,
-) -> list[list[Token]]:
+) -> list[list[TokenColumns]]:
     """Tag both sides of a bitext, parse the source, and project its trees.
 
     Parameters
@@ -194,7 +194,7 @@ def project_pairs(
 
 
 def learn_from_projected(
-    X: Sequence[Sequence[Token]],
+    X: Sequence[Sequence[TokenColumns]],
     *,
     generative: bool = False,
     share: float = 0.9,
@@ -253,7 +253,7 @@ def learn_from_projected(
     return learner.fit(X, [None] * len(X)).base_
 
 
-def _leaves(heads: Sequence[int], links: Links) -> set[int]:
+def _leaves(heads: Sequence[int], links: LinkPairs) -> set[int]:
     """Target words that are linked with source words, all of which have no children."""
     inner = {j for i, j in links if i + 1 in heads}
     return {j for _, j in links} - inner

@@ -11,7 +11,7 @@ import pytest
 from scipy.optimize import linprog
 
 from sidelight import DataError, Infeasible, SidelightError
-from sidelight.inference.highs import Program, solve
+from sidelight.inference.highs import HighsProgram, solve
 from sidelight.kernels.parallel import map_each
 from sidelight.structures.polytope import LinearRows
 
@@ -30,7 +30,7 @@ def random_program(seed, variables=7, rows=4, whole=True):
     low = np.where(kinds == 1, -np.inf, centre - rng.exponential(0.3, size=rows))
     high = np.where(kinds == 0, np.inf, centre + rng.exponential(0.3, size=rows))
     numbers = np.arange(variables) if whole else np.empty(0, np.int64)
-    return Program(rng.normal(size=variables), np.ones(variables), rows_of(matrix, low, high), numbers), matrix
+    return HighsProgram(rng.normal(size=variables), np.ones(variables), rows_of(matrix, low, high), numbers), matrix
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -68,11 +68,11 @@ def test_integer_programs_find_the_best_point(seed):
 
 def test_bounds_and_forbidden_variables():
     rows = rows_of(np.array([[1.0, 1.0, 1.0]]), [-np.inf], [3.5])
-    program = Program(np.array([1.0, 3.0, -np.inf]), np.array([2.0, 1.0, 1.0]), rows, np.array([0, 1]))
+    program = HighsProgram(np.array([1.0, 3.0, -np.inf]), np.array([2.0, 1.0, 1.0]), rows, np.array([0, 1]))
     assert solve(program).values.tolist() == [2.0, 1.0, 0.0]
     assert solve(replace(program, upper=np.array([np.inf, 1.0, 1.0]), whole=np.array([], int))).values[0] == 2.5
     assert solve(replace(program, rows=LinearRows.none())).objective == 5.0
-    nothing = solve(Program(np.empty(0), np.empty(0), LinearRows.none()))
+    nothing = solve(HighsProgram(np.empty(0), np.empty(0), LinearRows.none()))
     assert (len(nothing.values), nothing.objective, nothing.bound) == (0, 0.0, 0.0)
 
 
@@ -81,7 +81,7 @@ def hard_program(n=80, rows=40):
     rng = np.random.default_rng(0)
     matrix = rng.integers(1, 60, size=(rows, n)).astype(float)
     limits = rows_of(matrix, np.full(rows, -np.inf), matrix.sum(axis=1) // 3)
-    return Program(rng.integers(1, 50, size=n).astype(float), np.ones(n), limits, np.arange(n))
+    return HighsProgram(rng.integers(1, 50, size=n).astype(float), np.ones(n), limits, np.arange(n))
 
 
 def test_time_limit_stop_and_start():
@@ -119,7 +119,7 @@ def test_ctrl_c_ends_a_program(threads):
 def test_no_solution_and_bad_programs():
     rows = rows_of(np.array([[1.0, 1.0]]), [3.0], [np.inf])
     for whole, name in ((np.arange(2), "integer"), (np.arange(0), "linear")):
-        program = Program(np.ones(2), np.ones(2), rows, whole)
+        program = HighsProgram(np.ones(2), np.ones(2), rows, whole)
         with pytest.raises(Infeasible, match=f"the {name} program has no solution"):
             solve(program)
         with pytest.raises(SidelightError, match=rf"the {name} program ended with .*[uU]nbounded"):
@@ -128,4 +128,4 @@ def test_no_solution_and_bad_programs():
             with pytest.raises(DataError, match=f"the scores of the {name} program must be below infinity"):
                 solve(replace(program, gain=np.array([0.0, gain])))
         with pytest.raises(DataError, match=f"the rows of the {name} program do not fit its 1 variables"):
-            solve(Program(np.ones(1), np.ones(1), rows, whole[:1]))
+            solve(HighsProgram(np.ones(1), np.ones(1), rows, whole[:1]))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sidelight import Chain, Infeasible, NotSupported, Segmentation, count
-from sidelight.inference.highs import Program
+from sidelight.inference.highs import HighsProgram
 from sidelight.inference.highs import solve as solve_program
 from sidelight.inference.program import solve
 from sidelight.rules.automata import compile_rules
@@ -126,7 +126,7 @@ def test_lattices_of_a_batch(structure, draw, forbidden):
         best = structure.argmax(scores)
         np.testing.assert_array_equal(found[0], best.outputs.values)
         np.testing.assert_allclose(bounds[0], best.scores.sum())
-        relaxed = solve_program(Program(outputs.scores, np.ones(len(outputs.scores)), outputs.rows))
+        relaxed = solve_program(HighsProgram(outputs.scores, np.ones(len(outputs.scores)), outputs.rows))
         np.testing.assert_allclose(relaxed.objective, best.scores.sum())
         singles = [scores.lattice().sequence(i).polytope() for i in range(len(X))]
         assert sum(len(one.scores) for one in singles) == len(outputs.scores)

@@ -183,11 +183,11 @@ def test_out_of_time(data, monkeypatch):
     def early(program, **options):
         best = solve(program, **options)
         if not len(program.whole):
-            return highs.Solution(np.full(len(program.gain), 0.5), best.objective + 1.0, np.inf, np.empty(0), True)
-        return highs.Solution(best.values, best.objective, best.bound + 1.0, np.empty(0), False)
+            return highs.HighsSolution(np.full(len(program.gain), 0.5), best.objective + 1.0, np.inf, np.empty(0), True)
+        return highs.HighsSolution(best.values, best.objective, best.bound + 1.0, np.empty(0), False)
 
     def nothing(program, **options):
-        return highs.Solution(None, -np.inf, np.inf, np.empty(0), False)
+        return highs.HighsSolution(None, -np.inf, np.inf, np.empty(0), False)
 
     right = model.predict(other_X[:9])
     monkeypatch.setattr(points.highs, "solve", early)

@@ -4,6 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import sidelight
 from sidelight import (
@@ -18,6 +19,7 @@ from sidelight import (
     MIRA,
     CoDL,
     DataError,
+    FlatParts,
     KernelPerceptron,
     LatentStructuralSVM,
     MaxEnt,
@@ -27,7 +29,9 @@ from sidelight import (
     StructuralSVM,
     StructuredPerceptron,
 )
+from sidelight.learners.model import prepare
 from sidelight.learners.registry import REGISTRY
+from sidelight.solvers.losses import LogLoss
 from tests.learners.samples import labelled
 
 X, Y = labelled(count=8, longest=4)
@@ -66,6 +70,11 @@ def test_documents_and_partial_labels():
         one = MaxEnt(tolerance=1e-9).fit(words, y, sample_weight=WEIGHTS)
         other = MaxEnt(tolerance=1e-9).fit([words[i] for i in TIMES], [y[i] for i in TIMES])
         np.testing.assert_allclose(one.predict_proba(words), other.predict_proba(words), atol=1e-3)
+    matrix = sparse.coo_array(np.eye(8))
+    zero = MaxEnt().fit(matrix, labels, sample_weight=WEIGHTS).predict_proba(matrix)
+    np.testing.assert_allclose(
+        zero[1], MaxEnt().fit(np.eye(8)[TIMES], [labels[i] for i in TIMES]).predict_proba(np.eye(8))[1], atol=1e-3
+    )
     halves = MaxEnt(tolerance=1e-9, l2=0.5).fit(words, labels, sample_weight=np.array(WEIGHTS) / 2)
     twice = MaxEnt(tolerance=1e-9, l2=1.0).fit(words, labels, sample_weight=WEIGHTS)
     np.testing.assert_allclose(halves.weights_, twice.weights_, atol=1e-3)
@@ -141,3 +150,30 @@ def test_nothing_is_left():
         CRF().fit(X, Y, sample_weight=np.zeros(8))
     with pytest.raises(DataError, match="sequence 1 has"):
         CRF().fit(X, [Y[0], ["A"] * 9, *Y[2:]], sample_weight=WEIGHTS)
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [CRF(F), CRF(F, order=2), CRF(F, edges=True), SemiCRF(F), MaxEnt()],
+    ids=["chain", "order 2", "edges", "segments", "documents"],
+)
+@pytest.mark.parametrize("partial", [False, True])
+def test_a_weighed_loss_is_the_sum_of_the_inputs_losses(learner, partial):
+    words, y = X[:5], [[{label, "A"} if partial else label for label in labels] for labels in Y[:5]]
+    if isinstance(learner, MaxEnt):
+        y = [labels[0] for labels in y]
+    data = prepare(learner, words, y)
+    w = np.random.default_rng(0).normal(size=data.scorer.size)
+    structure, counts = learner.task_.structure(1), np.array([0.5, 2.0, 2.0, 0.3, 1.0])
+    value, gradient = LogLoss(data.scorer, structure, data.encoded, data.known, counts)(w)
+    alone = [
+        LogLoss(data.scorer, structure, data.encoded.sequences(i, i + 1), data.known.inputs(i, i + 1))(w)
+        for i in range(5)
+    ]
+    np.testing.assert_allclose(value, sum(c * loss for c, (loss, _) in zip(counts, alone, strict=True)))
+    np.testing.assert_allclose(gradient, sum(c * slope for c, (_, slope) in zip(counts, alone, strict=True)), atol=1e-9)
+
+
+def test_flat_parts_are_weighed_input_by_input():
+    parts = FlatParts(np.arange(1.0, 6.0), np.array([0, 2, 5]), np.array([[2], [3]]))
+    assert parts.apart().weighed(np.array([2.0, 0.5])).values.tolist() == [2.0, 4.0, 1.5, 2.0, 2.5]

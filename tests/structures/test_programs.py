@@ -320,10 +320,10 @@ def slow_solver(monkeypatch, values, bound, linear=0.5):
 
     def solve(program, *, time_limit=np.inf, stop=None, start=None):
         if not len(program.whole):
-            return highs.Solution(np.full(len(program.gain), linear), 100.0, 100.0, np.empty(0), True)
+            return highs.HighsSolution(np.full(len(program.gain), linear), 100.0, 100.0, np.empty(0), True)
         slow.starts.append(start)
         found = -np.inf if values is None else program.gain @ values
-        return highs.Solution(values, found, bound * slow.scale, np.empty(0), False)
+        return highs.HighsSolution(values, found, bound * slow.scale, np.empty(0), False)
 
     slow = SimpleNamespace(starts=[], scale=1.0)
     monkeypatch.setattr(highs, "solve", solve)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from sidelight.errors import NotSupported
 
 
-class Choice(NamedTuple):
+class RankedOutput(NamedTuple):
     """One of the best outputs of an input; probability: None where there are none."""
 
     output: Any
@@ -27,7 +27,7 @@ class Answers:
     classes: list[str]
     outputs: list[Any]
     marginals: list[Any] | None
-    kbest: list[list[Choice]] | None
+    kbest: list[list[RankedOutput]] | None
     verdicts: list[dict[str, Any]] | None = None
 
     def ranked(self, index: int, record: Callable[[Any], dict[str, Any]]) -> list[dict[str, Any]]:
@@ -74,7 +74,7 @@ def _chances(learner: Any, encoded: Any) -> list[Any]:
     return chances
 
 
-def _ranked(learner: Any, encoded: Any, count: int) -> list[list[Choice]]:
+def _ranked(learner: Any, encoded: Any, count: int) -> list[list[RankedOutput]]:
     import numpy as np
 
     try:
@@ -82,7 +82,10 @@ def _ranked(learner: Any, encoded: Any, count: int) -> list[list[Choice]]:
     except NotSupported:  # rules about whole outputs, or a structure with best outputs alone: scores have no sum
         totals = [None] * len(encoded)
     return [
-        [Choice(one.labels, one.score, None if total is None else float(np.exp(one.score - total))) for one in outputs]
+        [
+            RankedOutput(one.labels, one.score, None if total is None else float(np.exp(one.score - total)))
+            for one in outputs
+        ]
         for outputs, total in zip(learner.predict_kbest(encoded, count), totals, strict=True)
     ]
 

@@ -31,7 +31,7 @@ MARGIN = 300.0
 
 
 @dataclass(frozen=True)
-class Knowledge:
+class KnowledgeOptions:
     """The options of `train` about it."""
 
     rules: str | None = None

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sidelight.cli.knowledge import Knowledge, file_of_conflicts, way_out
+from sidelight.cli.knowledge import KnowledgeOptions, file_of_conflicts, way_out
 from sidelight.cli.options import ColumnsOption, CommentOption, FormatOption, JobsOption, JsonOption, LabelColumnOption
 from sidelight.cli.parameters import BaseName, LearnerName, TaskName, make_task
 from sidelight.cli.reading import Reader, Sequences, reader_for
@@ -240,7 +240,7 @@ def command(
         "l1": l1, "l2": l2, "solver": solver, "C": cost, "tolerance": tolerance, "max_iterations": max_iterations,
         "epochs": epochs, "margin": margin, "min_count": min_count, "order": order, "seed": seed, "budget": budget,
     }  # fmt: skip
-    knowledge = Knowledge(rules, reading, unlabeled, balance, iterations, penalty, decode, labels, good, bad)
+    knowledge = KnowledgeOptions(rules, reading, unlabeled, balance, iterations, penalty, decode, labels, good, bad)
     what, others = make_task(task, settings or [])
     if view and task is not None:
         raise typer.BadParameter("views are for labels of tokens; leave this out", param_hint="--task")

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from ..report.tables import page, sheet, titled
 from ..report.text import DIFFERS, label_styles, labelled_text
-from .run import Addition, Demo, Result
+from .run import Addition, Demo, DemoResult
 
 # Names that leave room for the numbers.
 _SHORT = {"PosteriorRegularization": "PR", "DeterministicAnnealing": "DASO"}
@@ -45,7 +45,7 @@ def _additions(demo: Demo) -> Group:
     return titled(title, _by_count("added", "broken", rows))
 
 
-def _by_count(first: str, last: str, rows: Sequence[tuple[str, Result | Addition, str]]) -> Table:
+def _by_count(first: str, last: str, rows: Sequence[tuple[str, DemoResult | Addition, str]]) -> Table:
     """Accuracy, F1 and one more cell for each number of labelled references."""
     counts = sorted({scores.labeled for _, scores, _ in rows})
     table = sheet([f"\n{first}", *(head for n in counts for head in (f"{n} refs\naccuracy", "\nF1", f"\n{last}"))])

@@ -33,7 +33,7 @@ _Outputs = list[list[str]]
 
 
 @dataclass(frozen=True)
-class Result:
+class DemoResult:
     """How well one learner does after a number of labelled references."""
 
     learner: str
@@ -66,7 +66,7 @@ class RuleViolations:
 
 
 @dataclass(frozen=True)
-class Example:
+class ShownReference:
     """A test reference, its gold fields and the predicted ones."""
 
     tokens: list[str]
@@ -84,12 +84,12 @@ class Demo:
     seed: int
     test: int
     unlabeled: int
-    results: list[Result]
+    results: list[DemoResult]
     additions: list[Addition]
     violations: list[RuleViolations]
     weights: dict[str, list[Weight]]
     weights_labeled: int
-    examples: list[Example]
+    examples: list[ShownReference]
     examples_labeled: int
 
 
@@ -125,7 +125,7 @@ def run_demo(labeled: Sequence[int], *, test: int, unlabeled: int, seed: int) ->
     return Demo(seed, test, unlabeled, results, additions, violations, weights, most, examples, middle)
 
 
-def _compare_learners(data: _References, labeled: Sequence[int]) -> tuple[list[Result], dict[int, Any]]:
+def _compare_learners(data: _References, labeled: Sequence[int]) -> tuple[list[DemoResult], dict[int, Any]]:
     """Every learner by itself; also the CRFs by the number of labelled references."""
     results, crfs = [], {}
     for learner in (HMM(), CRF(), SemiCRF(), StructuredPerceptron()):
@@ -134,7 +134,7 @@ def _compare_learners(data: _References, labeled: Sequence[int]) -> tuple[list[R
             model = clone(learner).fit(data.labelled[0][:count], data.labelled[1][:count])
             seconds = time.perf_counter() - begin
             scores = span_scores(data.test[1], model.predict(data.test[0]), scheme="runs")
-            results.append(Result(type(model).__name__, count, scores.accuracy, scores.overall.f1, seconds))
+            results.append(DemoResult(type(model).__name__, count, scores.accuracy, scores.overall.f1, seconds))
             if type(model) is CRF:  # SemiCRF is one too
                 crfs[count] = model
     return results, crfs
@@ -167,10 +167,10 @@ def _add_to_hmm(data: _References, labeled: Sequence[int]) -> tuple[list[Additio
     return additions, answers
 
 
-def _examples(model: Any, X: _Outputs, y: _Outputs) -> list[Example]:
+def _examples(model: Any, X: _Outputs, y: _Outputs) -> list[ShownReference]:
     """The first short references with few mistakes and with more, or without any."""
     predicted = model.predict(X)
-    short = [Example(x, gold, p) for x, gold, p in zip(X, y, predicted, strict=True) if len(x) <= _LENGTH]
+    short = [ShownReference(x, gold, p) for x, gold, p in zip(X, y, predicted, strict=True) if len(x) <= _LENGTH]
     groups = (
         [e for e in short if 0 < _share_wrong(e) <= _FEW],
         [e for e in short if _share_wrong(e) > _FEW],
@@ -179,5 +179,5 @@ def _examples(model: Any, X: _Outputs, y: _Outputs) -> list[Example]:
     return [group[0] for group in groups if group][:2]
 
 
-def _share_wrong(example: Example) -> float:
+def _share_wrong(example: ShownReference) -> float:
     return sum(map(str.__ne__, example.gold, example.predicted)) / len(example.gold)

@@ -37,6 +37,15 @@ def _length(index: int, x: Any) -> int:
     return len(x)
 
 
+def some_of(X: Any, which: Any) -> Any:
+    """Some of the inputs: rows of a matrix or of a data frame, elements of a list; which: their numbers."""
+    if hasattr(X, "iloc"):
+        return X.iloc[which]
+    if hasattr(X, "tocsr"):  # not all kinds of sparse matrices can give rows
+        return X.tocsr()[which]
+    return X[which] if hasattr(X, "shape") else [X[i] for i in which]
+
+
 @dataclass(frozen=True)
 class Encoded:
     """A batch of sequences as sparse rows, one per token.

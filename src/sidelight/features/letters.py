@@ -25,11 +25,11 @@ BIAS, DISTANCE = "link", "distance"
 _TEMPLATES = (PAIR, SOURCE_NEXT, TARGET_NEXT, SOURCE_DELETED, TARGET_DELETED)
 
 # Where the segments of the links of a shape begin, and how long they are: source, length, target, length.
-Links = tuple[Longs, Longs, Longs, Longs]
+LinkArrays = tuple[Longs, Longs, Longs, Longs]
 Sides = tuple[list[str], list[str]]
 
 
-def letter_dicts(source: Sequence[str], target: Sequence[str], links: Links) -> list[dict[str, Any]]:
+def letter_dicts(source: Sequence[str], target: Sequence[str], links: LinkArrays) -> list[dict[str, Any]]:
     """Returns the features of every link, and of the deletion of every item, as dicts.
 
     A link has a feature that is always there, 1 / (|i - j| + 1) for how far its ends are from each other, both ends,
@@ -59,7 +59,7 @@ class LetterEncoder:
     """
 
     read: Callable[[Any], Sides]
-    links: Callable[[int, int], Links]
+    links: Callable[[int, int], LinkArrays]
     longest: int = 1
     min_count: int = 1
     # The items of each side, and the keys of the attributes of every template, in order, with their numbers.

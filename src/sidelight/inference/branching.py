@@ -85,11 +85,11 @@ def best_under_rows(
     structure: FlatStructure, theta: Floats, shape: Shape, rows: UpperRows, k: int, time_limit: float = np.inf
 ) -> Found:
     """Returns the k best outputs under rows; no output at all where hard rows cannot hold together."""
-    return _Search(structure, theta, shape, rows, monotonic() + time_limit).run(k)
+    return _BranchSearch(structure, theta, shape, rows, monotonic() + time_limit).run(k)
 
 
 @dataclass
-class _Search:
+class _BranchSearch:
     structure: FlatStructure
     theta: Floats
     shape: Shape

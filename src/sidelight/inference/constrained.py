@@ -22,7 +22,7 @@ from ..kernels.compiling import Flags, Floats, Ints, Longs
 from ..kernels.parallel import map_each
 from ..rules.language import Rule
 from ..structures.known import Outputs
-from ..structures.lattice import Lattice
+from ..structures.lattice import SegmentLattice
 from ..structures.protocol import TIME_LIMIT, Best, RuledParts, Structure
 from .compiled import WeighedRules, times
 
@@ -182,7 +182,7 @@ class _Answer:
 class _SequenceSearch:
     """One sequence with its folded scores and the rules that are left; `number` is its place in the batch."""
 
-    scores: Lattice
+    scores: SegmentLattice
     rules: WeighedRules
     tokens: slice
     number: int
@@ -315,7 +315,7 @@ def _conflict(
     return contradiction(hard, impossible, rules.compiled.rules, index)
 
 
-def _small_contradiction(scores: Lattice, one: WeighedRules) -> tuple[int, ...] | None:
+def _small_contradiction(scores: SegmentLattice, one: WeighedRules) -> tuple[int, ...] | None:
     """One or two hard automata that are proved to leave no output of one sequence; None if none are found."""
     hard = np.flatnonzero(np.isinf(one.penalty)).tolist()
     for some in islice(chain(combinations(hard, 1), combinations(hard, 2)), _CONFLICT_SETS):

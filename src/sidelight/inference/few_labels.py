@@ -107,7 +107,7 @@ class Occurrences:
 
 
 @dataclass(frozen=True)
-class _At:
+class _DualPoint:
     """The dual at some prices."""
 
     prices: Floats
@@ -150,7 +150,7 @@ def project_words(
     allowed = tolerance * max(len(known), 1)
     passes = 0
 
-    def evaluate(prices: Floats) -> _At:
+    def evaluate(prices: Floats) -> _DualPoint:
         nonlocal passes
         passes += 1
         model = structure.marginals(words.shift(scores, prices).divide(temperature))
@@ -160,7 +160,9 @@ def project_words(
         paid = float((prices * probability).sum())
         charged = float((words.penalty * largest.sum(axis=1)).sum())
         primal = dual - paid + charged
-        return _At(prices, model.parts, probability, largest, dual - paid, primal, dual, primal - dual <= allowed)
+        return _DualPoint(
+            prices, model.parts, probability, largest, dual - paid, primal, dual, primal - dual <= allowed
+        )
 
     def proximal(prices: Floats, gradient: Floats, step: float) -> Floats:
         return words.step(prices, gradient, step, n_jobs)

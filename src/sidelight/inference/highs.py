@@ -18,7 +18,7 @@ from ..structures.polytope import LinearRows
 
 
 @dataclass(frozen=True)
-class Program:
+class HighsProgram:
     """Variables and rows.
 
     gain: (variables,), -inf fixes a variable at zero; upper: (variables,), inf where there is no bound; whole: the
@@ -37,7 +37,7 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Solution:
+class HighsSolution:
     """The best point found.
 
     values: (variables,), None where time ran out before any point was found; objective: gain·x, -inf there; bound: no
@@ -53,8 +53,8 @@ class Solution:
 
 
 def solve(
-    program: Program, *, time_limit: float = np.inf, stop: Event | None = None, start: Floats | None = None
-) -> Solution:
+    program: HighsProgram, *, time_limit: float = np.inf, stop: Event | None = None, start: Floats | None = None
+) -> HighsSolution:
     """Returns the best point; raises `Infeasible` where no point satisfies the rows.
 
     time_limit: seconds; `stop` ends it early when it is set, as if out of time. start: (variables,) values to begin
@@ -84,9 +84,9 @@ def solve(
     objective = float(info.objective_function_value)
     bound = objective if optimal else float(info.mip_dual_bound) if len(program.whole) else np.inf
     if not optimal and info.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
-        return Solution(None, -np.inf, bound, np.empty(0), False)
+        return HighsSolution(None, -np.inf, bound, np.empty(0), False)
     prices = np.array(found.row_dual if optimal and not len(program.whole) else [])
-    return Solution(np.array(found.col_value), objective, bound, prices, optimal)
+    return HighsSolution(np.array(found.col_value), objective, bound, prices, optimal)
 
 
 def _run(solver: Any, interrupted: Event) -> None:
@@ -105,7 +105,7 @@ def _run(solver: Any, interrupted: Event) -> None:
         raise
 
 
-def _loaded(program: Program) -> Any:
+def _loaded(program: HighsProgram) -> Any:
     """Returns a solver with the options of the package and the program in it."""
     import highspy
 

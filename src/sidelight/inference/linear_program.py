@@ -16,7 +16,7 @@ from ..kernels.compiling import Floats, Ints, Longs
 from ..kernels.tilting import Entries
 from ..structures.chain import Chain, ChainParts
 from ..structures.polytope import LinearRows, Polytope
-from .highs import Program, solve
+from .highs import HighsProgram, solve
 from .norms import Slack
 from .projection import Projection, named
 from .rows import Rows
@@ -119,7 +119,9 @@ def _program(scores: ChainParts, rows: Rows, slack: Slack, first: int) -> tuple[
     """Token marginals (tokens, L), pair marginals by type, prices, Aμ, and θ·μ less the cost of slack."""
     flows = _Flows.of(scores)
     polytope, stated = flows.polytope, flows.rows(rows)
-    program = _with_slack(Program(polytope.scores, np.ones(len(polytope.scores)), stated + polytope.rows), rows, slack)
+    program = _with_slack(
+        HighsProgram(polytope.scores, np.ones(len(polytope.scores)), stated + polytope.rows), rows, slack
+    )
     try:
         best = solve(program)
     except Infeasible:
@@ -134,7 +136,7 @@ def _program(scores: ChainParts, rows: Rows, slack: Slack, first: int) -> tuple[
     return mass[flows.token], pair, best.prices[: len(rows)], stated.times(mass), best.objective
 
 
-def _with_slack(program: Program, rows: Rows, slack: Slack) -> Program:
+def _with_slack(program: HighsProgram, rows: Rows, slack: Slack) -> HighsProgram:
     """Returns the program with slack ξ = above - below in its first rows, and the cost or the bound of its norm.
 
     Both are at least zero; `top` is at least as large as either, for each group or for all, unless the norm is l1.
@@ -160,7 +162,7 @@ def _with_slack(program: Program, rows: Rows, slack: Slack) -> Program:
             np.array([-np.inf]), np.array([slack.bound]), np.zeros(len(total), np.int64), width + np.arange(len(total)),
             total,
         )  # fmt: skip
-    return Program(
+    return HighsProgram(
         np.concatenate((program.gain, -cost * total)),
         np.concatenate((program.upper, np.full(len(total), np.inf))),
         all_rows,

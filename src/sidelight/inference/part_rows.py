@@ -220,7 +220,7 @@ def _finite(parts: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class _At:
+class _PricedPoint:
     """Prices, the marginals there, every input's share of the dual, and its slope in the input's own prices."""
 
     tilted: Tilted
@@ -255,7 +255,7 @@ class _Climb:
         """Sums over the rows of each input."""
         return np.bincount(self.owner, weights=values, minlength=self.rows.sequences).astype(float)
 
-    def at(self, prices: Floats) -> _At:
+    def at(self, prices: Floats) -> _PricedPoint:
         """What these prices lead to."""
         scores = self.rows.shift(self.scores, prices).divide(self.temperature)
         found = self.rows.structure(self.n_jobs).marginals(scores)
@@ -263,9 +263,9 @@ class _Climb:
         own = self.rows.own(prices)
         slope = self.rows.own(expected) - self.bound - self.curve * own
         value = -self.temperature * found.log_partition - self.sums(own * self.bound + 0.5 * self.curve * own**2)
-        return _At(Tilted(found.log_partition, expected, found.parts, prices, 1.0), own, value, slope)
+        return _PricedPoint(Tilted(found.log_partition, expected, found.parts, prices, 1.0), own, value, slope)
 
-    def move(self, now: _At, length: Floats) -> Floats:
+    def move(self, now: _PricedPoint, length: Floats) -> Floats:
         """Own prices after a step along the slope; length: of each input."""
         return np.clip(now.own + length[self.owner] * now.slope, self.low, self.high)
 
@@ -308,7 +308,7 @@ class _Climb:
             curve=curve,
         )  # fmt: skip
 
-    def _joined(self, now: _At, then: _At, better: Flags) -> _At:
+    def _joined(self, now: _PricedPoint, then: _PricedPoint, better: Flags) -> _PricedPoint:
         """The better one of two for each input."""
         if better.all():
             return then

@@ -16,7 +16,7 @@ from ..kernels.compiling import Flags, Floats
 from ..structures.polytope import LinearRows, Polytope, rows_hold
 from ..structures.program_rows import Points
 from . import highs
-from .highs import Program
+from .highs import HighsProgram
 
 # Scores are scaled to at most this size: HiGHS takes those for equal that differ by less than 1e-7.
 _LARGEST = 1024.0
@@ -27,7 +27,7 @@ _REPAIRS = 200
 
 
 def k_best(
-    program: Program,
+    program: HighsProgram,
     k: int = 1,
     *,
     time_limit: float = np.inf,
@@ -71,7 +71,7 @@ def k_best(
     return Points.proved(values, ranked) if exact else Points(values, ranked, False, max(bound, float(ranked[0])))
 
 
-def _score(program: Program, point: Flags, values: Floats) -> float:
+def _score(program: HighsProgram, point: Flags, values: Floats) -> float:
     """Returns gain·x with the whole variables as they are after rounding, so that scores are those of outputs."""
     x = values.copy()
     x[program.whole] = point
@@ -79,14 +79,14 @@ def _score(program: Program, point: Flags, values: Floats) -> float:
     return float(program.gain[used] @ x[used])
 
 
-def _solved(program: Program, end: float, stop: Event | None, start: Flags | None) -> highs.Solution:
+def _solved(program: HighsProgram, end: float, stop: Event | None, start: Flags | None) -> highs.HighsSolution:
     """Returns the best point; by the linear program where that is whole."""
     scale = _scale(program.gain[program.whole])
     scaled = replace(program, gain=program.gain * scale)
     relaxed = replace(scaled, whole=np.empty(0, np.int64))
     first = highs.solve(relaxed, time_limit=max(end - monotonic(), 0.0), stop=stop)
     if not first.optimal or first.values is None:
-        best = highs.Solution(None, -np.inf, _without_rows(scaled), np.empty(0), False)
+        best = highs.HighsSolution(None, -np.inf, _without_rows(scaled), np.empty(0), False)
     elif (np.abs(first.values - np.round(first.values))[program.whole] <= _WHOLE).all():
         best = first
     else:
@@ -105,13 +105,13 @@ def _scale(scores: Floats) -> float:
     return float(2.0 ** np.clip(power, -1000, 1000))
 
 
-def _without_rows(program: Program) -> float:
+def _without_rows(program: HighsProgram) -> float:
     """Returns a bound that needs no solver: every gain above zero at the largest value of its variable."""
     above = program.gain > 0
     return float(program.gain[above] @ program.upper[above])
 
 
-def _complete(program: Program, start: Flags | None) -> Floats | None:
+def _complete(program: HighsProgram, start: Flags | None) -> Floats | None:
     """Returns values to begin with; those of variables that need not be whole are not known."""
     if start is None:
         return None
@@ -120,12 +120,12 @@ def _complete(program: Program, start: Flags | None) -> Floats | None:
     return values
 
 
-def _given(program: Program, start: Flags, bound: float) -> highs.Solution:
+def _given(program: HighsProgram, start: Flags, bound: float) -> highs.HighsSolution:
     """Returns the point that was to begin with, where all variables are whole and it fits."""
     if len(program.whole) < len(program.gain) or not _Strict.of(program).holds(start):
-        return highs.Solution(None, -np.inf, bound, np.empty(0), False)
+        return highs.HighsSolution(None, -np.inf, bound, np.empty(0), False)
     values = start.astype(float)
-    return highs.Solution(values, _score(program, start, values), bound, np.empty(0), False)
+    return highs.HighsSolution(values, _score(program, start, values), bound, np.empty(0), False)
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class _Strict:
     forbidden: Flags
 
     @classmethod
-    def of(cls, program: Program) -> "_Strict":
+    def of(cls, program: HighsProgram) -> "_Strict":
         """Takes them from a program."""
         rows, whole = program.rows, np.zeros(len(program.gain), bool)
         whole[program.whole] = True
@@ -154,7 +154,7 @@ class _Strict:
         return not (point & self.forbidden).any() and bool(rows_hold(self.rows, x).all())
 
 
-def with_penalties(program: Program, rows: LinearRows, penalty: Floats) -> Program:
+def with_penalties(program: HighsProgram, rows: LinearRows, penalty: Floats) -> HighsProgram:
     """Returns a program with more rows over its variables, which cost when they are missed.
 
         max over x, ξ   gain·x - Σ_r ρ_r ξ_r      s.t.  low_r - ξ_r <= A_r x <= high_r + ξ_r,  ξ >= 0
@@ -168,13 +168,13 @@ def with_penalties(program: Program, rows: LinearRows, penalty: Floats) -> Progr
     above = replace(some, low=-free).adding(np.arange(len(soft)), slack, -np.ones(len(soft)))
     below = replace(some, high=free).adding(np.arange(len(soft)), slack, np.ones(len(soft)))
     both = above.take(np.flatnonzero(above.high < np.inf)) + below.take(np.flatnonzero(below.low > -np.inf))
-    return Program(
+    return HighsProgram(
         np.concatenate((program.gain, -penalty[soft])), np.concatenate((program.upper, free)),
         program.rows + rows.take(hard) + both, program.whole,
     )  # fmt: skip
 
 
-def conflict(program: Program, *, solves: int = 400, seconds: float = 5.0) -> list[int]:
+def conflict(program: HighsProgram, *, solves: int = 400, seconds: float = 5.0) -> list[int]:
     """Returns numbers of few rows that cannot hold together, given that a program has no point.
 
     Rows are left out, first many at once and then one after the other, as long as the others have no point. Where that
@@ -203,7 +203,7 @@ def _chunks(rows: list[int], size: int) -> Iterator[set[int]]:
     return (set(rows[first : first + size]) for first in range(0, len(rows), size))
 
 
-def impossible(program: Program, *, time_limit: float = np.inf) -> bool:
+def impossible(program: HighsProgram, *, time_limit: float = np.inf) -> bool:
     """Returns whether it is proved that a program has no point."""
     points = k_best(program, time_limit=time_limit)
     return points.exact and not len(points.values)

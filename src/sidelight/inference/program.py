@@ -18,7 +18,7 @@ from ..kernels.compiling import Floats
 from ..rules.automata import Automaton
 from ..structures.polytope import LinearRows, Polytope
 from . import highs
-from .highs import Program
+from .highs import HighsProgram
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ def solve(
     Out of time, the outputs are the best ones found and the bounds above their scores. `stop` ends it early, as if out
     of time.
     """
-    program = Program(outputs.scores, np.ones(len(outputs.scores)), outputs.rows, outputs.choices)
+    program = HighsProgram(outputs.scores, np.ones(len(outputs.scores)), outputs.rows, outputs.choices)
     for automaton, rho in zip(automata, penalty, strict=True):
         program = _with_automaton(program, automaton, rho, outputs)
     found: list[T] = []
@@ -57,7 +57,7 @@ def solve(
     return found, bounds
 
 
-def _with_automaton(program: Program, m: Automaton, rho: float, outputs: Polytope[T]) -> Program:
+def _with_automaton(program: HighsProgram, m: Automaton, rho: float, outputs: Polytope[T]) -> HighsProgram:
     """Returns the program with the run of an automaton, which costs `rho` for each violation."""
     if outputs.steps is None or outputs.last is None:
         raise NotSupported(f"rule {m.title!r} reads labels from token to token, which these outputs do not have")

@@ -292,16 +292,16 @@ class _ProjectionDual:
         """BFGS with the curvature of earlier projections on the prices of the corpus rows."""
         count, best = self.rows.joint, found
 
-        def evaluate(x: Floats) -> _At:
+        def evaluate(x: Floats) -> _SolverPoint:
             nonlocal best
             now = self.at(np.concatenate((x, best.prices[count:])))
             best = best.or_better(now)
-            return _At(now, self.slope(now)[:count])
+            return _SolverPoint(now, self.slope(now)[:count])
 
         self.curvature.begin(self.steepness(count))
         quasi_newton.minimize(
-            evaluate, found.prices[:count], _At(found, self.slope(found)[:count]), self.low[:count], self.high[:count],
-            self.curvature, max_iterations,
+            evaluate, found.prices[:count], _SolverPoint(found, self.slope(found)[:count]), self.low[:count],
+            self.high[:count], self.curvature, max_iterations,
         )  # fmt: skip
         return best
 
@@ -345,11 +345,11 @@ class _ProjectionDual:
             )
         scale, passes = self.scale, 0.0
 
-        def evaluate(at: Floats) -> _At:
+        def evaluate(at: Floats) -> _SolverPoint:
             nonlocal passes
             now = self.certify(self.tilt(at * scale, 0))
             passes += now.passes
-            return _At(now, self.slope(now) * scale)
+            return _SolverPoint(now, self.slope(now) * scale)
 
         begin = proximal(first / scale, np.zeros_like(first), 0.0)
         found = spectral.minimize(evaluate, proximal, begin, self.temperature, max_iterations).found
@@ -391,7 +391,7 @@ class _ProjectionDual:
 
 
 @dataclass(frozen=True)
-class _At:
+class _SolverPoint:
     """Where a solver is."""
 
     found: Projection

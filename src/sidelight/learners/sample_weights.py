@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError, NotSupported
+from ..features.encoded import some_of
 from ..kernels.compiling import Floats
 from .registry import REGISTRY
 
@@ -39,7 +40,7 @@ def weighed(learner: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any,
     weights = read_weights(sample_weight, len(sizes), learner.task_.noun)
     which = np.flatnonzero(weights)
     if len(which) < len(sizes):
-        X, y, weights = chosen(X, which), [y[i] for i in which.tolist()], weights[which]
+        X, y, weights = some_of(X, which), [y[i] for i in which.tolist()], weights[which]
     return X, y, None if (weights == 1.0).all() else weights
 
 
@@ -48,12 +49,7 @@ def by_weight(X: Any, y: Any, weights: Floats | None) -> tuple[Any, Any, Floats 
     if weights is None:
         return X, y, None
     order = np.argsort(weights, kind="stable")
-    return chosen(X, order), [y[i] for i in order.tolist()], weights[order]
-
-
-def chosen(X: Any, which: Any) -> Any:
-    """Returns some of the inputs."""
-    return X[which] if hasattr(X, "shape") else [X[i] for i in which.tolist()]
+    return some_of(X, order), [y[i] for i in order.tolist()], weights[order]
 
 
 def refuse_weights(learner: Any, sample_weight: Any) -> None:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from ..learners.learner import Explanation
 from .explanations import Change
-from .outputs import Outputs
+from .outputs import OutputKind
 from .tables import counted, page, sheet
 from .text import labelled_text, token_text
 
@@ -43,7 +43,7 @@ def _evidence(e: Explanation) -> Table:
     return table
 
 
-def structure_page(e: Explanation, x: Any, text: str, change: Change | None, outputs: Outputs) -> Group:
+def structure_page(e: Explanation, x: Any, text: str, change: Change | None, outputs: OutputKind) -> Group:
     """A tree or links as text, what speaks for one decision, and what the rules changed."""
     says = Text(outputs.token(x, e.position), "bold")
     says.append(f": {outputs.decision} {e.says}", "not bold")

@@ -47,7 +47,7 @@ class Evaluating(Protocol):
         ...
 
 
-class Outputs(Evaluating, Protocol):
+class OutputKind(Evaluating, Protocol):
     """One kind of outputs; `decision` is what one part of an output is called."""
 
     decision: ClassVar[str]
@@ -287,7 +287,7 @@ class YesOrNo:
         return page(grid(facts), scores_table("Answers", "", {"good": e.good}))
 
 
-_KINDS: dict[str, Outputs] = {"labels": LabelOutputs(), "trees": TreeOutputs(), "links": LinkOutputs()}
+_KINDS: dict[str, OutputKind] = {"labels": LabelOutputs(), "trees": TreeOutputs(), "links": LinkOutputs()}
 
 
 def evaluated_by(learner: Any) -> Evaluating:
@@ -295,6 +295,6 @@ def evaluated_by(learner: Any) -> Evaluating:
     return YesOrNo() if learner.judges else outputs_of(learner.task_)
 
 
-def outputs_of(task: Any) -> Outputs:
+def outputs_of(task: Any) -> OutputKind:
     """Returns how the outputs of a task are shown."""
     return _KINDS[task.kind]

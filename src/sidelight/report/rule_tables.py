@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from .outputs import outputs_of
-from .rules import Checked, Example, RuleUse, Violations
+from .rules import Checked, RuleExample, RuleUse, Violations
 from .tables import counted, page, sheet, titled
 
 
@@ -57,6 +57,6 @@ def check_page(rules: Sequence[Checked], sequences: int, task: Any) -> Group:
     return page(*parts)
 
 
-def _example(example: Example, task: Any) -> Text:
+def _example(example: RuleExample, task: Any) -> Text:
     text = Text(f"{example.sequence}: ", "dim")
     return text.append_text(outputs_of(task).line(example.tokens, example.labels, example.at))

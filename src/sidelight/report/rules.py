@@ -67,7 +67,7 @@ def _counted(found: RuleCheck | None) -> Violations | None:
 
 
 @dataclass(frozen=True)
-class Example:
+class RuleExample:
     """An input that violates a rule; at: the tokens where it does, empty if only the whole does.
 
     labels: or heads, or links, as y has them.
@@ -89,7 +89,7 @@ class Checked:
     corpus: bool
     gold: Violations | None
     predicted: Violations | None
-    examples: list[Example]
+    examples: list[RuleExample]
 
 
 def check_data(
@@ -113,7 +113,7 @@ def check_data(
     for rule, left, right in zip(rules, gold, other, strict=True):
         worst = right or left
         found = [
-            Example(i, degree, X[i], list(shown[i]), violated_at(rule, X[i], shown[i], task))
+            RuleExample(i, degree, X[i], list(shown[i]), violated_at(rule, X[i], shown[i], task))
             for i, degree in (worst.examples if worst else ())
         ]
         out.append(

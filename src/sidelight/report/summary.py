@@ -32,7 +32,7 @@ class ModelSummary:
     rules: list[RuleUse]
     guard: Guard | None
     signals: list[str]
-    choice: "Choice | None"
+    choice: "AutoSummary | None"
     task: "TaskSummary"
 
 
@@ -55,7 +55,7 @@ class Base:
 
 
 @dataclass(frozen=True)
-class Choice:
+class AutoSummary:
     """Why a learner was chosen, and what became of all candidates."""
 
     why: str
@@ -102,7 +102,7 @@ def summarize_model(whole: Any, path: str, X: Sequence[Any] = (), y: Sequence[An
         rules_of(learner, X, y),
         learner.guard_,
         [str(one) for one in learner.signals_],
-        None if learner is whole else Choice(whole.why_, whole.metric_, list(whole.results_)),
+        None if learner is whole else AutoSummary(whole.why_, whole.metric_, list(whole.results_)),
         _task(learner.task_),
     )
 

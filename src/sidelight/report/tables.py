@@ -14,13 +14,13 @@ from .evaluation import Confusion, Evaluation
 from .weights import Transitions, Weight
 
 if TYPE_CHECKING:  # it reads learners, which tables of scores do without
-    from .summary import Choice, ModelSummary, TrainingSummary
+    from .summary import AutoSummary, ModelSummary, TrainingSummary
 
 _MANY = 20
-Rows = Sequence[tuple[str, RenderableType]]
+TableRows = Sequence[tuple[str, RenderableType]]
 
 
-def grid(rows: Rows) -> Table:
+def grid(rows: TableRows) -> Table:
     """Names and values side by side."""
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold", no_wrap=True)
@@ -60,7 +60,7 @@ def counted(count: int, thing: str) -> str:
     return f"{count:,} {thing if count == 1 else many}"
 
 
-def training_table(summary: "TrainingSummary", dev: Rows = ()) -> Table:
+def training_table(summary: "TrainingSummary", dev: TableRows = ()) -> Table:
     """What `train` says at the end, but for rules; dev: what it says about held-out data."""
     model = summary.model
     unlabeled = f", {summary.unlabeled:,} of them unlabelled" if summary.unlabeled else ""
@@ -91,7 +91,7 @@ def _guard(model: "ModelSummary") -> list[tuple[str, RenderableType]]:
     return rows + ([("signals", Text("\n".join(model.signals)))] if model.signals else [])
 
 
-def choice_table(choice: "Choice") -> Group:
+def choice_table(choice: "AutoSummary") -> Group:
     """The trials behind a choice, and the choice."""
     table = sheet(["learner", "score", "points", "time", "remarks"])
     table.columns[-1].justify, table.columns[-1].no_wrap = "left", False

@@ -28,16 +28,16 @@ class Condition:
         return Not(self)
 
     def __and__(self, other: "Where") -> "Condition":
-        return Combined(True, (self, other))
+        return JoinedConditions(True, (self, other))
 
     def __rand__(self, other: "Where") -> "Condition":
-        return Combined(True, (other, self))
+        return JoinedConditions(True, (other, self))
 
     def __or__(self, other: "Where") -> "Condition":
-        return Combined(False, (self, other))
+        return JoinedConditions(False, (self, other))
 
     def __ror__(self, other: "Where") -> "Condition":
-        return Combined(False, (other, self))
+        return JoinedConditions(False, (other, self))
 
     def __bool__(self) -> bool:
         raise DataError(f"the condition {self!r} is no truth value; for and, or, not write &, | and ~")
@@ -105,7 +105,7 @@ class Function(Condition):
 
 
 @dataclass(frozen=True, repr=False)
-class Combined(Condition):
+class JoinedConditions(Condition):
     """All or any of several conditions."""
 
     every: bool
@@ -122,8 +122,8 @@ class Combined(Condition):
         masks = np.stack([mask_of(part, X) for part in self.parts])
         return np.asarray(masks.all(axis=0) if self.every else masks.any(axis=0))
 
-    def __getitem__(self, offset: int) -> "Combined":
-        return Combined(self.every, tuple(part[offset] for part in self.parts))
+    def __getitem__(self, offset: int) -> "JoinedConditions":
+        return JoinedConditions(self.every, tuple(part[offset] for part in self.parts))
 
     def __repr__(self) -> str:
         return f"{'all_of' if self.every else 'any_of'}({', '.join(map(repr, self.parts))})"
@@ -188,7 +188,7 @@ def when(function: Callable[[Any, int], Any]) -> Function:
     return Function(function)
 
 
-def any_of(*conditions: Where) -> Combined:
+def any_of(*conditions: Where) -> JoinedConditions:
     """Make the condition that holds where at least one of several conditions holds.
 
     Parameters
@@ -198,13 +198,13 @@ def any_of(*conditions: Where) -> Combined:
 
     Returns
     -------
-    Combined
+    JoinedConditions
         The condition.
     """
-    return Combined(False, conditions)
+    return JoinedConditions(False, conditions)
 
 
-def all_of(*conditions: Where) -> Combined:
+def all_of(*conditions: Where) -> JoinedConditions:
     """Make the condition that holds where all of several conditions hold.
 
     Parameters
@@ -214,16 +214,16 @@ def all_of(*conditions: Where) -> Combined:
 
     Returns
     -------
-    Combined
+    JoinedConditions
         The condition.
     """
-    return Combined(True, conditions)
+    return JoinedConditions(True, conditions)
 
 
 def mask_of(condition: Where, X: Sequence[Any]) -> Mask:
     """Where a condition holds on a batch: (tokens,) bool."""
     if isinstance(condition, Template):
-        return Combined(True, condition.columns).mask(X)
+        return JoinedConditions(True, condition.columns).mask(X)
     if isinstance(condition, Condition):
         return condition.mask(X)
     check_condition(condition)

@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import DataError, NotSupported
 from ..features.templates import sequence_offsets
 from ..kernels.compiling import Floats, Ints, Longs
-from .conditions import Combined, Mask, Not, Where, mask_of
+from .conditions import JoinedConditions, Mask, Not, Where, mask_of
 from .counts import Count, Op
 from .ends import AtEnd, End, HeadIn, Without, child, head
 from .labels import Each, Labels
@@ -89,7 +89,7 @@ class PartView:
         """Returns for which parts a condition holds."""
         if condition is None:
             return np.ones(int(self.offsets[-1]), bool)
-        if isinstance(condition, Combined):
+        if isinstance(condition, JoinedConditions):
             masks = np.stack([self.holds(part) for part in condition.parts])
             return np.asarray(masks.all(axis=0) if condition.every else masks.any(axis=0))
         if isinstance(condition, Not):
@@ -139,7 +139,7 @@ def _asks_for_deletions(condition: Where | None) -> bool:
     match condition:
         case Without():
             return True
-        case Combined():
+        case JoinedConditions():
             return any(map(_asks_for_deletions, condition.parts))
     return False
 

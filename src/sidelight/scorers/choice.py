@@ -112,7 +112,7 @@ class ChoiceWeights:
 class ChoiceExpectation:
     """A running sum Fᵀμ of expected features over batches."""
 
-    rows: linear.Expectation
+    rows: linear.ChainExpectation
 
     def add(self, encoded: Encoded, parts: ChoiceParts) -> None:
         """Add the expected features of one batch's (expected) parts."""

@@ -147,8 +147,8 @@ class EdgeWeights:
 class EdgeExpectation:
     """A running sum Fᵀμ of expected features over batches."""
 
-    token: linear.Expectation
-    edges: linear.Expectation
+    token: linear.ChainExpectation
+    edges: linear.ChainExpectation
 
     def add(self, encoded: Encoded, parts: ChainParts) -> None:
         """Add the expected features of one batch's (expected) parts."""

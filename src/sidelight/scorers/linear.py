@@ -149,10 +149,10 @@ class LinearScorer:
         """Scores of every part of a batch."""
         return self.prepare(w).scores(encoded, n_jobs)
 
-    def expectation(self) -> "Expectation":
+    def expectation(self) -> "ChainExpectation":
         """An empty sum of expected features."""
         dense = np.zeros((int(self.heavy.max(initial=-1)) + 1, self.labels))
-        return Expectation(self, np.zeros(self.size), dense)
+        return ChainExpectation(self, np.zeros(self.size), dense)
 
     def rows(self, encoded: Encoded, sequences: Longs, plus: Ints | None, minus: Ints | None) -> SparseVectors:
         """F(x, plus) - F(x, minus) of some sequences as sparse vectors; None counts as nothing."""
@@ -255,7 +255,7 @@ class ChainWeights:
 
 
 @dataclass(frozen=True)
-class Expectation:
+class ChainExpectation:
     """A running sum Fᵀμ of expected features over batches."""
 
     scorer: LinearScorer

@@ -191,9 +191,9 @@ class SegmentExpectation:
     """A running sum Fᵀμ of expected features over batches."""
 
     scorer: SegmentScorer
-    token: linear.Expectation
-    first: linear.Expectation
-    last: linear.Expectation
+    token: linear.ChainExpectation
+    first: linear.ChainExpectation
+    last: linear.ChainExpectation
     length: Floats
 
     def add(self, encoded: Encoded, parts: SegmentParts) -> None:

@@ -48,7 +48,7 @@ def minimize(
     never too small; it ends when only such bounds keep it from closing.
     """
     rng = np.random.default_rng(seed)
-    search = _Search(demands, sets, check)
+    search = _WorstSearch(demands, sets, check)
     chunk = min(-(-search.groups // _CHUNKS), _CHUNK)
     steps: list[Step] = []
     for iteration in range(1, max_iterations + 1):
@@ -82,7 +82,7 @@ def minimize(
 
 
 @dataclass(frozen=True)
-class _Search:
+class _WorstSearch:
     """Finds the worst violated outputs, and adds those that are new to the working sets."""
 
     demands: Sequence[Demand]

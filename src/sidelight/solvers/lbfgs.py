@@ -16,11 +16,11 @@ from ..kernels.compiling import Floats
 from . import limited_memory
 from .certificate import Solution, Step, duality_gap, penalty, reached, residual
 
-Loss = Callable[[Floats], tuple[float, Floats]]
+Objective = Callable[[Floats], tuple[float, Floats]]
 
 
 def minimize(
-    loss: Loss,
+    loss: Objective,
     start: Floats,
     *,
     l1: float,
@@ -62,7 +62,9 @@ def minimize(
     return Solution(found, tuple(steps), reached(steps, tolerance, least))
 
 
-def _bounded(smooth: Loss, start: Floats, l1: float, max_iterations: int, after: Callable[[Floats], bool]) -> Floats:
+def _bounded(
+    smooth: Objective, start: Floats, l1: float, max_iterations: int, after: Callable[[Floats], bool]
+) -> Floats:
     """The weights of the last step of L-BFGS-B on their two parts."""
     from scipy.optimize import Bounds
     from scipy.optimize import minimize as scipy_minimize

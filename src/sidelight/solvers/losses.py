@@ -27,8 +27,9 @@ class LogLoss(Generic[S]):
 
     Z(x, y) sums over the outputs that agree with what is known, so for a full label it is the score of that output
     (Eq. 2.8 of Chang 2011 with its sign mended, and C = 1 / (2 l2)) and for a partial one the likelihood of all
-    completions. Any structure with marginals will do. counts: (inputs,) what each term is multiplied by, None for 1;
-    inputs that count the same are worked out together where they stand side by side.
+    completions. Any structure with marginals will do. counts: (inputs,) what each term is multiplied by, None for 1.
+    Where parts cannot be told `apart` by inputs, only those that count the same and stand side by side are worked out
+    together.
     """
 
     scorer: S
@@ -50,32 +51,36 @@ class LogLoss(Generic[S]):
     def _shard(self, weights: ReadyWeights[Any], first: int, last: int) -> tuple[float, Floats]:
         loss, gradient = 0.0, self.scorer.expectation()
         single: Structure[Any] = replace(self.structure, n_jobs=1)  # type: ignore[type-var]
-        for lo, hi in self._alike(first, last):
-            block = self.encoded.sequences(lo, hi)
-            scores = weights.scores(block)
-            predicted = single.marginals(scores)
-            target, target_log = self._target(single, scores, lo, hi)
-            count = 1.0 if self.counts is None else float(self.counts[lo])
-            loss += count * (float(predicted.log_partition.sum()) - target_log)
-            rest = predicted.parts - target
-            gradient.add(block, rest if count == 1.0 else rest.times(count))
+        for lo, hi in _blocks(self.encoded.offsets, first, last, _block_of(self.scorer)):
+            scores = weights.scores(self.encoded.sequences(lo, hi))
+            for a, b, some in self._alike(scores, lo, hi):
+                terms, rest = self._terms(single, some, a, b)
+                counts = np.ones(b - a) if self.counts is None else self.counts[a:b]
+                loss += float(counts @ terms)
+                if (counts != counts[0]).any():
+                    rest = rest.weighed(counts)
+                elif counts[0] != 1.0:
+                    rest = rest.times(float(counts[0]))
+                gradient.add(self.encoded.sequences(a, b), rest)
         return loss, gradient.total()
 
-    def _alike(self, first: int, last: int) -> list[tuple[int, int]]:
-        """Ranges of inputs that count the same."""
-        changed = np.empty(0) if self.counts is None else np.diff(self.counts[first:last])
-        cuts = (np.flatnonzero(changed) + first + 1).tolist()
-        edges, block = [first, *cuts, last], _block_of(self.scorer)
-        return [one for a, b in pairwise(edges) for one in _blocks(self.encoded.offsets, a, b, block)]
+    def _alike(self, scores: Any, first: int, last: int) -> list[tuple[int, int, Any]]:
+        """Ranges of inputs that are worked out together, and their scores."""
+        cuts = [] if self.counts is None else (np.flatnonzero(np.diff(self.counts[first:last])) + 1).tolist()
+        apart = scores.apart() if cuts and hasattr(scores, "apart") else None
+        if apart is not None or not cuts:
+            return [(first, last, scores if apart is None else apart)]
+        return [(first + a, first + b, scores.sequences(a, b)) for a, b in pairwise([0, *cuts, last - first])]
 
-    def _target(self, single: Structure[Any], scores: Any, lo: int, hi: int) -> tuple[Any, float]:
-        """Expected parts given what is known, and their log-partition."""
-        known = self.known.inputs(lo, hi)
+    def _terms(self, single: Structure[Any], scores: Any, lo: int, hi: int) -> tuple[Floats, Any]:
+        """The loss of each input, and expected parts less those given what is known."""
+        predicted, known = single.marginals(scores), self.known.inputs(lo, hi)
         if known.full:
             outputs = known.outputs.values
-            return single.indicator(scores, outputs), float(single.score(scores, outputs).sum())
+            terms = predicted.log_partition - single.score(scores, outputs)
+            return terms, predicted.parts - single.indicator(scores, outputs)
         target = single.marginals(known.restrict(scores))
-        return target.parts, float(target.log_partition.sum())
+        return predicted.log_partition - target.log_partition, predicted.parts - target.parts
 
 
 @dataclass(frozen=True)

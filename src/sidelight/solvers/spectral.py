@@ -14,7 +14,7 @@ from ..kernels.compiling import Floats
 _RECENT = 5
 
 
-class Point(Protocol):
+class PointValue(Protocol):
     """What is known at a point: the value of f + h, the gradient of f, and whether that is good enough."""
 
     @property
@@ -33,7 +33,7 @@ class Point(Protocol):
         ...
 
 
-P = TypeVar("P", bound=Point)
+P = TypeVar("P", bound=PointValue)
 
 
 def minimize(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, Infeasible, NotSupported
 from ..kernels.compiling import Floats, Ints, Longs
 from .known import KnownLabels, Outputs
-from .lattice import Lattice
+from .lattice import SegmentLattice
 from .protocol import Best, Charge, Loss, Marginals, Ranked, Tangents
 
 if TYPE_CHECKING:
@@ -244,6 +244,22 @@ class ChainParts:
             triple=np.sum([w * table for w, table in zip(weights, triples, strict=True)], axis=0) if triples else None,
         )
 
+    def apart(self) -> "ChainParts | None":
+        """Returns the same scores with a pair table for each sequence, so that expected parts can be `weighed`.
+
+        None where there are label triples, or several tables already.
+        """
+        if self.triple is not None or len(self.pair) != 1:
+            return None
+        owner = np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self.offsets))
+        return replace(self, pair=np.repeat(self.pair, len(self), axis=0), pair_type=owner)
+
+    def weighed(self, counts: Floats) -> "ChainParts":
+        """Returns expected parts under scores that stand `apart`, those of each sequence times what it counts."""
+        unary = np.repeat(counts, np.diff(self.offsets))[:, None] * self.unary
+        start, end = unary[self.offsets[:-1]].sum(axis=0), unary[self.offsets[1:] - 1].sum(axis=0)
+        return replace(self, unary=unary, pair=counts[:, None, None] * self.pair, start=start, end=end)
+
     def of_labels(self, unary: Floats) -> "ChainParts":
         """Returns parts of the same batch in which only single labels count; unary: (tokens, labels)."""
         start, pair, types = (
@@ -340,13 +356,13 @@ class ChainParts:
         with np.errstate(over="ignore"):
             return parts, np.add.reduceat(drop, heads) if len(heads) else np.empty(0)
 
-    def lattice(self) -> Lattice:
+    def lattice(self) -> SegmentLattice:
         """The scores as segments of one token."""
         if self.triple is not None:
             raise NotSupported("rules that are not local need a chain of order 1")
         opens, closes = np.zeros_like(self.unary), np.zeros_like(self.unary)
         opens[self.offsets[:-1]], closes[self.offsets[1:] - 1] = self.start, self.end
-        return Lattice(
+        return SegmentLattice(
             self.offsets, self.unary, opens, closes, self.pair, self.pair_type, np.zeros((1, self.labels)), marked=False
         )  # fmt: skip
 

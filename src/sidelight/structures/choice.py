@@ -13,7 +13,7 @@ from ..errors import DataError
 from ..kernels.compiling import Floats, Ints, Longs
 from .chain import Chain, ChainParts, mixed, product_of, require_feasible
 from .known import KnownLabels, Outputs
-from .lattice import Lattice
+from .lattice import SegmentLattice
 from .protocol import Best, Charge, Loss, Marginals, Ranked
 
 
@@ -62,6 +62,14 @@ class ChoiceParts:
         """μ - μ'."""
         return ChoiceParts(self.unary - other.unary)
 
+    def apart(self) -> "ChoiceParts":
+        """Inputs share no parts, so these are the parts themselves."""
+        return self
+
+    def weighed(self, counts: Floats) -> "ChoiceParts":
+        """Returns the parts of each input times what it counts."""
+        return ChoiceParts(counts[:, None] * self.unary)
+
     def times(self, factor: float) -> "ChoiceParts":
         """Returns every number times a factor."""
         return ChoiceParts(factor * self.unary)
@@ -96,12 +104,12 @@ class ChoiceParts:
             unary -= one.step[one.kind, -1] + one.last
         return ChoiceParts(unary)
 
-    def lattice(self) -> Lattice:
+    def lattice(self) -> SegmentLattice:
         """The scores as one segment of one token for each input."""
         nothing, L = np.zeros_like(self.unary), self.labels
         types = np.zeros(len(self.unary), np.int32)
         pair, length = np.zeros((1, L, L)), np.zeros((1, L))
-        return Lattice(self.offsets, self.unary, nothing, nothing, pair, types, length, marked=False)
+        return SegmentLattice(self.offsets, self.unary, nothing, nothing, pair, types, length, marked=False)
 
     def mix(self, other: "ChoiceParts", weight: float) -> "ChoiceParts":
         """weight * these + (1 - weight) * the others."""

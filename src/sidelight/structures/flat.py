@@ -91,6 +91,14 @@ class FlatParts:
         offsets = np.concatenate([[0], *(one.offsets[1:] + edge for one, edge in zip(some, edges, strict=False))])
         return FlatParts(values, offsets.astype(np.int64), np.concatenate([one.shapes for one in some]))
 
+    def apart(self) -> "FlatParts":
+        """Inputs share no parts, so these are the parts themselves."""
+        return self
+
+    def weighed(self, counts: Floats) -> "FlatParts":
+        """Returns the parts of each input times what it counts."""
+        return replace(self, values=np.repeat(counts, np.diff(self.offsets)) * self.values)
+
     def times(self, factor: float) -> "FlatParts":
         """Returns every number times a factor."""
         return replace(self, values=factor * self.values)

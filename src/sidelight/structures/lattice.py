@@ -15,7 +15,7 @@ from .polytope import LinearRows, Polytope
 
 
 @dataclass(frozen=True)
-class Lattice:
+class SegmentLattice:
     """Scores of a batch as labelled segments.
 
     offsets: (sequences + 1,) int64; unary, opens, closes: (tokens, labels), with first and last labels in opens and
@@ -32,7 +32,7 @@ class Lattice:
     length: Floats
     marked: bool
 
-    def sequence(self, index: int) -> "Lattice":
+    def sequence(self, index: int) -> "SegmentLattice":
         """One sequence of the batch; tables are shared, not copied."""
         at = slice(self.offsets[index], self.offsets[index + 1])
         return replace(

@@ -140,7 +140,7 @@ class ProgramRows:
         return found
 
     @cached_property
-    def components(self) -> "tuple[Choices, tuple[Component, ...]]":
+    def components(self) -> "tuple[ExclusiveSets, tuple[Component, ...]]":
         """The single choices, and the components that are none, small ones first."""
         choices: list[tuple[list[int], int]] = []
         others: list[Component] = []
@@ -150,7 +150,7 @@ class ProgramRows:
                 others.append(Component.of(self.rows, variables, rows))
             else:
                 choices.append((members, int(rows[0]) if len(rows) else -1))
-        return Choices.of(choices, self.variables), tuple(sorted(others, key=lambda one: len(one.variables)))
+        return ExclusiveSets.of(choices, self.variables), tuple(sorted(others, key=lambda one: len(one.variables)))
 
     def _connected(self) -> Iterator[tuple[Longs, Longs]]:
         """The variables and the rows of each component; rows without variables are in none."""
@@ -229,7 +229,7 @@ def _balanced(rows: LinearRows) -> LinearRows:
 
 
 @dataclass(frozen=True)
-class Choices:
+class ExclusiveSets:
     """Sets of variables of which one is chosen, or none.
 
     members: the variables of all sets, one set after the other, `variables` standing for none of them, which comes
@@ -242,7 +242,7 @@ class Choices:
     variables: int
 
     @classmethod
-    def of(cls, sets: list[tuple[list[int], int]], variables: int) -> "Choices":
+    def of(cls, sets: list[tuple[list[int], int]], variables: int) -> "ExclusiveSets":
         """Returns them from lists of members, each with its row."""
         edges = np.concatenate(([0], np.cumsum([len(members) for members, _ in sets]))).astype(np.int64)
         flat = np.array([v for members, _ in sets for v in members], np.int64)

@@ -26,7 +26,7 @@ from .program_rows import Component, Points, ProgramRows
 from .protocol import TIME_LIMIT, Loss, Ranked
 
 if TYPE_CHECKING:
-    from ..inference.highs import Program
+    from ..inference.highs import HighsProgram
 
 # Rows or variables that a message names at most.
 _NAMED = 10
@@ -92,16 +92,16 @@ class Programs(FlatStructure):
         """The given outputs as 0/1 parts; one that is not known, all -1, has no parts."""
         return replace(scores, values=(np.asarray(values) > 0).astype(float))
 
-    def program(self, scores: Floats, shape: Shape) -> "Program":
+    def program(self, scores: Floats, shape: Shape) -> "HighsProgram":
         """Returns the integer program of one input, all variables whole.
 
         `inference.points.with_penalties` adds rows that may be missed at a cost, and `inference.points.k_best` solves
         what comes out.
         """
-        from ..inference.highs import Program
+        from ..inference.highs import HighsProgram
 
         variables, rows = shape
-        return Program(np.asarray(scores, float), np.ones(variables), rows.rows, np.arange(variables))
+        return HighsProgram(np.asarray(scores, float), np.ones(variables), rows.rows, np.arange(variables))
 
     def solve(self, scores: Floats, shape: Shape, k: int = 1, *, stop: Event | None = None) -> Points:
         """Returns the k best outputs of one input, with a bound and whether they are proved to be the best.
@@ -242,12 +242,12 @@ def one_rows(variables: Longs) -> LinearRows:
     return LinearRows(one, one, start, variables.astype(np.int32), one)
 
 
-def _program(one: Component, scores: Floats) -> "Program":
+def _program(one: Component, scores: Floats) -> "HighsProgram":
     """The integer program of one component."""
-    from ..inference.highs import Program
+    from ..inference.highs import HighsProgram
 
     count = len(one.variables)
-    return Program(scores[one.variables], np.ones(count), one.rows, np.arange(count))
+    return HighsProgram(scores[one.variables], np.ones(count), one.rows, np.arange(count))
 
 
 def _joined(parts: Iterator[tuple[Longs, Points]], variables: int, k: int) -> Points:
@@ -275,7 +275,7 @@ def _require_scores(scores: FlatParts) -> None:
 
 def _why_none(scores: Floats, rows: ProgramRows) -> str:
     """Says which rows cannot hold together, and whether that is because variables are excluded by their scores."""
-    from ..inference.highs import Program
+    from ..inference.highs import HighsProgram
     from ..inference.points import impossible
 
     guilty = _conflict(scores, rows)
@@ -283,7 +283,7 @@ def _why_none(scores: Floats, rows: ProgramRows) -> str:
     excluded = np.unique(own.index[np.isneginf(scores[own.index])])
     count = rows.variables
     without = ""
-    bare = Program(np.zeros(count), np.ones(count), own, np.arange(count))
+    bare = HighsProgram(np.zeros(count), np.ones(count), own, np.arange(count))
     if len(excluded) and not impossible(bare, time_limit=_WHY_SECONDS):
         names = _listed([rows.name(v) for v in excluded])
         without = f" without {names}, which {'is' if len(excluded) == 1 else 'are'} excluded (score -inf)"

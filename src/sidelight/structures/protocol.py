@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .known import Outputs
-from .lattice import Lattice
+from .lattice import SegmentLattice
 
 # Seconds that exact inference may take for one input where nothing else is asked for.
 TIME_LIMIT = 60.0
@@ -84,7 +84,7 @@ class RuledParts(Parts, Protocol):
         """Scores less charges that they take."""
         ...
 
-    def lattice(self) -> Lattice:
+    def lattice(self) -> SegmentLattice:
         """The scores as labelled segments, for search and integer programs."""
         ...
 

@@ -18,7 +18,7 @@ from ..errors import DataError
 from ..kernels.compiling import Floats, Ints, Longs
 from .chain import EXACT, LARGE, joined_offsets, mixed, product_of, require_exact, require_feasible
 from .known import KnownLabels, Outputs
-from .lattice import Lattice
+from .lattice import SegmentLattice
 from .protocol import Best, Charge, Loss, Marginals, Ranked
 
 _TABLES = ("unary", "opens", "closes", "pair", "length", "start", "end")
@@ -297,11 +297,11 @@ class SegmentParts:
             drop = np.add.reduceat(most.ravel(), self.offsets[:-1]) if len(self) else np.empty(0)
         return replace(self, unary=self.unary - most), drop
 
-    def lattice(self) -> Lattice:
+    def lattice(self) -> SegmentLattice:
         """The scores with those of first and last labels among the ones of first and last tokens."""
         offsets, unary, opens, closes, pair, length = _kernel_arguments(self)
         types = np.zeros(len(unary), np.int32)
-        return Lattice(offsets, unary, opens, closes, pair[None], types, length, marked=True)
+        return SegmentLattice(offsets, unary, opens, closes, pair[None], types, length, marked=True)
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from .estimation import (
     posteriors,
     uniform,
 )
-from .links import Combination, Links, as_links, chosen_cells
+from .links import Combination, LinkList, as_links, chosen_cells
 
 Constraint = Literal["none", "bijective", "symmetric"]
 _CODES = {"none": NONE, "bijective": BIJECTIVE, "symmetric": SYMMETRIC}
@@ -228,7 +228,7 @@ class WordAligner(Running, BaseEstimator):  # type: ignore[misc]
 
     # Aligning --------------------------------------------------------------------------------------------------------
 
-    def predict(self, X: SentencePairs) -> list[Links]:
+    def predict(self, X: SentencePairs) -> list[LinkList]:
         """Returns the links of every pair.
 
         Parameters
@@ -243,12 +243,12 @@ class WordAligner(Running, BaseEstimator):  # type: ignore[misc]
         """
         self._check()
         step = self._decoding_step()
-        out: list[Links] = []
+        out: list[LinkList] = []
         for bitext, block in self._blocks(X, step):
             out += as_links(bitext, block, chosen_cells(bitext, block, self.combine, float(self.threshold)))
         return out
 
-    def fit_predict(self, X: SentencePairs, y: Any = None) -> list[Links]:
+    def fit_predict(self, X: SentencePairs, y: Any = None) -> list[LinkList]:
         """Learn from sentence pairs, and return their links.
 
         Parameters

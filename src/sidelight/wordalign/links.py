@@ -10,7 +10,7 @@ from .bitext import Bitext
 from .estimation import BlockPosteriors
 
 Combination = Literal["posterior", "intersection", "union", "grow-diag-final-and", "forward", "backward"]
-Links = list[tuple[int, int]]
+LinkList = list[tuple[int, int]]
 
 
 def chosen_cells(bitext: Bitext, block: BlockPosteriors, combine: Combination, threshold: float) -> Flags:
@@ -34,7 +34,7 @@ def chosen_cells(bitext: Bitext, block: BlockPosteriors, combine: Combination, t
     return grown
 
 
-def as_links(bitext: Bitext, block: BlockPosteriors, chosen: Flags) -> list[Links]:
+def as_links(bitext: Bitext, block: BlockPosteriors, chosen: Flags) -> list[LinkList]:
     """Returns the links (source, target) of every pair of a block, sorted."""
     pairs = bitext.pairs
     offsets = pairs.cell_offsets[block.first : block.last + 1] - pairs.cell_offsets[block.first]

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...dictionary import TagDictionary
 from ...errors import DataError, warn
-from ...features.encoded import Encoded
+from ...features.encoded import Encoded, some_of
 from ...features.templates import sequence_offsets
 from ...kernels.compiling import Floats
 from ...labels import encode_labels
@@ -77,7 +77,7 @@ def best_decisions(learner: Any, X: Any) -> Floats:
 
 def some_inputs(learner: Any, X: Any, prepared: Prepared, which: list[int]) -> MarginInputs:
     """Returns some of the inputs, with the search for their best outputs under rules and dictionary."""
-    some = X[which] if hasattr(X, "shape") else [X[i] for i in which]
+    some = some_of(X, which)
     encoded: Encoded = prepared.encoded.take(np.array(which))
     argmax = numbered(_search(learner, some, prepared.classes), which)
     return MarginInputs(prepared.scorer, learner.structure_, encoded, argmax)

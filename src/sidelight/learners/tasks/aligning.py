@@ -11,7 +11,7 @@ from ...kernels.compiling import Longs
 from ...stored import Arrays
 from ...structures.alignments import Alignments
 from ...structures.flat import Shape
-from .pairs import PairTask, Segments, require_order
+from .pairs import PairTask, SegmentPair, require_order
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Aligning(PairTask):
             links.source, links.source + links.source_length, links.target, links.target + links.target_length
         )  # fmt: skip
 
-    def number(self, shape: Shape, link: Segments) -> int:
+    def number(self, shape: Shape, link: SegmentPair) -> int:
         """Returns the number of a link's part."""
         i, i2, j, j2 = link
         if max(i2 - i, j2 - j) > self.longest:
@@ -105,7 +105,7 @@ class Aligning(PairTask):
         """A source item is written as its part."""
         return code
 
-    def _links(self, shape: Shape, y: Any) -> list[Segments]:
+    def _links(self, shape: Shape, y: Any) -> list[SegmentPair]:
         links = super()._links(shape, y)
         require_order(links)
         for link in links:

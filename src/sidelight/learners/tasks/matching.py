@@ -8,7 +8,7 @@ from ...errors import DataError
 from ...kernels.compiling import Longs
 from ...structures.flat import Shape
 from ...structures.matchings import Matchings
-from .pairs import PairTask, Segments
+from .pairs import PairTask, SegmentPair
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Matching(PairTask):
         i, j = np.repeat(np.arange(n), m), np.tile(np.arange(m), n)
         return i, i + 1, j, j + 1
 
-    def number(self, shape: Shape, link: Segments) -> int:
+    def number(self, shape: Shape, link: SegmentPair) -> int:
         """Returns the number of a link's part."""
         i, i2, j, j2 = link
         if (i2 - i, j2 - j) != (1, 1):
@@ -46,7 +46,7 @@ class Matching(PairTask):
         n, m, _ = shape
         return int(place * m + code if code < m else n * m + place)
 
-    def _links(self, shape: Shape, y: object) -> list[Segments]:
+    def _links(self, shape: Shape, y: object) -> list[SegmentPair]:
         links = super()._links(shape, y)
         for link in links:
             self.number(shape, link)

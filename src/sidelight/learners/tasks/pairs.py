@@ -17,7 +17,7 @@ from ...supervision import Given, Partial, Signal
 from .parts import PartsTask
 
 # A link: where its source and target segments begin and end.
-Segments = tuple[int, int, int, int]
+SegmentPair = tuple[int, int, int, int]
 # Shares of the distance from the diagonal that count as different.
 _AWAY = (0.05, 0.1, 0.2, 0.4)
 
@@ -42,7 +42,7 @@ class PairTask(PartsTask):
         """Returns where the source and the target segment of every link begin and end, in the structure's order."""
 
     @abstractmethod
-    def number(self, shape: Shape, link: Segments) -> int:
+    def number(self, shape: Shape, link: SegmentPair) -> int:
         """Returns the number of a link's part."""
 
     @abstractmethod
@@ -145,7 +145,7 @@ class PairTask(PartsTask):
             return Given(Signal.FULL, y)
         return Given(Signal.PARTIAL, y) if links else None
 
-    def _links(self, shape: Shape, y: Any) -> list[Segments]:
+    def _links(self, shape: Shape, y: Any) -> list[SegmentPair]:
         """Links as segments, checked: in range, of items that no other link has."""
         if isinstance(y, str) or not hasattr(y, "__iter__"):
             raise DataError("an output is a list of links (i, j)")
@@ -162,7 +162,7 @@ class PairTask(PartsTask):
             links.append(segments)
         return links
 
-    def link_segments(self, shape: Shape, link: Any) -> Segments:
+    def link_segments(self, shape: Shape, link: Any) -> SegmentPair:
         """Returns a link as segments; raises `DataError` for what is none, or out of range."""
         if isinstance(link, str) or not hasattr(link, "__len__") or len(link) != 2:
             raise DataError(f"a link is a pair (i, j), or ((i, i2), (j, j2)), got {link!r}")
@@ -240,7 +240,7 @@ def _edges(link: Any, end: Any) -> tuple[int, int]:
     return int(both[0]), int(both[-1]) + (len(both) == 1)
 
 
-def require_order(links: Sequence[Segments]) -> None:
+def require_order(links: Sequence[SegmentPair]) -> None:
     """Raise `DataError`, naming them, where two links cross."""
     for one, other in pairwise(sorted(links)):
         if other[2] < one[3]:
