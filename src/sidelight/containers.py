@@ -22,13 +22,17 @@ _LISTED: dict[str, Callable[[Any], list[Any]]] = {
 
 def library_of(value: Any) -> str:
     """Returns the name of the library that an object's class is of."""
-    return type(value).__module__.partition(".")[0]
+    return _home(type(value))
+
+
+def _home(kind: type) -> str:
+    return kind.__module__.partition(".")[0]
 
 
 def plain_inputs(X: Any) -> Any:
     """Returns X with lists in the place of other libraries' containers; what is no such container stays as it is."""
     X = _plain_batch(X)
-    if not isinstance(X, list | tuple) or not any(kind in _KNOWN for kind in set(map(library_of, X))):
+    if not isinstance(X, list | tuple) or not any(_home(kind) in _KNOWN for kind in set(map(type, X))):
         return X
     return [_plain_sequence(x) for x in X]
 

@@ -42,8 +42,10 @@ def label_set(y: Sequence[Any]) -> list[str]:
             elif isinstance(label, set | frozenset) and label and all(isinstance(one, str) for one in label):
                 found |= label
             elif label is not None:
+                hint = "; read_table gives integers of a ClassLabel their names" if isinstance(label, int) else ""
                 raise DataError(
                     f"sequence {i}, token {t}: a label is a string, None or a non-empty set of strings, got {label!r}"
+                    f"{hint}"
                 )
     return sorted(found)
 

@@ -114,7 +114,7 @@ def _not_empty(learner: Any, X: Any) -> list[int] | None:
     """The numbers of the inputs that have tokens; None if all have some, or if the task does not ask for tokens."""
     if not isinstance(X, list | tuple):
         return None
-    empty = {i for i, x in enumerate(X) if _has_nothing(x)}
+    empty = {i for i, x in enumerate(X) if (not x if type(x) is list else _has_nothing(x))}
     if not empty or not getattr(getattr(learner, "task_", None), "passes_over_empty", False):
         return None
     return [i for i in range(len(X)) if i not in empty]
