@@ -36,6 +36,7 @@ def test_empty_sequences_are_set_aside():
     learner = Recording().fit(X, y=y, sample_weight=np.arange(4))
     assert learner.given == ([["a"], ["b"]], [["A"], None], [1, 3])
     assert Recording().fit(X, {"one": y, "two": y}).given[1] == {"one": [["A"], None], "two": [["A"], None]}
+    assert Recording().fit(X, y, sample_weight=[1]).given[2] == [1]  # for the learner to refuse
     full = [["a"]], [["A"]]
     assert Recording().fit(*full).given == (*full, None)
 
