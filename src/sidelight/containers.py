@@ -22,13 +22,17 @@ _LISTED: dict[str, Callable[[Any], list[Any]]] = {
 
 def library_of(value: Any) -> str:
     """Returns the name of the library that an object's class is of."""
-    return type(value).__module__.partition(".")[0]
+    return _home(type(value))
+
+
+def _home(kind: type) -> str:
+    return kind.__module__.partition(".")[0]
 
 
 def plain_inputs(X: Any) -> Any:
     """Returns X with lists in the place of other libraries' containers; what is no such container stays as it is."""
     X = _plain_batch(X)
-    if not isinstance(X, list | tuple) or not any(kind in _KNOWN for kind in set(map(library_of, X))):
+    if not isinstance(X, list | tuple) or not any(_home(kind) in _KNOWN for kind in set(map(type, X))):
         return X
     return [_plain_sequence(x) for x in X]
 
@@ -67,6 +71,16 @@ def column_values(column: Any) -> list[Any]:
     """Returns the values of a column as a list; lists and tuples are columns too."""
     library = library_of(column)
     return _LISTED[library](column) if library in _LISTED else list(column)
+
+
+def table_column(table: Any, name: str) -> list[Any]:
+    """Returns the values of one of a table's columns, names in the place of the integers of a `ClassLabel`."""
+    values = column_values(table[name])
+    names = class_names(table.features[name]) if library_of(table) == "datasets" else None
+    if names is None:
+        return values
+    nested = any(map(_is_listed, values))
+    return [named_labels(column_values(one), names) for one in values] if nested else named_labels(values, names)
 
 
 def named_labels(values: Iterable[Any], names: Sequence[str] | None) -> list[Any]:
@@ -109,7 +123,7 @@ def _plain_batch(batch: Any) -> Any:
 
 def _plain_table(table: Any, names: list[str]) -> Any:
     """Sequences from a table with a row for each and lists in its cells; a table of numbers is a matrix."""
-    columns = [column_values(table[name]) for name in names]
+    columns = [table_column(table, name) for name in names]
     if all(_is_listed(cell) for column in columns for cell in column):
         rows = zip(*columns, strict=True)
         return columns[0] if len(columns) == 1 else [zipped(i, names, row) for i, row in enumerate(rows)]

@@ -43,8 +43,10 @@ def label_set(y: Sequence[Any], numbers: bool = False) -> list[Any]:
             elif isinstance(label, set | frozenset) and label and all(isinstance(one, kinds) for one in label):
                 found |= label
             elif label is not None:
+                hint = "; read_table gives integers of a ClassLabel their names" if isinstance(label, int) else ""
                 raise DataError(
                     f"sequence {i}, token {t}: a label is a string, None or a non-empty set of strings, got {label!r}"
+                    f"{hint}"
                 )
     if len({isinstance(label, str) for label in found}) > 1:
         raise DataError("y has strings and numbers as labels; write all labels as strings, or all as numbers")

@@ -3,6 +3,7 @@
 import pytest
 
 from sidelight import HMM, DataError, read_table, write_table
+from sidelight.containers import plain_inputs
 
 TOKENS = {"s": ["b", "b", "a", "b"], "word": ["u", "v", "w", "x"], "pos": [1, 2, 1, 1], "label": ["A", None, None, "B"]}
 LISTS = {"words": [["u", "v"], [], ["w"]], "pos": [["N", "V"], [], ["N"]], "labels": [["A", "B"], [], None]}
@@ -55,6 +56,7 @@ def test_integers_of_a_class_label_become_its_names():
     data = datasets.Dataset.from_dict(rows, features=datasets.Features(kinds))
     assert read_table(data, "tokens", "tags")[1] == [["B-x", "O"], ["O"]]
     assert HMM().fit(data["tokens"], data["tags"]).classes_ == ["B-x", "O"]
+    assert plain_inputs(data) == [[("u", "B-x"), ("v", "O")], [("w", "O")]]
     flat = datasets.Dataset.from_dict({"w": ["u"], "s": [0], "t": [1]}, features=datasets.Features(
         {"w": datasets.Value("string"), "s": datasets.Value("int64"), "t": names}
     ))  # fmt: skip

@@ -6,7 +6,15 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sidelight.containers import class_names, column_names, column_values, is_missing, library_of, named_labels, zipped
+from sidelight.containers import (
+    column_names,
+    column_values,
+    is_missing,
+    library_of,
+    named_labels,
+    table_column,
+    zipped,
+)
 from sidelight.data.source import Inputs, Outputs
 from sidelight.errors import DataError, did_you_mean
 
@@ -112,13 +120,7 @@ def _column(table: Any, name: str) -> list[Any]:
         raise DataError(f"expected a table of pandas, polars, pyarrow or datasets, got {type(table).__name__}")
     if name not in names:
         raise DataError(f"the table has no column {name!r}; it has {', '.join(names)}{did_you_mean(name, names)}")
-    column = table[name]
-    values = column_values(column)
-    classes = class_names(table.features[name] if library_of(table) == "datasets" else column)
-    if classes is None:
-        return values
-    nested = any(hasattr(value, "__len__") for value in values)
-    return [named_labels(column_values(v), classes) for v in values] if nested else named_labels(values, classes)
+    return table_column(table, name)
 
 
 def _rows_of(ids: Sequence[Any]) -> list[list[int]]:

@@ -4,7 +4,7 @@ are set aside, in fitting as if they were not there, in prediction with an outpu
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any
@@ -81,6 +81,8 @@ def _reading(method: Any, fitting: bool, spread: Spread | None) -> Any:
         except TypeError:
             return method(*args, **named)  # which says what is wrong
         given = bound.arguments
+        if not {"x", "X"} & given.keys():  # of a class elsewhere, with names of its own
+            return method(*args, **named)
         if "x" in given:
             (given["x"],) = plain_inputs([given["x"]])
             return method(*bound.args, **bound.kwargs)
@@ -94,9 +96,8 @@ def _reading(method: Any, fitting: bool, spread: Spread | None) -> Any:
         _require_empty(given.get("y"), X, kept, learner.task_.noun)
         if fitting and not kept:
             raise DataError(f"all {learner.task_.noun}s are empty, so there is nothing to learn from")
-        for name in ("X", "y", "sample_weight"):
-            if given.get(name) is not None:
-                given[name] = _each(given[name], lambda values: [values[i] for i in kept])
+        for name in {"X", "y", "sample_weight"} & given.keys():
+            given[name] = _each(given[name], lambda values: _chosen(values, kept, len(X)))
         with _numbers_among_all(kept, learner.task_.noun):
             found = method(*bound.args, **bound.kwargs)
         return found if spread is None else spread(learner, found, kept, len(X))
@@ -107,14 +108,19 @@ def _reading(method: Any, fitting: bool, spread: Spread | None) -> Any:
 
 def _each(y: Any, change: Callable[[Any], Any]) -> Any:
     """The same with the labels changed; those of several views have names."""
-    return {name: change(one) for name, one in y.items()} if isinstance(y, dict) else change(y)
+    return {name: change(one) for name, one in y.items()} if isinstance(y, Mapping) else change(y)
+
+
+def _chosen(values: Any, kept: list[int], count: int) -> Any:
+    """Those of the inputs that were kept; what is not about each of all inputs is left for the method to refuse."""
+    return [values[i] for i in kept] if hasattr(values, "__len__") and len(values) == count else values
 
 
 def _not_empty(learner: Any, X: Any) -> list[int] | None:
     """The numbers of the inputs that have tokens; None if all have some, or if the task does not ask for tokens."""
     if not isinstance(X, list | tuple):
         return None
-    empty = {i for i, x in enumerate(X) if _has_nothing(x)}
+    empty = {i for i, x in enumerate(X) if (not x if type(x) is list else _has_nothing(x))}
     if not empty or not getattr(getattr(learner, "task_", None), "passes_over_empty", False):
         return None
     return [i for i in range(len(X)) if i not in empty]
@@ -128,7 +134,7 @@ def _has_nothing(x: Any) -> bool:
 
 def _require_empty(y: Any, X: Sequence[Any], kept: list[int], noun: str) -> None:
     """Raise `DataError` unless y fits to X, and has no labels for inputs without tokens."""
-    for known in y.values() if isinstance(y, dict) else [] if y is None else [y]:
+    for known in y.values() if isinstance(y, Mapping) else [] if y is None else [y]:
         if not hasattr(known, "__len__") or len(known) != len(X):
             found = f"{len(known)}" if hasattr(known, "__len__") else type(known).__name__
             raise DataError(f"X has {len(X)} {noun}s but y has {found}")
