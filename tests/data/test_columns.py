@@ -144,3 +144,9 @@ def test_companions_cannot_be_written_in_columns():
 
     with pytest.raises(DataError, match=r"sequence 0: columns cannot hold .*GOOD.*; write JSON lines"):
         write_columns(io.StringIO(), [["a"]], [GOOD])
+
+
+def test_other_separators_of_ascii_are_parts_of_tokens():
+    assert read_columns(["a\x1cb X", "\x1d Y"]) == ([["a\x1cb", "\x1d"]], [["X", "Y"]])
+    with pytest.raises(DataError, match=":1: expected a token and a label"):
+        read_columns(["\x1c"])

@@ -29,6 +29,7 @@ from sidelight import (
     where,
     word,
 )
+from sidelight.inference import constrained
 from sidelight.inference.compiled import CompiledRules
 from sidelight.inference.constrained import best_outputs
 from tests.rules.oracle import (
@@ -483,6 +484,22 @@ def test_time_limit():
         best_outputs(Chain(), scores, rules, node_limit=0, time_limit=1e-4, beam=1)
     with pytest.raises(DataError, match="time_limit is a number of seconds above 0, or None, got -1"):
         best_outputs(Chain(), scores, rules, time_limit=-1)
+
+
+def test_programs_that_are_too_large_are_not_made(monkeypatch):
+    monkeypatch.setattr(constrained, "_LARGEST_PROGRAM", 10)
+    scores, rules = long_problem(0.5)
+    found = best_outputs(Chain(), scores, rules, node_limit=0, time_limit=None)
+    assert not found.exact.any()
+    assert found.scores[0, 0] <= found.bound[0]
+    with pytest.raises(NotSupported, match="too large an integer program"):
+        best_outputs(Chain(), scores, rules, method="program")
+    scores, rules = long_problem()
+    with pytest.raises(Infeasible, match="has no output found that satisfies the hard rules; give it more time or"):
+        best_outputs(Chain(), scores, rules, node_limit=0, time_limit=None, beam=1)
+    monkeypatch.setattr(constrained._SequenceSearch, "searchable", False)
+    with pytest.raises(NotSupported, match="too many states to decode under together"):
+        best_outputs(Chain(), scores, rules)
 
 
 def test_a_lost_beam_is_soon_told(monkeypatch):

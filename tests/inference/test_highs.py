@@ -1,6 +1,7 @@
 """Linear programs against SciPy's solver, integer programs against a list of all points."""
 
-from _thread import interrupt_main
+import os
+import signal
 from dataclasses import replace
 from itertools import product
 from threading import Event, Timer
@@ -109,7 +110,7 @@ def test_time_limit_stop_and_start():
 @pytest.mark.parametrize("threads", [False, True])
 def test_ctrl_c_ends_a_program(threads):
     program, begun = hard_program(), monotonic()
-    Timer(0.3, interrupt_main).start()
+    Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
         map_each(solve, [program], 1) if threads else solve(program)
     assert map_each(lambda _: None, [0], 1) == [None]  # the thread is free again

@@ -1,11 +1,13 @@
 import multiprocessing
 import os
 from itertools import pairwise
+from threading import current_thread, main_thread
 
 import numpy as np
 import pytest
 
-from sidelight.kernels.parallel import map_shards, shards, thread_count
+from sidelight.kernels import parallel
+from sidelight.kernels.parallel import map_each, map_shards, shards, stop_event, thread_count
 
 
 def test_shards_cover_all_sequences_in_order_and_share_the_tokens():
@@ -24,6 +26,27 @@ def test_results_come_in_shard_order_and_shards_do_not_depend_on_the_threads(n_j
     offsets = np.arange(0, 9001, 10)
     assert len(shards(offsets)) == 9
     assert map_shards(lambda a, b: (a, b), offsets, n_jobs) == shards(offsets)
+
+
+@pytest.mark.parametrize(("worth", "here"), [(np.inf, True), (-1.0, False)])
+def test_threads_are_for_work_that_is_worth_them(worth, here, monkeypatch):
+    monkeypatch.setattr(parallel, "_WORTH_SECONDS", worth)
+    first, *others = map_shards(lambda a, b: current_thread(), np.arange(0, 9001, 10), 2)
+    assert first is main_thread()
+    assert [thread is main_thread() for thread in others] == [here] * 8
+
+
+def test_interrupted_work_is_asked_to_end():
+    seen = []
+
+    def wait(item):
+        seen.append(stop_event())
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        map_each(wait, [0], 1)
+    assert seen[0].is_set()
+    assert stop_event() is None  # of this thread
 
 
 def test_threads_are_counted_as_scikit_learn_does():

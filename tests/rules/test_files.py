@@ -88,6 +88,7 @@ BAD = {
     "a list of texts": ('rule = ["once_each()"]\n', r":1: no rules found"),
     "nothing": ("", r":1: no rules found"),
     "deep": ('[[rule]]\nrule = "' + "~" * 5000 + 'word"\n', r":2:9: it is nested too deeply"),
+    "deep lists": ("words = " + "[" * 5000, r": brackets are nested too deeply"),
 }
 
 

@@ -26,6 +26,8 @@ from sidelight.errors import DataError
 UNKNOWN = "?"
 ALTERNATIVE = "|"
 _NOT_SPACE = re.compile(f"[^{ASCII_SPACE}]+")
+# Characters that `str.split` takes for space, beside ASCII_SPACE.
+_SPACE_TO_PYTHON = "\x1c\x1d\x1e\x1f"
 
 
 def read_columns(
@@ -60,7 +62,7 @@ def read_columns(
         The labels of each sequence, or None.
     """
     lines = read_lines(source)
-    split = _splitter(separator)
+    split = _splitter(separator, lines)
     X: Inputs = []
     y: Outputs = []
     tokens: list[Token] = []
@@ -122,9 +124,11 @@ def write_columns(target: Target, X: InputsLike, y: OutputsLike | None = None, *
             file.write("\n")
 
 
-def _splitter(separator: str | None) -> Callable[[str], list[str]]:
+def _splitter(separator: str | None, lines: Lines) -> Callable[[str], list[str]]:
     if separator is not None:
         return lambda line: line.split(separator)
+    if any(mark in line for mark in _SPACE_TO_PYTHON for line in lines.lines):
+        return _NOT_SPACE.findall
     return lambda line: line.split() if line.isascii() else _NOT_SPACE.findall(line)
 
 

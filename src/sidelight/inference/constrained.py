@@ -38,6 +38,8 @@ _CONFLICT_NODES, _CONFLICT_WORK, _CONFLICT_SETS = 50_000, 400_000, 300
 _PAIR_NODES = 3_000
 # Seconds of one integer program there, and nodes of all searches after a beam, which is to be fast.
 _CONFLICT_SECONDS, _BEAM_WORK = 5.0, 10_000
+# Variables of the automata's runs in an integer program at most; it takes some 300 bytes for each.
+_LARGEST_PROGRAM = 1_000_000
 # What the integer program's scores may be off by.
 _ROUNDING = 1e-5
 
@@ -134,7 +136,8 @@ def best_outputs(
             raise _conflict(structure, scores, rules, bad[0], _BEAM_WORK)
         what, more = f"in the beam of {beam}", "take a wider one, or method='exact'"
         if method != "beam":
-            what, more = f"found in {time_limit:g} seconds", "give it more time, or make a rule soft"
+            what = "found" if time_limit is None else f"found in {time_limit:g} seconds"
+            more = "give it more time or a wider beam, or make a rule soft"
         raise Infeasible(f"has no output {what} that satisfies the hard rules; {more}", bad[0])
     return Constrained(Outputs(labels, scores.offsets), values, exact, bound, searched, nodes)
 
@@ -189,6 +192,8 @@ class _SequenceSearch:
 
     def solve(self, k: int, method: Method, limits: _Limits) -> _Answer:
         if method == "program":
+            if not self.programmable:
+                raise NotSupported("these rules make too large an integer program; use method='exact' or 'beam'")
             return self.program(k, limits.seconds, limits.stop)
         if method == "beam":
             return self.beam(k, limits.beam)
@@ -208,7 +213,11 @@ class _SequenceSearch:
             bound, rate = min(bound, answer.bound), max(answer.nodes, 1) / (monotonic() - begun)
         if not self.searchable and self.contradictory():
             return self.none(k)
-        answer = self.program(k, max(end - monotonic(), 0.0), limits.stop)
+        if not (self.programmable or self.searchable):
+            raise NotSupported("these rules have too many states to decode under together; use smaller bounds")
+        answer = replace(self.none(k), exact=False, bound=np.inf)
+        if self.programmable:
+            answer = self.program(k, max(end - monotonic(), 0.0), limits.stop)
         if not answer.exact and self.searchable:
             other = self.beam(k, limits.beam)
             answer = other if other.scores[0] > answer.scores[0] else answer
@@ -222,6 +231,11 @@ class _SequenceSearch:
     def searchable(self) -> bool:
         """Whether a node's number fits into an integer."""
         return self._states < 2.0**62
+
+    @property
+    def programmable(self) -> bool:
+        """Whether the runs of the automata make an integer program that fits into memory."""
+        return sum(m.after.size for m in self.rules.compiled.automata) * len(self.scores.unary) <= _LARGEST_PROGRAM
 
     @property
     def node_limit(self) -> int:
@@ -358,6 +372,6 @@ def _without_output(structure: Structure[P], scores: P, hard: WeighedRules, limi
         return False, 0
     problem = _SequenceSearch(folded.lattice(), rest, slice(None), 0)
     if not problem.searchable:
-        return problem.program(1, _CONFLICT_SECONDS, Event()).proves_none, limit
+        return problem.programmable and problem.program(1, _CONFLICT_SECONDS, Event()).proves_none, limit
     answer = problem.search(1, 40, limit)
     return answer.proves_none, answer.nodes

@@ -94,14 +94,21 @@ def _run(solver: Any, interrupted: Event) -> None:
     if current_thread() is not main_thread():
         solver.run()
         return
-    thread = Thread(target=solver.run, daemon=True)
-    thread.start()
+    ended = Event()  # an interrupted join would take the thread for one that has ended
+
+    def run() -> None:
+        try:
+            solver.run()
+        finally:
+            ended.set()
+
+    Thread(target=run, daemon=True).start()
     try:
-        while thread.is_alive():
-            thread.join(1.0)
+        while not ended.wait(1.0):
+            pass
     except BaseException:
         interrupted.set()
-        thread.join()
+        ended.wait()
         raise
 
 

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
 from threading import Event, local
+from time import perf_counter
 from typing import TypeVar
 
 import numpy as np
@@ -20,8 +21,10 @@ from ..errors import DataError
 R = TypeVar("R")
 T = TypeVar("T")
 
-# Below this many tokens a second thread costs more than it saves.
+# Tokens of a shard at least.
 _SMALLEST_SHARD = 1000
+# Seconds of work that threads are worth their cost for; from this many tokens on there are as many, whatever is done.
+_WORTH_SECONDS, _WORTH_TOKENS = 5e-3, 200_000
 # Shards of a batch at most, and so threads that are of use. A shard of a gradient has a vector of its own.
 _MOST_SHARDS = 16
 
@@ -65,9 +68,14 @@ def shards(offsets: NDArray[np.int64]) -> list[tuple[int, int]]:
 def each_shard(function: Callable[[int, int], R], offsets: NDArray[np.int64], n_jobs: int | None = -1) -> Iterator[R]:
     """`function(first, last)` for every shard, in threads, one result after the other in shard order.
 
-    What is added up as it comes need not be kept; nothing runs before the first result is asked for.
+    What is added up as it comes need not be kept; nothing runs before the first result is asked for. The time that the
+    first shard of a small batch takes says whether threads are worth their cost for the others.
     """
     ranges, threads = shards(offsets), thread_count(n_jobs)
+    if threads > 1 and len(ranges) > 1 and offsets[-1] - offsets[0] < _WORTH_TOKENS:
+        begin = perf_counter()
+        yield function(*ranges.pop(0))
+        threads = threads if (perf_counter() - begin) * len(ranges) > _WORTH_SECONDS else 1
     if threads == 1 or len(ranges) == 1:
         yield from (function(*bounds) for bounds in ranges)
     else:

@@ -129,6 +129,8 @@ def read_rules(source: str | PathLike[str]) -> list[Rule]:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise DataError(f"{lines.name}:{_toml_place(str(error), len(lines.lines))}") from None
+    except RecursionError:
+        raise DataError(f"{lines.name}: brackets are nested too deeply; a rule file has [words] and [[rule]]") from None
     unknown = sorted(set(content) - {"words", "rule"})
     if unknown:
         line = _first_line(lines.lines, rf"\s*\[*\s*{re.escape(unknown[0])}\b")
