@@ -4,7 +4,7 @@ import os
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 from time import perf_counter
 from typing import Annotated, Any
 
@@ -29,7 +29,11 @@ def command(
         typer.Argument(metavar="[LEARNER]...", help="What will be trained and used, as --learner of train (auto)."),
     ] = None,
     folder: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Where the kernels go; by default into the package.")
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Where the kernels go: a folder that NUMBA_CACHE_DIR will name; by default into the package.",
+        ),
     ] = None,
     portable: Annotated[
         bool,
@@ -45,6 +49,13 @@ def command(
     from sidelight.kernels import store
 
     folder = store.SHIPPED if folder is None else folder / "sidelight"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise SidelightError(
+            f"cannot write to {folder}: {error.strerror}; give a --folder, and set NUMBA_CACHE_DIR to it later"
+        ) from error
     started = perf_counter()
     with store.fill(folder), TemporaryDirectory() as work:
         for learner in learners or ["auto"]:

@@ -159,6 +159,27 @@ def best_paths(
             scores[i] = best_path(u[p:q], arcs, types[p:q], start, end, delta, labels[p:q], stream)
 
 
+@kernel
+def mark_few(offsets: Longs, u: Floats, B: int, few: Flags) -> None:
+    """Mark the sequences in which it pays to visit only the arcs between labels that are not forbidden."""
+    L = u.shape[1]
+    for i in range(len(few)):
+        p, q = offsets[i], offsets[i + 1]
+        arcs, limit = 0, (q - p) * B * L * L
+        first, second = 1, 1  # labels that are possible two before and one before
+        for t in range(p, q):
+            found = 0
+            for c in range(L):
+                found += u[t, c] > -np.inf
+            if t > p:
+                arcs += found * second * (first if B > 1 else 1)
+                first = second
+            second = found
+            if FEW * arcs > limit:
+                break
+        few[i] = FEW * arcs <= limit
+
+
 @inner
 def list_possible(u: Floats, possible: Ints, count: Longs) -> None:
     """List the labels of each position that are not forbidden: `possible` (n, L) has them at the front of its rows,
@@ -652,11 +673,6 @@ def forward_backward(
     types: Ints,
     start: Floats,
     end: Floats,
-    e: Floats,
-    alpha: Floats,
-    scale: Floats,
-    beta: Floats,
-    weight: Floats,
     trusted: Flags,
     log_partition: Floats,
     gamma: Floats,
@@ -666,8 +682,13 @@ def forward_backward(
     """Log-partitions and state marginals of sequences lo to hi; `trusted` says of which, others need log space.
 
     The arc marginals summed over positions are `factors`, to which is added, times `e_arcs`.
-    e: workspace (longest sequence, L), alpha: (longest, B * L), scale: (longest,), beta, weight: (B * L,).
     """
+    L, S = u.shape[1], e_arcs.shape[2] * u.shape[1]
+    longest = 0
+    for i in range(lo, hi):
+        longest = max(longest, offsets[i + 1] - offsets[i])
+    e, alpha = np.empty((longest, L)), np.empty((longest, S))
+    scale, beta, weight = np.empty(longest), np.empty(S), np.empty(S)
     for i in range(lo, hi):
         p, q = offsets[i], offsets[i + 1]
         n = q - p

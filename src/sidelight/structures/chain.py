@@ -429,10 +429,12 @@ class Chain:
         labels = np.empty(len(scores.unary), np.int32)
         best = np.empty(len(scores))
         tables = _kernel_arguments(scores)
-        few = _few_possible(scores, chain.FEW)
+        few = np.zeros(len(scores), bool)
+        if scores.unary.min(initial=0.0) == -np.inf:
+            chain.mark_few(scores.offsets, scores.unary, scores.labels ** (scores.order - 1), few)
 
         def run(lo: int, hi: int) -> None:
-            longest = _longest(scores.offsets[lo : hi + 1])
+            longest = np.diff(scores.offsets[lo : hi + 1]).max(initial=0)
             delta = np.empty((longest, scores.labels**scores.order))
             stream = np.empty(0 if seed is None else 1, np.uint64)
             given = (*tables, few, seed or 0, stream, delta)
@@ -530,11 +532,9 @@ class Chain:
         def run(lo: int, hi: int) -> Floats:
             sums = np.zeros_like(arcs)
             if fits:
-                longest, states = _longest(offsets[lo : hi + 1]), scores.labels**scores.order
-                e, alpha, scale = np.empty((longest, scores.labels)), np.empty((longest, states)), np.empty(longest)
                 chain.forward_backward(
-                    lo, hi, offsets, unary, e_arcs, top, types, start, end, e, alpha, scale, np.empty(states),
-                    np.empty(states), trusted, log_partition, gamma, sums, position,
+                    lo, hi, offsets, unary, e_arcs, top, types, start, end, trusted, log_partition, gamma, sums,
+                    position,
                 )  # fmt: skip
                 sums *= e_arcs
             if not trusted[lo:hi].all():
@@ -723,28 +723,6 @@ def count_tables(offsets: Longs, labels: Ints, L: int, order: int) -> tuple[Floa
     start = np.bincount(codes[heads], minlength=L).astype(float)
     end = np.bincount(codes[tails], minlength=L).astype(float)
     return pair, start, end, triple
-
-
-def _longest(offsets: Longs) -> int:
-    """Tokens of the longest sequence."""
-    return int(np.diff(offsets).max(initial=0))
-
-
-def _few_possible(scores: ChainParts, factor: int) -> NDArray[np.bool_]:
-    """Sequences in which it pays to visit only the arcs between labels that are not forbidden: one in `factor`."""
-    if scores.unary.min(initial=0.0) > -np.inf:
-        return np.zeros(len(scores), bool)
-    count, heads = (scores.unary > -np.inf).sum(axis=1), scores.offsets[:-1]
-    arcs = np.zeros(len(count), np.int64)
-    arcs[1:] = count[1:] * count[:-1]
-    if scores.order == 2:
-        before = np.ones_like(arcs)
-        before[2:] = count[:-2]
-        before[heads[heads + 1 < len(arcs)] + 1] = 1  # no label two before
-        arcs *= before
-    arcs[heads] = 0
-    limit = np.diff(scores.offsets) * scores.labels ** (scores.order + 1)
-    return factor * np.add.reduceat(arcs, heads) <= limit if len(heads) else np.zeros(0, bool)
 
 
 def _kernel_arguments(scores: ChainParts) -> tuple[Longs, Floats, Floats, Ints, Floats, Floats]:

@@ -1,0 +1,45 @@
+from pathlib import Path
+
+import pytest
+
+from sidelight.kernels import store
+
+from .conftest import Run
+
+
+def test_a_learner_is_trained_and_used(run: Run, tmp_path: Path) -> None:
+    said = run("compile", "hmm", "--folder", tmp_path)
+    assert said.code == 0
+    assert str(tmp_path) in said.out.replace("\n", "")
+    assert (tmp_path / "sidelight").is_dir()
+
+
+def test_new_kernels_go_where_they_are_asked_for(tmp_path: Path) -> None:
+    before = store.own_folder()
+    with store.fill(tmp_path):
+        assert store.own_folder() == tmp_path
+    assert store.own_folder() == before
+
+
+def test_learners_that_do_not_exist(run: Run, tmp_path: Path) -> None:
+    said = run("compile", "crv", "--folder", tmp_path)
+    assert said.code != 0
+    assert "crv" in said.message
+
+
+def test_a_folder_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    said = run("compile", "--folder", tmp_path / "file")
+    assert said.code == 1
+    assert "NUMBA_CACHE_DIR" in said.message
+
+
+@pytest.mark.parametrize("features", ["", "+avx,+sse4.2"])
+def test_portable_kernels_need_their_instructions(features: str) -> None:
+    class Codegen:
+        def magic_tuple(self) -> tuple[str, str, str]:
+            return "x86_64-unknown-linux-gnu", "some", features
+
+    assert len(store._machines(Codegen())) == 1
+    features = ",".join(store._INSTRUCTIONS)
+    assert len(store._machines(Codegen())) == 2
