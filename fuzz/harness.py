@@ -22,6 +22,8 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
+from sidelight.errors import SidelightError
+
 # What one case may take: seconds of processor time, and memory beyond that of a process that is ready to begin.
 SECONDS, MEBIBYTES = 20.0, 1024
 # The parent waits so many times longer, since the machine may be busy; getting ready includes compiling kernels.
@@ -100,8 +102,6 @@ def _run_process(target: str, folder: str, seed: int, first: int, last: int, rep
 
 def run_here(module: Any, folder: Path, seed: int, number: int) -> tuple[str, str]:
     """Returns the outcome of one case in this process, and the failure, "" where it ended well."""
-    from sidelight.errors import SidelightError
-
     try:
         return str(module.case(folder, random.Random(f"{seed} {number}"))), ""
     except SidelightError as error:

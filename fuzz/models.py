@@ -177,22 +177,21 @@ def _other_header(content: bytes, random: Random) -> bytes:
 # Headers --------------------------------------------------------------------------------------------------------------
 
 
-def _places(value: Any, found: list[tuple[Any, Any]]) -> None:
-    """Collects every container with a key or number in it."""
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, item in list(items):
-        found.append((value, key))
-        _places(item, found)
+def _place(header: Any, random: Random) -> tuple[Any, Any]:
+    """A container with a key or number in it, found on a way down from the header: long lists have no more weight."""
+    owner: Any = header
+    key: Any = random.choice([name for name in header if name not in ("format", "version")])
+    while isinstance(owner[key], dict | list) and owner[key] and random.random() < 0.8:
+        owner = owner[key]
+        key = random.choice(list(owner)) if isinstance(owner, dict) else random.randrange(len(owner))
+    return owner, key
 
 
 def _alter_header(header: Any, random: Random) -> Any:
-    found: list[tuple[Any, Any]] = []
-    _places(header, found)
-    found = [(owner, key) for owner, key in found if not (owner is header and key in ("format", "version"))]
-    if not found:
+    if len(header) <= 2:
         return header
-    owner, key = random.choice(found)
-    other, other_key = random.choice(found)
+    owner, key = _place(header, random)
+    other, other_key = _place(header, random)
     match random.randrange(10):
         case 0 | 1 | 2 | 3:
             owner[key] = deepcopy(random.choice(_LEAVES))
