@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import secrets
 import stat
 import sys
@@ -31,13 +32,21 @@ InputsLike: TypeAlias = Sequence[Sequence[str | tuple[str, ...] | dict[str, Any]
 OutputsLike: TypeAlias = "Sequence[Sequence[str | AbstractSet[str] | None] | Companion | None]"
 
 PathLike: TypeAlias = str | os.PathLike[str]
-Source: TypeAlias = PathLike | IO[str] | IO[bytes] | Iterable[str]
+Source: TypeAlias = "PathLike | IO[str] | IO[bytes] | Iterable[str] | Lines"
 Target: TypeAlias = PathLike | IO[Any]
 
 STANDARD_STREAM = "-"
 BYTE_ORDER_MARK = "\ufeff"
 ASCII_SPACE = " \t\r\f\v"
 """What separates columns and fills blank lines. A no-break space is part of a token."""
+
+
+_NOT_SPACE = re.compile(f"[^{ASCII_SPACE}]+")
+
+
+def split_at_spaces(line: str) -> list[str]:
+    """Return what stands between the spaces and tabs of a line."""
+    return line.split() if line.isascii() else _NOT_SPACE.findall(line)
 
 
 class Lines(NamedTuple):
@@ -52,7 +61,12 @@ class Lines(NamedTuple):
 
 
 def read_lines(source: Source) -> Lines:
-    """Read all lines of a path, of standard input (``"-"``), of an open file or of an iterable of lines."""
+    """Read all lines of a path, of standard input (``"-"``), of an open file or of an iterable of lines.
+
+    Lines that were read already are returned as they are.
+    """
+    if isinstance(source, Lines):
+        return source
     name = source_name(source)
     if isinstance(source, str | os.PathLike):
         return Lines(name, _split(_decode(_read_bytes(source, name), name)))
