@@ -13,6 +13,7 @@ from sidelight.cli import (
     evaluate,
     explain,
     inspect,
+    learners,
     parse,
     predict,
     score,
@@ -22,6 +23,7 @@ from sidelight.cli import (
 )
 from sidelight.cli.exits import CommandGroup
 from sidelight.cli.options import examples
+from sidelight.cli.spelling import Command, LearningCommand
 
 app = typer.Typer(
     name="sidelight",
@@ -37,8 +39,12 @@ app = typer.Typer(
         "sidelight predict fields.model new.txt",
     ),
 )
-for module in (train, predict, parse, evaluate, score, check, inspect, explain, templates, align, transfer, demo):
-    app.command(module.NAME, epilog=examples(*module.EXAMPLES))(module.command)
+COMMANDS = (
+    train, learners, predict, parse, evaluate, score, check, inspect, explain, templates, align, transfer, demo,
+)  # fmt: skip
+for module in COMMANDS:
+    kind = LearningCommand if module is train else Command
+    app.command(module.NAME, cls=kind, epilog=examples(*module.EXAMPLES))(module.command)
 
 
 def _print_version(asked: bool) -> None:
