@@ -57,7 +57,7 @@ def test_shows_and_draws_posteriors(run, texts):
         (("train.e", "new.f"), "train.e:4: there is no line with this number"),
         (("nowhere.e", "new.f"), "nowhere.e: cannot read: it does not exist"),
         (("new.e", "new.f", "--force", "nowhere"), "cannot read the model file"),
-        (("new.e", "new.f", "--force", "other"), "this is a CRF; --force needs a model written by sidelight align"),
+        (("new.e", "new.f", "--force", "other"), "this is a crf; --force needs a model written by sidelight align"),
         (("new.e", "new.f", "--gold", "bad.wa"), "bad.wa:1: the link 9 1 is out of range"),
         (("new.e", "new.f", "--gamma", "-1"), "gamma must be a finite number of at least 0"),
         (("new.e", "new.f", "-o", "new.e"), "it is also what is read"),

@@ -76,8 +76,8 @@ def test_a_named_learner_is_not_tried(run: Run, data: list[object], tmp_path: Pa
 def test_labels_that_only_rules_name(run: Run, data: list[object], tmp_path: Path) -> None:
     (tmp_path / "r.toml").write_text("[[rule]]\nrule = \"starts_with('Author', 'author', 'editor')\"\n")
     said = run(*data, "-q")
-    assert (said.code, "say --labels Author" in said.err) == (1, True)
-    assert run(*data, "-q", "--labels", "Author").code == 0
+    assert (said.code, "say --classes Author" in said.err) == (1, True)
+    assert run(*data, "-q", "--classes", "Author").code == 0
     assert "Author" in load(tmp_path / "m").classes_
 
 

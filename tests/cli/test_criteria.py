@@ -44,6 +44,6 @@ def test_train_and_use(run: Run, folder: Path, more: Path, tmp_path: Path, name:
 def test_wrong_usage(run: Run, folder: Path, more: Path, tmp_path: Path) -> None:
     data = ["train", folder / "train.tsv", "-o", tmp_path / "m", "-q", "--unlabeled", more]
     said = run(*data, "-l", "ge", "--base", "hmm")
-    assert (said.code, "needs the gradient of a CRF, and HMM has none" in said.err) == (1, True)
+    assert (said.code, "needs the gradient of a crf, and hmm has none" in said.err) == (1, True)
     said = run(*data, "-l", "er", "--balance", 0.5)
-    assert (said.code, "the learner er has no such option" in said.message) == (2, True)
+    assert (said.code, "the learner er has no such parameter" in said.message) == (2, True)

@@ -45,7 +45,7 @@ def test_empty_file(run: Run, folder: Path, tmp_path: Path) -> None:
     for arguments in (["train", tmp_path / "empty.tsv", "-o", tmp_path / "m"], ["predict", folder / "crf.model"]):
         said = run(*arguments, *(["-f", "tsv"] if "predict" in arguments else []), stdin="")
         assert said.code == 1
-        assert "there are no sequences in it" in said.err
+        assert "the file is empty or has only blank lines; expected sequences" in said.err
 
 
 def test_empty_sequence(run: Run, folder: Path) -> None:
@@ -103,42 +103,48 @@ def test_files_that_are_no_models(run: Run, folder: Path, tmp_path: Path, comman
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["-l", "hmm", "--l2", "1"], "--l2: the learner hmm has no such option; crf, semicrf and contrastive have it"),
+        (
+            ["-l", "hmm", "--l2", "1"],
+            "--l2: the learner hmm has no such parameter; crf, semicrf and contrastive have it",
+        ),
         (
             ["-l", "hmm", "-t", "word"],
-            "no such option; auto, crf, semicrf, perceptron, kernel-perceptron, mira, svm, latent-svm, jlis, lclr and",
+            "no such parameter; auto, crf, semicrf, perceptron, kernel-perceptron, mira, svm, latent-svm, jlis, lclr",
         ),
         (
             ["-l", "perceptron", "--tolerance", "1"],
-            "perceptron has no such option; crf, semicrf, svm, latent-svm, jlis, lclr and contrastive have it",
+            "perceptron has no such parameter; crf, semicrf, svm, latent-svm, jlis, lclr, contrastive, pr, uem, daso",
         ),
         (
             ["-l", "crf", "--epochs", "3"],
-            "--epochs: the learner crf has no such option; perceptron, kernel-perceptron and mira have it",
+            "--epochs: the learner crf has no such parameter; perceptron, kernel-perceptron and mira have it",
         ),
-        (["-l", "crf", "--smoothing", "3"], "--smoothing: the learner crf has no such option; hmm has it"),
+        (["-l", "crf", "--smoothing", "3"], "--start-smoothing: the learner crf has no such parameter; hmm has it"),
         (
             ["-l", "crf", "--set", "epochs=3"],
-            "the learner crf has no epochs; perceptron, kernel-perceptron and mira have it",
+            "--epochs: the learner crf has no such parameter; perceptron, kernel-perceptron and mira have it",
         ),
-        (["-l", "crf", "--set", "colour=red"], "the learner crf has no colour; it has solver, order"),
+        (["-l", "crf", "--set", "colour=red"], "--colour: the learner crf has no such parameter; it has solver, order"),
         (["-l", "crf", "--set", "l2"], "expected name=value, got 'l2'"),
         (["-l", "crf", "--set", "l2=much"], "l2 must be a number, got 'much'"),
         (["-l", "crf", "--set", "order=1.5"], "order must be a whole number, got '1.5'"),
         (["-l", "crf", "--set", "boundaries=perhaps"], "boundaries must be true or false, got 'perhaps'"),
-        (["-l", "crf", "--set", "features=word"], "features is for --template"),
+        (["-l", "crf", "--set", "features=word"], "features is for --features"),
         (["-l", "crf", "--l2", "1", "--set", "l2=2"], "l2 is given twice"),
-        (["-l", "hmm", "--C", "1"], "--C: the learner hmm has no such option; mira, svm, latent-svm and lclr have it"),
+        (
+            ["-l", "hmm", "--C", "1"],
+            "--C: the learner hmm has no such parameter; mira, svm, latent-svm and lclr have it",
+        ),
         (["--learner", "tree"], "'tree' is not one of"),
-        (["--l2", "1"], "--l2: the learner auto has no such option; crf, semicrf and contrastive have it"),
+        (["--l2", "1"], "--l2: the learner auto tries learners with their own settings; name one with --learner"),
         (["--base", "hmm"], "the learner auto does not go around another; ccm, codl, em,"),
         (["--penalty", "1"], "the learner auto tries learners with their own settings; name one with --learner"),
         (["--figure", "f.png"], "auto may choose one without a course to draw; name one with --learner"),
-        (["-l", "crf", "--budget", "9"], "--budget: the learner crf has no such option; auto has it"),
+        (["-l", "crf", "--budget", "9"], "--budget: the learner crf has no such parameter; auto has it"),
         (["-l", "crf", "--base", "hmm"], "the learner crf does not go around another; ccm, codl, em,"),
         (["--learner", "pr", "--base", "contrastive"], "'contrastive' is not one of"),
         (["--format", "pdf"], "'pdf' is not one of"),
-        (["--columns", "form"], "the format tsv has no such thing; conllu have"),
+        (["--columns", "form"], "one of the columns must be called label, got form"),
         (["--label-column", "upos"], "columns have numbers, not names"),
     ],
 )
@@ -170,7 +176,7 @@ def test_bad_templates(run: Run, folder: Path, tmp_path: Path) -> None:
 def test_partial_labels_need_a_learner_that_can(run: Run, tmp_path: Path) -> None:
     (tmp_path / "p.tsv").write_text("a\tX\nb\t?\nc\tY|X\n")
     said = run("train", tmp_path / "p.tsv", "-o", tmp_path / "m", "-l", "hmm", "--partial")
-    assert (said.code, "use Auto or CRF" in said.err) == (1, True)
+    assert (said.code, "use auto or crf" in said.err) == (1, True)
 
 
 def test_text_has_no_labels(run: Run, folder: Path, tmp_path: Path) -> None:
@@ -226,7 +232,15 @@ def test_score_refuses_different_tokens(run: Run, tmp_path: Path) -> None:
     (tmp_path / "other.tsv").write_text("a\tA\nc\tB\n")
     said = run("score", tmp_path / "gold.tsv", tmp_path / "other.tsv")
     assert said.code == 1
-    assert "sequence 0, token 1: gold has 'b', predicted has 'c'" in said.message
+    gold, other = tmp_path / "gold.tsv", tmp_path / "other.tsv"
+    assert said.err == f"error: {other}: sequence 0, token 1 is 'c', and in {gold} it is 'b'\n"
+    other.write_text("a\tA\n")
+    assert run("score", gold, other).err == f"error: {other}: sequence 0 has 1 tokens, and in {gold} it has 2\n"
+    other.write_text("a\tA\nb\tB\n\nc\tC\n")
+    assert f"{other}: expected the 1 sequences of {gold}, found 2" in run("score", gold, other).err
+    (tmp_path / "other.jsonl").write_text('{"tokens": ["a", "b"], "labels": ["A", null]}')
+    said = run("score", gold, tmp_path / "other.jsonl")
+    assert f"other.jsonl: sequence 0, token 1 has no label, and in {gold} it has 'B'" in said.err
 
 
 def test_the_label_is_no_input(run: Run, tmp_path: Path) -> None:

@@ -122,7 +122,10 @@ def test_settings_may_be_none_or_a_number(run: Run, data: list[object], tmp_path
 def test_settings_of_the_learner_and_of_its_base(run: Run, data: list[object], tmp_path: Path) -> None:
     said = run(*data, "-o", tmp_path / "m", "-l", "daso", "--set", "temperature=0")
     assert said.code == 2
-    assert "the learner daso has no temperature; it has iterations, start, rate, temperatures" in said.message
+    assert (
+        "--temperature: the learner daso has no such parameter; it has iterations, start, rate, temperatures"
+        in said.message
+    )
 
 
 def test_rules_with_another_reading(run: Run, data: list[object], tmp_path: Path) -> None:
@@ -146,10 +149,10 @@ def test_contradictions(run: Run, data: list[object], more: Path, tmp_path: Path
 
 def test_options_of_others(run: Run, data: list[object], tmp_path: Path) -> None:
     said = run(*data, "-o", tmp_path / "m", "-l", "codl", "--decode", "projected")
-    message = "the learner codl has no such option; pr, uem, daso, ge, er and combined have it"
+    message = "the learner codl has no such parameter; pr, uem, daso, ge, er and combined have it"
     assert (said.code, message in said.message) == (2, True)
     said = run("train", "nowhere.tsv", "-o", tmp_path / "m", "-l", "crf", "--penalty", 3)
-    assert (said.code, "this needs --learner pr, uem or daso" in said.message) == (2, True)
+    assert (said.code, "has no such parameter; pr, uem, daso" in said.message) == (2, True)
 
 
 def test_a_rough_projection_is_told(run: Run, data: list[object], tmp_path: Path) -> None:
@@ -175,7 +178,7 @@ def test_the_sequence_that_contradicts_is_that_of_the_file(
     (tmp_path / "more.txt").write_text("a b c d e\n\na\n")
     (tmp_path / "r.toml").write_text("[[rule]]\nname = 'many'\nrule = \"count('author') >= 2\"\n")
     options = ["--unlabeled", tmp_path / "more.txt", "--rules", tmp_path / "r.toml"]
-    for gamma, way in (("1", "--penalty 1"), ("0", "--set norm=l1"), ("inf", "bound=1"), ("-inf", "codl")):
+    for gamma, way in (("1", "--penalty 1"), ("0", "--norm l1"), ("inf", "--bound 1"), ("-inf", "codl")):
         said = run(
             "train", folder / "train.tsv", "-o", tmp_path / "m", "-l", "uem", *options, "--set", f"gamma={gamma}",
             "--set", "penalty=None",

@@ -31,7 +31,7 @@ def test_train_and_explain(run: Run, folder: Path, more: Path, tmp_path: Path) -
     [
         (["--figure", "fit.jpg"], "fit.jpg: expected the name of a figure"),
         (["--figure", "no/fit.png"], "no/fit.png: cannot write: its folder does not exist"),
-        (["--figure", "fit.png", "-l", "hmm"], "an HMM learns by counting"),
+        (["--figure", "fit.png", "-l", "hmm"], "an hmm learns by counting"),
     ],
 )
 def test_found_before_anything_is_read(run: Run, tmp_path: Path, options: list[str], message: str) -> None:

@@ -1,4 +1,7 @@
-"""Sections of the README and the page about rules say nothing that does not run."""
+"""Sections of the README and the page about rules say nothing that does not run.
+
+`python -m benchmarks.readme` runs all of README.
+"""
 
 import re
 from pathlib import Path
@@ -6,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from sidelight import BAD, GOOD, check, generate_references, parse_rule, read_rules, write_columns
+from benchmarks import readme
+from sidelight import check, generate_references, parse_rule, read_rules, write_columns
 from sidelight.rules import files
 
 from .conftest import Run
@@ -19,16 +23,13 @@ PAGE = (ROOT / "docs" / "rules.md").read_text()
 
 
 def blocks(text: str, language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+    return [one.text for one in readme.blocks(text) if one.language == language]
 
 
 def test_python_example() -> None:
     (code,) = blocks(SECTION, "python")
-    promised = [float(number) for number in re.findall(r"score\(\*test\)  # (0\.\d\d):", code)]
-    assert len(promised) == 3
-    found: list[float] = []
-    exec(re.sub(r"^(.*score\(\*test\)).*$", r"found.append(\1)", code, flags=re.MULTILINE), {"found": found})
-    assert [round(score, 2) for score in found] == promised
+    assert len(readme.promises(code)) == 3
+    assert readme.broken(code, {}) == []
 
 
 @pytest.mark.usefixtures("quick")
@@ -41,12 +42,8 @@ def test_auto_example(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_documents_example() -> None:
     for code in blocks(DOCUMENTS, "python"):
-        names: dict[str, object] = {"GOOD": GOOD, "BAD": BAD}
-        exec(code, names)
-        promised = re.findall(r"^(model\.\w+\(.*\))  # (\[.*?\])(?:$|:)", code, re.MULTILINE)
-        assert promised
-        for call, answer in promised:
-            assert eval(call, names) == eval(answer, names), call
+        assert readme.promises(code)
+        assert readme.broken(code, {}) == []
 
 
 @pytest.mark.usefixtures("quick")

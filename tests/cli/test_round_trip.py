@@ -173,3 +173,56 @@ def test_jsonl_output_can_be_read_back(run: Run, folder: Path, tmp_path: Path) -
     run("predict", folder / "crf.model", folder / "new.txt", "--kbest", 2, "--marginals", "-o", tmp_path / "o.jsonl")
     X, y = read_jsonlines(tmp_path / "o.jsonl")
     assert list(map(len, X)) == [len(labels) for labels in y]
+
+
+ROUND_TRIPS = [
+    ("a.txt", "the X1 D\ndog X2 N\n\na X1 D\ncat X2 N\n", ["--labeled"], []),
+    ("a.tsv", "D\tthe\nN\tdog\n\nD\ta\nN\tbig cat\n", ["--label-column", "0"], ["--label-column", "0"]),
+    ("a.txt", "1 D the X\n2 N dog Y\n", ["--columns", "_,label,word,tag"], ["--columns", "_,label,word,tag"]),
+    ("a.txt", "# c\nthe D\ndog N\n", ["--comment", "#", "--labeled"], ["--comment", "#"]),
+    ("a.conllu", "1\tthe\tt\tD\t_\t_\t_\t_\t_\t_\n2\tdog\tx\tN\t_\t_\t_\t_\t_\t_\n\n", [], []),
+    ("a.jsonl", '{"tokens": ["the", "big dog"], "labels": ["D", "N"]}\n', [], []),
+    ("a.jsonl", '{"tokens": [["the", "x"], ["dog", "y"]], "labels": ["D", "N"]}\n', [], []),
+    ("a.jsonl", '{"tokens": [{"w": "the"}, {"w": "dog"}], "labels": ["D", "N"]}\n', [], []),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "predict", "score"), ROUND_TRIPS)
+def test_what_predict_writes_score_reads(
+    run: Run, tmp_path: Path, name: str, text: str, predict: list[str], score: list[str]
+) -> None:
+    gold = tmp_path / name
+    gold.write_text(text)
+    reading = [option for option in predict if option != "--labeled"]
+    assert run("train", gold, "-o", tmp_path / "m", "-l", "perceptron", "-q", *reading).code == 0
+    said = run("predict", tmp_path / "m", gold, *predict)
+    assert said.code == 0, said.err
+    assert run("score", gold, "-", "--json", *score, stdin=said.out).json["accuracy"] == 1.0
+    if not name.endswith(".conllu"):
+        assert said.out.split() == text.replace("# c", "").split()
+
+
+def test_templates_know_the_names_of_columns(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("1 D the x\n2 N dog y\n")
+    data = ["train", tmp_path / "a.txt", "-o", tmp_path / "m", "-l", "perceptron", "-q"]
+    said = run(*data, "--columns", "_,label,word,suffix", "-t", "suffix[-1] & word")
+    assert said.code == 0, said.err
+    assert load(tmp_path / "m").features == ["pos[-1] & word"]
+    assert "'suffix' is not known here" in run(*data, "-t", "suffix").err
+
+
+def test_text_is_cut_and_tokens_are_not(run: Run, folder: Path) -> None:
+    def tokens(name: str) -> list[str]:
+        said = run("predict", folder / "crf.model", "-f", name, "--json", stdin="J.K. Moore\n")
+        return list(json.loads(said.out)["tokens"])
+
+    assert tokens("text") == ["J", ".", "K", ".", "Moore"]
+    assert tokens("tokens") == ["J.K.", "Moore"]
+    said = run("predict", folder / "crf.model", "-f", "text", "--json", "--output-format", "tsv", stdin="a")
+    assert "tsv output is no JSON" in said.message
+
+
+def test_standard_input_has_the_format_of_the_other_file(run: Run, folder: Path) -> None:
+    dev = (folder / "dev.tsv").read_text()
+    assert run("score", "-", folder / "dev.tsv", "--json", stdin=dev).json["accuracy"] == 1
+    assert "only one of the two can be standard input" in run("score", "-", "-", stdin=dev).err

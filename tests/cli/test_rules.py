@@ -102,7 +102,7 @@ def test_unlabelled_sequences_may_be_in_the_data(run: Run, folder: Path, tmp_pat
     data = (folder / "train.jsonl").read_text() + '{"tokens": ["J", ".", "Moore", "."]}\n'
     (tmp_path / "d.jsonl").write_text(data)
     arguments = ["train", tmp_path / "d.jsonl", "-o", tmp_path / "m", "-l", "hmm", "-q"]
-    assert "use Auto or CoDL" in run(*arguments).err
+    assert "use auto or codl" in run(*arguments).err
     assert run(*arguments[:-3], "-q", "-l", "codl", "--json").json["unlabeled"] == 1
 
 
@@ -216,8 +216,8 @@ def test_labels_that_the_data_lacks(run: Run, folder: Path, tmp_path: Path) -> N
     assert (said.code, (tmp_path / "m").exists()) == (1, False)
     assert f"error: {rules}: the rule" in said.err
     assert "names the label 'autor', which the data does not have (it has author, booktitle" in said.err
-    assert "say --labels autor,titel" in said.err
-    assert run(*arguments, "--labels", "autor,titel").code == 0
+    assert "say --classes autor,titel" in said.err
+    assert run(*arguments, "--classes", "autor,titel").code == 0
     assert "autor" in load(tmp_path / "m").classes_
 
 
@@ -275,14 +275,15 @@ def test_rules_on_segments(run: Run, folder: Path, rules: Path, more: Path, tmp_
         (["-l", "ccm"], "Invalid value for --learner: this needs --rules"),
         (["-l", "ccm", "--rules", "RULES", "--unlabeled", "MORE"], "ccm learns from labels only; codl from both"),
         (["-l", "codl"], "there is no unlabelled data to learn from"),
-        (["-l", "crf", "--reading", "hard"], "this needs --rules"),
-        (["--labels", "x"], "this needs --rules"),
-        (["-l", "crf", "--balance", "0.5"], "this needs --unlabeled"),
-        (["-l", "crf", "--rules", "RULES", "--iterations", "3"], "this needs --unlabeled"),
+        (["-l", "crf", "--reading", "hard"], "the learner crf has no such parameter; ccm and codl have it"),
+        (["--classes", "x"], "this needs --rules"),
+        (["-l", "codl", "--reading", "hard"], "this needs --rules"),
+        (["-l", "crf", "--balance", "0.5"], "the learner crf has no such parameter; codl, em,"),
+        (["-l", "crf", "--rules", "RULES", "--iterations", "3"], "the learner ccm has no such parameter; codl, em"),
         (["-l", "self-training", "--unlabeled", "MORE", "--balance", "1"], "the learner self-training has no such"),
-        (["--rules", "RULES", "--set", "colour=1"], "has no colour"),
+        (["--rules", "RULES", "--set", "colour=1"], "--colour: the learner auto has no such parameter"),
         (["--rules", "RULES", "--set", "rules=1"], "rules is for --rules"),
-        (["--rules", "RULES", "--reading", "firm"], "'firm' is not one of"),
+        (["-l", "ccm", "--rules", "RULES", "--reading", "firm"], "reading must be hard or soft, got 'firm'"),
     ],
 )  # fmt: skip
 def test_wrong_usage(
@@ -303,7 +304,7 @@ def test_other_errors(run: Run, folder: Path, rules: Path, more: Path, tmp_path:
     said = run(*arguments, "-l", "crf", "--unlabeled", more, "--balance", 2)
     assert (said.code, "balance lies between 0 and 1" in said.err) == (1, True)
     said = run(*arguments, "--unlabeled", more, "-l", "em", "--base", "crf")
-    assert (said.code, "EM needs a generative base learner" in said.err) == (1, True)
+    assert (said.code, "em needs a generative base learner" in said.err) == (1, True)
     said = run(*arguments, "-l", "crf", "--rules", rules, "--order", 2)
     assert (said.code, "chains of order 2" in said.err) == (1, True)
     before = rules.read_bytes()
@@ -318,7 +319,7 @@ def test_a_learner_worse_than_its_base_is_told(run: Run, folder: Path, tmp_path:
     train = ["train", folder / "train.tsv", "-o", tmp_path / "m", "-l", "hmm", "-q", "--rules", bad]
     said = run(*train)
     assert said.code == 0
-    assert said.message.startswith("note: CCM does worse than HMM, its base, where labels are held out: token accuracy")
+    assert said.message.startswith("note: ccm does worse than hmm alone where labels are held out: token accuracy")
     assert "'nonsense' (-" in said.message
     assert "held out" in said.out
     assert "HMM alone" in run("inspect", tmp_path / "m").out

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sidelight import DMV, HMM, load, read_conllu
+from sidelight import CRF, DMV, HMM, load, read_conllu
 
 ENGLISH = ["the dog sees a cat", "a cat sees the dog", "the dog barks", "a cat barks", "the cat"]
 FRENCH = ["le chien voit un chat", "un chat voit le chien", "le chien aboie", "un chat aboie", "le chat"]
@@ -41,7 +41,7 @@ def test_both_learners(run, folder):
             "pairs": 5, "sentences": 4, "words": 16, "projected": 16,
         }  # fmt: skip
         assert load(folder / "fr.model").predict(tagged(FRENCH))[:4] == HEADS[:4]
-    X, _ = read_conllu(folder / "heads.conllu", columns=("form", "misc"))
+    X, _ = read_conllu(folder / "heads.conllu", columns=("form", "misc:Head"))
     assert X[0] == [("le", "2"), ("chien", "3"), ("voit", "0"), ("un", "5"), ("chat", "3")]
 
 
@@ -54,6 +54,12 @@ def test_pairs_are_aligned_first(run, folder):
 def test_errors_are_one_line(run, folder):
     said = run(*options(folder, "--links", folder / "links", "--parser", folder / "en.tags"))
     assert "this model predicts labels, and trees are needed here" in said.message
+    HMM().fit([["dog"], ["a"]], [["NN"], ["DT"]]).save(folder / "xpos.tags")
+    said = run(*options(folder, "--links", folder / "links", "--tagger", folder / "xpos.tags"))
+    assert "xpos.tags: this model predicts DT, NN, and taggers predict universal tags" in said.message
+    CRF().fit([[("dog", "x")]], [["NOUN"]]).save(folder / "wide.tags")
+    said = run(*options(folder, "--links", folder / "links", "--target-tagger", folder / "wide.tags"))
+    assert "this model reads tokens of 2 columns, and a tagger of text reads words alone" in said.message
     said = run(*options(folder, "--links", folder / "links", "--longest", 1))
     assert "nothing was projected on any sentence" in said.message
     assert said.code != 0

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidelight.data import read_columns, write_columns
+from sidelight.data.columns import column_rows
 from sidelight.errors import DataError
 
 CHUNKS = ["He PRP B-NP\n", "ran  VBD\tB-VP\n", "\n", " \t\n", "Stop VB B-VP"]
@@ -150,3 +151,38 @@ def test_other_separators_of_ascii_are_parts_of_tokens():
     assert read_columns(["a\x1cb X", "\x1d Y"]) == ([["a\x1cb", "\x1d"]], [["X", "Y"]])
     with pytest.raises(DataError, match=":1: expected a token and a label"):
         read_columns(["\x1c"])
+
+
+ROWS = ["1 NN dog N x\n", "2 VB barks V y\n"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "X", "y"),
+    [
+        (["_", "pos", "word", "label", "_"], [("dog", "NN"), ("barks", "VB")], ["N", "V"]),
+        (["_", "label", "word", "_", "_"], ["dog", "barks"], ["NN", "VB"]),
+        (["_", "tag", "form", "_", "other"], [("NN", "dog", "x"), ("VB", "barks", "y")], None),
+    ],
+)
+def test_columns_are_chosen_by_their_names(columns, X, y):
+    assert read_columns(ROWS, columns=columns) == ([X], [y])
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (["word", "label"], r"<lines>:1: expected 2 columns \(word, label\), found 5: .*name every column, with _"),
+        (["word", "word", "_", "_", "_"], "expected a name of its own for every column, got 'word' twice"),
+        (["word", "", "_", "_", "_"], "got an empty name"),
+        (["_", "_", "_", "_", "label"], "expected a column that tokens are made of"),
+        (["pos", "_", "_", "_", "label"], "expected a column called word before the one called pos"),
+    ],
+)
+def test_names_that_do_not_fit(columns, message):
+    with pytest.raises(DataError, match=message):
+        read_columns(ROWS, columns=columns)
+
+
+def test_all_columns_of_a_file():
+    rows = column_rows(["# c\n", "a b\n", "\n", "\n", "c d\n"], comment="#")
+    assert rows == [[["a", "b"]], [["c", "d"]]]

@@ -45,6 +45,7 @@ def test_tsv_is_separated_by_tabs_and_columns_by_spaces():
         ("a.jsonl", "jsonl"),
         ("a.json", "jsonl"),
         ("a.conll", "columns"),
+        ("a.tok", "tokens"),
     ],
 )
 def test_extensions(path, name):

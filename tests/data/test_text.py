@@ -57,3 +57,8 @@ def test_writing():
         write_text(target, [[("a", "b")]])
     with pytest.raises(DataError, match="sequence 0: expected tokens without line ends"):
         write_text(target, [["a\nb"]])
+
+
+def test_text_that_is_cut_already_stays_as_it_is():
+    lines = ["J.K. Moore  (1989)\n", "\n", "a\u00a0b\tc\n"]
+    assert read_text(lines, tokenized=True) == ([["J.K.", "Moore", "(1989)"], ["a\u00a0b", "c"]], [None, None])

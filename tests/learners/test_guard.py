@@ -108,7 +108,7 @@ def test_rules_that_do_harm_are_named():
     assert len(told) == 1
     assert told[0].filename == __file__
     message = str(told[0].message)
-    assert message.startswith("CCM does worse than HMM, its base, where labels are held out: token accuracy ")
+    assert message.startswith("CCM does worse than HMM alone where labels are held out: token accuracy ")
     assert message.index("'notes' (-") < message.index("'dates first' (-")
     assert "broken at 12 of 12 places" in message
     assert "leave out rules that cost" in message

@@ -79,3 +79,14 @@ def test_learners_take_them_and_keep_them_in_files(tmp_path):
     assert CRF().fit(sequences, y).score(sequences, y) < 0.9
     with pytest.raises(DataError, match="order 1"):
         CRF(task=Labelling(order=2, edges=True)).fit(sequences, y)
+
+
+def test_the_strongest_weights_name_both_labels():
+    X, y = [["a", "b", "a"]] * 3, [["P", "Q", "P"]] * 3
+    model = CRF(["word"], edges=True, max_iterations=30).fit(X, y)
+    found = model.top_weights(100)
+    assert {(feature, label) for feature, label, _ in found} >= {("word=b after P", "Q"), ("word=a after Q", "P")}
+    sizes = [abs(weight) for *_, weight in found]
+    assert sizes == sorted(sizes, reverse=True)
+    assert {label for _, label, _ in model.top_weights(100, "Q")} == {"Q"}
+    assert len(model.top_weights(3)) == 3

@@ -111,23 +111,40 @@ def write_conllu(answers: Answers, path: str, columns: tuple[str, ...], label: s
     write(path, answers.X, answers.outputs, columns=columns, label=label)
 
 
-def write_columns(answers: Answers, path: str, format: str) -> None:
-    """The token's columns, its label, and with marginals the probability of that label."""
+def write_columns(answers: Answers, path: str, format: str, kept: Any) -> None:
+    """The columns of the input, the label in the place where the input had one, else last, then its probability if
+    there are marginals.
+
+    kept: all columns of the input as `reading.Rows`; None where those of the tokens and the label last are all.
+    """
     from sidelight.data import FORMATS
 
-    if answers.marginals is None:
+    if answers.marginals is None and kept is None:
         FORMATS[format].write(path, answers.X, answers.outputs)
         return
-    number = {label: k for k, label in enumerate(answers.classes)}
+    place = None if kept is None else kept.label
     rows = [
-        [(*_cells(token), label) for token, label in zip(tokens, labels, strict=True)]
-        for tokens, labels in zip(answers.X, answers.outputs, strict=True)
+        [_with_label(list(cells), label, place) for cells, label in zip(sequence, labels, strict=True)]
+        for sequence, labels in zip(
+            (map(_cells, x) for x in answers.X) if kept is None else kept.rows, answers.outputs, strict=True
+        )
     ]
+    if answers.marginals is None:
+        FORMATS[format].write(path, rows)
+        return
+    number = {label: k for k, label in enumerate(answers.classes)}
     chances = [
         [f"{table[t, number[label]]:.4f}" for t, label in enumerate(labels)]
         for table, labels in zip(answers.marginals, answers.outputs, strict=True)
     ]
     FORMATS[format].write(path, rows, chances)
+
+
+def _with_label(cells: list[str], label: str, place: int | None) -> list[str]:
+    if place is None:
+        return [*cells, label]
+    cells[place] = label
+    return cells
 
 
 def _cells(token: Any) -> tuple[str, ...]:

@@ -8,7 +8,11 @@ import typer
 from sidelight.cli.options import JsonOption
 
 NAME = "demo"
-EXAMPLES = ("sidelight demo", "sidelight demo --labeled 10 --labeled 50 --test 500 --seed 7")
+EXAMPLES = (
+    "sidelight demo",
+    "sidelight demo --labeled 10 --labeled 50 --test 500 --seed 7",
+    "sidelight demo --write .",
+)
 # Loading the compiled loops from the cache takes less than this.
 _PATIENCE = 3.0
 
@@ -21,6 +25,14 @@ def command(
     unlabeled: Annotated[int, typer.Option(metavar="N", min=1, help="References without labels to learn from.")] = 500,
     test: Annotated[int, typer.Option(metavar="N", min=1, help="References to test on.")] = 300,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the generated references.")] = 1,
+    write: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Learn nothing, but write references and rules into this folder, to try the other commands on: "
+            "few.tsv, train.tsv, dev.tsv, more.txt, new.txt, rules.toml, expected.toml.",
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Learn the fields of bibliographic references from a handful, rules and unlabelled ones; show what was learned.
@@ -28,6 +40,16 @@ def command(
     Needs no files: the references are generated.
     """
     from sidelight.cli.output import print_json
+
+    if write is not None:
+        from sidelight.demo.files import write_files
+
+        names = write_files(write, seed=seed)
+        if json:
+            print_json({"folder": write, "files": names})
+        else:
+            typer.echo(f"wrote {', '.join(names)}")
+        return
     from sidelight.demo.run import prepare, run_demo
     from sidelight.report.console import messages, results
 

@@ -23,7 +23,7 @@ NAME = "evaluate"
 EXAMPLES = (
     "sidelight evaluate fields.model dev.tsv",
     "sidelight evaluate chunks.model dev.txt --confusion",
-    "sidelight evaluate chunks.model dev.txt --json | jq .spans.overall.f1",
+    "sidelight evaluate chunks.model dev.txt --json > scores.json",
     "sidelight evaluate parser.model dev.conllu",
 )
 

@@ -9,6 +9,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from sidelight.cli.wording import as_typed
 from sidelight.errors import SidelightError
 
 INTERRUPTED = 130
@@ -23,11 +24,13 @@ class CommandGroup(TyperGroup):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("once", UserWarning)
-                warnings.showwarning = lambda message, *_, **__: print(f"note: {message}", file=sys.stderr)
+                warnings.showwarning = lambda message, *_, **__: print(
+                    f"note: {as_typed(str(message))}", file=sys.stderr
+                )
                 result = super().invoke(ctx)
             sys.stdout.flush()
         except SidelightError as error:
-            print(f"error: {error}", file=sys.stderr)
+            print(f"error: {as_typed(str(error))}", file=sys.stderr)
             raise typer.Exit(1) from None
         except KeyboardInterrupt:
             print("interrupted", file=sys.stderr)

@@ -83,8 +83,9 @@ def command(
         check_figure(figure, model, data, svg=not labels_only)
     if arcs is not None and learner.task_.kind != "trees":
         raise typer.BadParameter(f"a model of {learner.task_.kind} has no arcs; a parser has", param_hint="--arcs")
-    reader = reader_for(learner.task_.for_comparing(), Reader(format, label_column, columns, comment))
-    sequences = reader.read(data, labels=labeled or label_column is not None)
+    options = Reader(format, label_column, columns, comment)
+    reader = reader_for(learner.task_.for_comparing(), options)
+    sequences = reader.read(data, labels=labeled or options.names_label)
     if not -len(sequences.X) <= sequence < len(sequences.X):
         noun = learner.task_.noun
         raise DataError(f"there is no {noun} {sequence}; the input has {len(sequences.X)}, counted from 0")

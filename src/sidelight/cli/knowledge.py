@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,9 @@ from sidelight.cli.parameters import (
     WRAPPERS,
     divide,
     divide_views,
+    has_parameter,
     make_learner,
+    names,
     require_task,
 )
 from sidelight.cli.reading import DataReader, Sequences
@@ -35,13 +37,8 @@ class KnowledgeOptions:
     """The options of `train` about it."""
 
     rules: str | None = None
-    reading: str | None = None
     unlabeled: str | None = None
-    balance: float | None = None
-    iterations: int | None = None
-    penalty: float | None = None
-    decode: str | None = None
-    labels: str | None = None
+    classes: str | None = None
     good: str | None = None
     bad: str | None = None
 
@@ -49,7 +46,7 @@ class KnowledgeOptions:
         self,
         name: str | None,
         base: str | None,
-        options: dict[str, Any],
+        features: list[str] | None,
         settings: Sequence[str],
         *,
         quiet: bool,
@@ -62,38 +59,41 @@ class KnowledgeOptions:
         """
         wrapper, inside = self._arrange(name or usual_learner(task), base, usual_learner(task))
         if name is None and wrapper is None and getattr(task, "kind", None) == "trees":
-            inside, options = "perceptron", {**options, "margin": options.get("margin") or MARGIN}
+            inside = "perceptron"
+            settings = settings if "margin" in names(settings) else [*settings, f"margin={MARGIN}"]
         if task is not None:
             require_task(inside, type(task).__name__.lower())
             if name is None and not quiet:
                 _tell(type(task).__name__, wrapper, inside)
         if inside == "auto":
-            self._check_auto()
+            self._check_auto(settings)
         else:
-            self._check(wrapper, inside)
+            self._check(wrapper, inside, settings)
         fixed: dict[str, Any] = {"rules": self._read_rules(wrapper)} if self.rules else {}
         given_task = {} if task is None else {"task": task}
         if wrapper is None:
-            return make_learner(inside, options, settings, quiet=quiet, jobs=jobs, **fixed, **given_task)
-        names = ("reading", "balance", "iterations", "penalty", "decode")
-        given = {name: getattr(self, name) for name in names}
-        mine, wanted, rest, others = divide(wrapper, inside, options, settings)
+            return make_learner(inside, features, settings, quiet=quiet, jobs=jobs, **fixed, **given_task)
+        mine, rest = divide(wrapper, inside, settings)
         # The rounds report progress; the base learner within a round does not.
-        fixed["base"] = make_learner(inside, rest, others, quiet=quiet or wrapper != "ccm", jobs=jobs, **given_task)
-        return make_learner(wrapper, given | mine, wanted, quiet=quiet, jobs=jobs, **fixed)
+        fixed["base"] = make_learner(inside, features, rest, quiet=quiet or wrapper != "ccm", jobs=jobs, **given_task)
+        return make_learner(wrapper, None, mine, quiet=quiet, jobs=jobs, **fixed)
 
     def make_agreement(
         self,
         name: str | None,
         base: str | None,
         views: Sequence[str],
-        options: dict[str, Any],
+        features: list[str] | None,
         settings: Sequence[str],
+        parse: Callable[[str], str],
         *,
         quiet: bool,
         jobs: int | None,
     ) -> Any:
-        """The models of several views, each with the templates of a file, that are learned to agree."""
+        """The models of several views, each with the templates of a file, that are learned to agree.
+
+        parse: what reads a template.
+        """
         from sidelight import Agreement
         from sidelight.cli.templates import read_templates
 
@@ -104,22 +104,20 @@ class KnowledgeOptions:
         if base not in (None, "crf"):
             message = "views of the command line are crf models; leave this out, or use Agreement in Python"
             raise typer.BadParameter(message, param_hint="--base")
-        if options["template"]:
-            raise typer.BadParameter("every --view has its own; leave this out", param_hint="--template")
-        for flag in ("rules", "good", "bad", "reading", "balance", "penalty", "decode", "labels"):
+        if features:
+            raise typer.BadParameter("every --view has its own; leave this out", param_hint="--features")
+        for flag in ("rules", "good", "bad", "classes"):
             if getattr(self, flag) is not None:
                 raise typer.BadParameter("views that agree make no use of this", param_hint=f"--{flag}")
-        names = [Path(file).stem for file in views]
-        if len(set(names)) < len(names):
-            names = [str(file) for file in views]
-        if len(set(names)) < max(2, len(names)):
+        titles = [Path(file).stem for file in views]
+        if len(set(titles)) < len(titles):
+            titles = [str(file) for file in views]
+        if len(set(titles)) < max(2, len(titles)):
             raise typer.BadParameter("give two different files at least", param_hint="--view")
         learners, (own, rest) = {}, divide_views(settings)
-        for title, file in zip(names, views, strict=True):
-            mine = {**options, "template": read_templates([], file)}
-            learners[title] = make_learner(base or "crf", mine, rest, quiet=True, jobs=jobs)
-        if self.iterations is not None:
-            own["iterations"] = self.iterations
+        for title, file in zip(titles, views, strict=True):
+            templates = read_templates([], file, parse)
+            learners[title] = make_learner(base or "crf", templates, rest, quiet=True, jobs=jobs)
         return Agreement(learners, verbose=not quiet, n_jobs=-1 if jobs is None else jobs, **own)
 
     def _arrange(self, name: str, base: str | None, usual: str) -> tuple[str | None, str]:
@@ -135,15 +133,15 @@ class KnowledgeOptions:
             return "codl", name
         return ("ccm" if self.rules and name not in COMPANIONS else None), name
 
-    def _check_auto(self) -> None:
-        for name in ("reading", "balance", "iterations", "penalty", "decode"):
-            if getattr(self, name) is not None:
+    def _check_auto(self, settings: Sequence[str]) -> None:
+        for name in names(settings):
+            if has_parameter(name) and not has_parameter(name, "auto"):
                 message = "the learner auto tries learners with their own settings; name one with --learner"
-                raise typer.BadParameter(message, param_hint=f"--{name}")
-        if self.labels is not None and not self.rules:
-            raise typer.BadParameter("this needs --rules", param_hint="--labels")
+                raise typer.BadParameter(message, param_hint=f"--{name.replace('_', '-')}")
+        if self.classes is not None and not self.rules:
+            raise typer.BadParameter("this needs --rules", param_hint="--classes")
 
-    def _check(self, wrapper: str | None, inside: str) -> None:
+    def _check(self, wrapper: str | None, inside: str, settings: Sequence[str]) -> None:
         if wrapper and inside not in BASES:
             more = f"; {inside} learns from --good and --bad" if inside in COMPANIONS else ""
             message = f"rules and unlabelled data do not go with the learner {inside}, but with {_listed(BASES)}"
@@ -152,23 +150,16 @@ class KnowledgeOptions:
             raise typer.BadParameter(f"{wrapper} has no use for rules; codl and pr have", param_hint="--rules")
         if wrapper == "ccm" and self.unlabeled:
             raise typer.BadParameter("ccm learns from labels only; codl from both", param_hint="--unlabeled")
-        learning = wrapper not in (None, "ccm")
         judging = inside in COMPANIONS or wrapper in JUDGING_WRAPPERS
         for flag, value, needs, there in (
             ("--learner", wrapper if wrapper == "ccm" else None, "--rules", self.rules),
-            ("--reading", self.reading, "--rules", self.rules),
-            ("--labels", self.labels, "--rules", self.rules),
-            ("--balance", self.balance, "--unlabeled", learning),
-            ("--iterations", self.iterations, "--unlabeled", learning),
-            ("--penalty", self.penalty, "--learner pr, uem or daso", wrapper),
-            ("--decode", self.decode, "--learner pr, uem or daso", wrapper),
+            ("--reading", "reading" if wrapper and "reading" in names(settings) else None, "--rules", self.rules),
+            ("--classes", self.classes, "--rules", self.rules),
             ("--good", self.good, "--learner jlis, lclr, combined or auto", judging),
             ("--bad", self.bad, "--learner jlis, lclr, combined or auto", judging),
         ):
             if value is not None and not there:
                 raise typer.BadParameter(f"this needs {needs}", param_hint=flag)
-        if inside in COMPANIONS and self.reading == "soft":
-            raise typer.BadParameter(f"{inside} takes every rule as hard", param_hint="--reading")
 
     def _read_rules(self, wrapper: str | None) -> list[Any]:
         from sidelight.rules.files import given_rules
@@ -237,12 +228,12 @@ class KnowledgeOptions:
         raise typer.BadParameter(message, param_hint="--learner")
 
     def check_labels(self, learner: Any, sequences: Sequences) -> None:
-        """Refuse rules about labels that neither the data nor --labels has: most likely they are misspelt."""
+        """Refuse rules about labels that neither the data nor --classes has: most likely they are misspelt."""
         from sidelight.rules.automata import labels_named
 
         task = learner.task_
         found = task.labels(task.read(sequences.y, task.sizes(sequences.X)))
-        known = {*found, *filter(None, (self.labels or "").split(","))}
+        known = {*found, *filter(None, (self.classes or "").split(","))}
         named = {label: rule for rule in learner.rules or () for label in labels_named([rule])}
         unknown = sorted(named.keys() - known)
         if unknown:
@@ -254,10 +245,10 @@ class KnowledgeOptions:
                 )
             raise DataError(
                 f"{self.rules}: the rule {rule!r} names the label {label!r}, which the data does not have "
-                f"(it has {', '.join(sorted(known))}); if it is right, say --labels {','.join(unknown)}"
+                f"(it has {', '.join(sorted(known))}); if it is right, say --classes {','.join(unknown)}"
                 f"{did_you_mean(label, known)}"
             )
-        if self.labels:
+        if self.classes:
             (learner if learner.base is None else learner.base).set_params(classes=sorted(known))
 
 
@@ -279,7 +270,7 @@ def way_out(learner: str | None, estimator: Any) -> str:
     """What to do on the command line where rules of a learner contradict each other."""
     if learner == "uem":
         gamma = float(estimator.gamma)
-        ways = {0.0: "--penalty 1 --set norm=l1", math.inf: "--set norm=l1 --set bound=1", -math.inf: "--learner codl"}
+        ways = {0.0: "--penalty 1 --norm l1", math.inf: "--norm l1 --bound 1", -math.inf: "--learner codl"}
         return f" ({ways.get(gamma, '--penalty 1')})"
     return f" ({learner} takes every rule as hard, so leave one out)" if learner in COMPANIONS else ""
 

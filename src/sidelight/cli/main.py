@@ -14,6 +14,7 @@ from sidelight.cli import (
     evaluate,
     explain,
     inspect,
+    learners,
     parse,
     predict,
     score,
@@ -23,6 +24,7 @@ from sidelight.cli import (
 )
 from sidelight.cli.exits import CommandGroup
 from sidelight.cli.options import examples
+from sidelight.cli.spelling import Command, LearningCommand
 
 app = typer.Typer(
     name="sidelight",
@@ -38,22 +40,13 @@ app = typer.Typer(
         "sidelight predict fields.model new.txt",
     ),
 )
-for module in (
-    train,
-    predict,
-    parse,
-    evaluate,
-    score,
-    check,
-    inspect,
-    explain,
-    templates,
-    align,
-    transfer,
-    demo,
+COMMANDS = (
+    train, learners, predict, parse, evaluate, score, check, inspect, explain, templates, align, transfer, demo,
     compile,
-):
-    app.command(module.NAME, epilog=examples(*module.EXAMPLES))(module.command)
+)  # fmt: skip
+for module in COMMANDS:
+    kind = LearningCommand if module is train else Command
+    app.command(module.NAME, cls=kind, epilog=examples(*module.EXAMPLES))(module.command)
 
 
 def _print_version(asked: bool) -> None:

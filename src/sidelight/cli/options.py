@@ -1,7 +1,7 @@
 """Options that several commands share, and how examples are shown under `--help`."""
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -32,32 +32,50 @@ ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="Model file,
 FormatOption = Annotated[
     FormatName | None,
     typer.Option(
-        "--format", "-f", help="Format of the data; by default that of the file's name.", rich_help_panel=_DATA
+        "--format",
+        "-f",
+        help="Format of the data; by default that of the file's name. text is cut into words and punctuation marks, "
+        "tokens at spaces only.",
+        rich_help_panel=_DATA,
     ),
 ]
-LabelColumnOption = Annotated[
-    str | None,
-    typer.Option(
+
+
+def _label_column(*, hidden: bool) -> Any:
+    return typer.Option(
         "--label-column",
         metavar="N|NAME",
         help="Column of the labels: a number from 0, or from the end if negative (columns, tsv; default -1), or a "
         "name such as xpos or feats:Number (conllu; default upos).",
         rich_help_panel=_DATA,
-    ),
-]
+        hidden=hidden,
+    )
+
+
+def _comment(*, hidden: bool) -> Any:
+    help = "Skip lines that start with this (columns, tsv)."
+    return typer.Option("--comment", metavar="START", help=help, rich_help_panel=_DATA, hidden=hidden)
+
+
+def _jobs(*, hidden: bool) -> Any:
+    return typer.Option("--n-jobs", "-j", metavar="N", help="Threads; by default every core.", hidden=hidden)
+
+
+# The hidden ones are shown by --help-all.
+LabelColumnOption = Annotated[str | None, _label_column(hidden=False)]
+HiddenLabelColumnOption = Annotated[str | None, _label_column(hidden=True)]
+CommentOption = Annotated[str | None, _comment(hidden=False)]
+HiddenCommentOption = Annotated[str | None, _comment(hidden=True)]
+JobsOption = Annotated[int | None, _jobs(hidden=False)]
+HiddenJobsOption = Annotated[int | None, _jobs(hidden=True)]
 ColumnsOption = Annotated[
     str | None,
     typer.Option(
         "--columns",
         metavar="NAMES",
-        help="Columns that make a token, such as form,lemma (conllu; default form).",
+        help="Names of all columns, such as word,pos,label: the labels are in the one called label, _ leaves one out, "
+        "and templates know the others (columns, tsv). Of conllu the columns that make a token, such as form,lemma.",
         rich_help_panel=_DATA,
-    ),
-]
-CommentOption = Annotated[
-    str | None,
-    typer.Option(
-        "--comment", metavar="START", help="Skip lines that start with this (columns, tsv).", rich_help_panel=_DATA
     ),
 ]
 SchemeOption = Annotated[
@@ -67,4 +85,3 @@ SchemeOption = Annotated[
 ConfusionOption = Annotated[bool, typer.Option("--confusion", help="Also show which labels were taken for which.")]
 WithoutRulesOption = Annotated[bool, typer.Option("--without-rules", help="Predict as if the model had no rules.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
-JobsOption = Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", help="Threads; by default every core.")]

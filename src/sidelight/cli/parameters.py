@@ -1,10 +1,14 @@
-"""From options to a learner: every option names the parameters it sets, and a learner without them refuses it."""
+"""From settings to a learner: a parameter has one name in Python and here, and a learner without it refuses it.
+
+`--set l2=0.5` and `--l2 0.5` (see `spelling`) are the same.
+"""
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 import typer
 
@@ -38,15 +42,10 @@ else:
     LearnerName = StrEnum("LearnerName", {name: name for name in (*CLASSES, *WRAPPERS)})
     BaseName = StrEnum("BaseName", {name: name for name in BASES})
 
-# Options that are not called as the parameter they set, or that set several.
-_PARAMETERS = {
-    "template": ("features",),
-    "seed": ("random_state",),
-    "smoothing": ("start_smoothing", "transition_smoothing", "emission_smoothing"),
-}
-_NOT_HERE = {
-    "features": "--template", "verbose": "--quiet", "n_jobs": "--jobs", "warm_start": "Python",
-    "begin_features": "Python", "end_features": "Python", "classes": "Python", "base": "--base", "rules": "--rules",
+# Parameters that have an option of their own, or that no text could give.
+NOT_SET = {
+    "features": "--features", "verbose": "--quiet", "n_jobs": "--n-jobs", "warm_start": "Python",
+    "begin_features": "Python", "end_features": "Python", "classes": "--classes", "base": "--base", "rules": "--rules",
     "dictionary": "Python", "task": "--task", "initial": "Python", "view": "Python",
 }  # fmt: skip
 
@@ -94,21 +93,18 @@ def require_task(learner: str, task: str) -> None:
 
 
 def make_learner(
-    name: str, options: Mapping[str, Any], settings: Sequence[str], *, quiet: bool, jobs: int | None, **fixed: Any
+    name: str, features: list[str] | None, settings: Sequence[str], *, quiet: bool, jobs: int | None, **fixed: Any
 ) -> Any:
-    """The learner with the options that were given (those that are not None) and the `--set` ones."""
+    """The learner with the features, if there are some, and the settings."""
     known = _known_parameters(name)
     chosen: dict[str, Any] = {}
-    for option, value in options.items():
-        if value is not None:
-            flag = "--" + option.replace("_", "-")
-            for parameter in _PARAMETERS.get(option, (option,)):
-                _require(name, parameter, flag)
-                chosen[parameter] = value
+    if features is not None:
+        _require(name, "features")
+        chosen["features"] = features
     for setting in settings:
         parameter, value = _parse_setting(name, setting, known)
         if parameter in chosen:
-            raise typer.BadParameter(f"{parameter} is given twice", param_hint="--set")
+            raise typer.BadParameter(f"{parameter} is given twice", param_hint=_flag(parameter))
         chosen[parameter] = value
     if "verbose" in known:
         chosen["verbose"] = not quiet
@@ -117,23 +113,19 @@ def make_learner(
     return _learner_class(name)(**fixed, **chosen)
 
 
-def divide(
-    wrapper: str, base: str, options: Mapping[str, Any], settings: Sequence[str]
-) -> tuple[dict[str, Any], list[str], dict[str, Any], list[str]]:
-    """The options and `--set` ones that only the wrapper has, and the others, which the base takes or refuses."""
+def divide(wrapper: str, base: str, settings: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The settings that only the wrapper has, and the others, which the base takes or refuses."""
     only = _known_parameters(wrapper).keys() - _known_parameters(base).keys()
     for setting in settings:
-        name = setting.partition("=")[0].strip().replace("-", "_")
-        if name not in {*_known_parameters(wrapper), *_known_parameters(base), *_NOT_HERE} and "=" in setting:
-            _require(wrapper, name, "--set")
-    mine = {name: value for name, value in options.items() if only.issuperset(_PARAMETERS.get(name, (name,)))}
-    wanted = [s for s in settings if s.partition("=")[0].strip().replace("-", "_") in only]
-    rest = {name: value for name, value in options.items() if name not in mine}
-    return mine, wanted, rest, [s for s in settings if s not in wanted]
+        name = _split(setting)[0]
+        if name not in {*_known_parameters(wrapper), *_known_parameters(base), *NOT_SET}:
+            _require(wrapper, name)
+    mine = [setting for setting in settings if _split(setting)[0] in only]
+    return mine, [setting for setting in settings if setting not in mine]
 
 
 # Parameters of learners of views that may be set; the others are those of the views' models.
-_OF_VIEWS = ("guard", "unlabeled_weight", "predict_by")
+_OF_VIEWS = ("guard", "unlabeled_weight", "predict_by", "iterations")
 
 
 def divide_views(settings: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
@@ -143,6 +135,16 @@ def divide_views(settings: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
     known = inspect.signature(Agreement).parameters
     mine = {name: _value(known[name], text) for name, text in map(_split, settings) if name in _OF_VIEWS}
     return mine, [setting for setting in settings if _split(setting)[0] not in _OF_VIEWS]
+
+
+def names(settings: Sequence[str]) -> list[str]:
+    """The parameters that are set."""
+    return [_split(setting)[0] for setting in settings]
+
+
+def has_parameter(name: str, *learners: str) -> bool:
+    """Whether one of these learners, or without any one of all, has a parameter that can be set."""
+    return name not in NOT_SET and any(name in _known_parameters(one) for one in learners or CLASSES | WRAPPERS)
 
 
 def _learner_class(name: str) -> Any:
@@ -156,24 +158,28 @@ def _known_parameters(name: str) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(_learner_class(name)).parameters
 
 
-def _require(name: str, parameter: str, flag: str) -> None:
+def _flag(parameter: str) -> str:
+    return "--" + parameter.replace("_", "-")
+
+
+def _require(name: str, parameter: str) -> None:
+    """Raise an error that names learners with this parameter unless the learner has it."""
     if parameter in _known_parameters(name):
         return
-    others = [other for other in (WRAPPERS if name in WRAPPERS else CLASSES) if parameter in _known_parameters(other)]
+    others = [other for other in CLASSES | WRAPPERS if parameter in _known_parameters(other)]
     if others:
         listed = " and ".join([", ".join(others[:-1]), others[-1]] if others[1:] else others)
-        advice = f"{listed} {'has' if len(others) == 1 else 'have'} it"
+        advice = f"{listed} {'has' if len(others) == 1 else 'have'} it (--learner)"
     else:
-        advice = f"it has {', '.join(p for p in _known_parameters(name) if p not in _NOT_HERE)}"
-    wanted = parameter if flag == "--set" else "such option"
-    raise typer.BadParameter(f"the learner {name} has no {wanted}; {advice}", param_hint=flag)
+        advice = f"it has {', '.join(p for p in _known_parameters(name) if p not in NOT_SET)}"
+    raise typer.BadParameter(f"the learner {name} has no such parameter; {advice}", param_hint=_flag(parameter))
 
 
 def _parse_setting(name: str, setting: str, known: Mapping[str, inspect.Parameter]) -> tuple[str, Any]:
     parameter, text = _split(setting)
-    if parameter in _NOT_HERE:
-        raise typer.BadParameter(f"{parameter} is for {_NOT_HERE[parameter]}", param_hint="--set")
-    _require(name, parameter, "--set")
+    if parameter in NOT_SET:
+        raise typer.BadParameter(f"{parameter} is for {NOT_SET[parameter]}", param_hint="--set")
+    _require(name, parameter)
     return parameter, _value(known[parameter], text)
 
 
@@ -186,25 +192,38 @@ def _split(setting: str) -> tuple[str, str]:
 
 
 def _value(parameter: inspect.Parameter, text: str) -> Any:
-    """The text as the type of the default; where that is None, as a number if it is one."""
-    default = parameter.default
-    if text.lower() == "none" and "None" in str(parameter.annotation):
-        return None
-    if isinstance(default, str):
+    """The text as one of the types that the parameter may have."""
+    kinds = list(_kinds(parameter.annotation))
+    choices = [kind for kind in kinds if isinstance(kind, str)]
+    if text in choices:
         return text
-    if default is None:
-        return _number_or_text(text)
-    try:
-        if isinstance(default, bool):
-            return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[text.lower()]
-        return type(default)(text)
-    except (KeyError, ValueError):
-        kind = {bool: "true or false", int: "a whole number", float: "a number"}[type(default)]
-        raise typer.BadParameter(f"{parameter.name} must be {kind}, got {text!r}", param_hint="--set") from None
-
-
-def _number_or_text(text: str) -> int | float | str:
+    if text.lower() == "none" and type(None) in kinds:
+        return None
+    if bool in kinds and text.lower() in _TRUTHS:
+        return _TRUTHS[text.lower()]
     for kind in (int, float):
         with suppress(ValueError):
-            return kind(text)
-    return text
+            if kind in kinds:
+                return kind(text)
+    wanted = [_CALLED[kind] for kind in kinds if kind in _CALLED] + choices
+    if len(wanted) < len(kinds):  # it may be something else, of which only the learner knows how it is written
+        return text
+    message = f"{parameter.name} must be {' or '.join(wanted)}, got {text!r}"
+    raise typer.BadParameter(message, param_hint=_flag(parameter.name))
+
+
+_TRUTHS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_CALLED: dict[Any, str] = {bool: "true or false", int: "a whole number", float: "a number", type(None): "none"}
+
+
+def _kinds(annotation: Any) -> Iterator[Any]:
+    """The types that an annotation names, and the texts that it allows."""
+    if get_origin(annotation) is Annotated:
+        yield from _kinds(get_args(annotation)[0])
+    elif get_origin(annotation) in (Union, UnionType):
+        for one in get_args(annotation):
+            yield from _kinds(one)
+    elif get_origin(annotation) is Literal:
+        yield from get_args(annotation)
+    else:
+        yield annotation

@@ -21,6 +21,7 @@ from sidelight.errors import DataError
 NAME = "predict"
 EXAMPLES = (
     "sidelight predict fields.model new.txt -f text -o new.tsv",
+    "sidelight predict fields.model new.txt -f tokens --json",
     'echo "M. Kay. On parsing. 1991." | sidelight predict fields.model -f text',
     "sidelight predict chunks.model test.txt --labeled --kbest 5 -o best.jsonl",
     "sidelight predict parser.model new.conllu -o parsed.conllu --marginals",
@@ -34,6 +35,7 @@ def command(
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="File to write to; - is standard output.")
     ] = "-",
+    json: Annotated[bool, typer.Option("--json", help="Write JSON lines; short for --output-format jsonl.")] = False,
     output_format: Annotated[
         FormatName | None,
         typer.Option(help="By default that of the output's name, else that of the input (columns for text)."),
@@ -55,7 +57,7 @@ def command(
         bool,
         typer.Option(
             "--labeled",
-            help="The input has a label column (the last, or --label-column), which is dropped (columns, tsv).",
+            help="The input has labels in the last column (or --label-column), which are replaced (columns, tsv).",
             rich_help_panel="How the data is read",
         ),
     ] = False,
@@ -67,10 +69,12 @@ def command(
 ) -> None:
     """Label sequences with a model.
 
-    Every token keeps its columns and gets the predicted label as the last one. CoNLL-U output holds tokens and labels
-    only: comments, other columns and multiword ranges of the input are not copied.
+    Every token keeps its columns and gets the predicted label: in the column where the input has one, else as the last.
+    CoNLL-U output holds tokens and labels only: comments, other columns and multiword ranges are not copied.
 
-    Labels in jsonl and conllu input are ignored; columns and tsv need --labeled.
+    Labels in jsonl and conllu input are ignored; columns and tsv need --labeled, or --columns with one called label.
+
+    Text (--format text) is cut into words and punctuation marks; --format tokens cuts it at spaces only.
 
     A model of trees or links writes the file that it reads, with heads or links filled in and everything else kept;
     trees may also be written as jsonl, which holds words and trees only.
@@ -80,6 +84,10 @@ def command(
     from sidelight.cli.output import check_writable
     from sidelight.cli.structured import write_answers, written_format
 
+    if json:
+        if output_format not in (None, "jsonl"):
+            raise typer.BadParameter(f"{output_format} output is no JSON; leave one out", param_hint="--json")
+        output_format = FormatName("jsonl")
     check_writable(output, data, model)
     learner = load_model(model, jobs, rules=not without_rules)
     reader = Reader(format, label_column, columns, comment)
@@ -90,7 +98,7 @@ def command(
             answers.ask(learner, found.X, marginals=marginals, kbest=kbest), learner.task_, found.kept, output, target
         )
         return
-    sequences = reader.read(data, labels=labeled or label_column is not None)
+    sequences = reader.read(data, labels=labeled or reader.names_label)
     target = _output_format(output, output_format, sequences.format, kbest)
     _suspect_labels(learner, sequences)
     answer = answers.ask(learner, sequences.X, marginals=marginals, kbest=kbest)
@@ -100,7 +108,7 @@ def command(
         names = reader.conllu_columns if sequences.format == "conllu" else ("form",)
         answers.write_conllu(answer, output, names, reader.conllu_label)
     else:
-        answers.write_columns(answer, output, target)
+        answers.write_columns(answer, output, target, sequences.kept)
 
 
 def _suspect_labels(learner: Any, sequences: Sequences) -> None:
@@ -116,7 +124,7 @@ def _suspect_labels(learner: Any, sequences: Sequences) -> None:
     if found == expected + 1:
         raise DataError(
             f"the model was trained on tokens of {expected} columns, these have {found}; "
-            "if one of them is the label, say --labeled (the last) or --label-column"
+            "if the last is the label, say --labeled; --columns says which others to leave out"
         )
 
 
@@ -125,8 +133,8 @@ def _output_format(output: str, chosen: FormatName | None, given: str, kbest: in
 
     name = str(chosen) if chosen else EXTENSIONS.get(os.path.splitext(output)[1].lower())
     if name is None:
-        name = "jsonl" if kbest else {"text": "columns"}.get(given, given)
-    if name == "text":
+        name = "jsonl" if kbest else {"text": "columns", "tokens": "columns"}.get(given, given)
+    if name in ("text", "tokens"):
         raise typer.BadParameter("plain text has no place for labels", param_hint="--output-format")
     if kbest and name != "jsonl":
         raise typer.BadParameter(f"several label sequences need jsonl output, not {name}", param_hint="--kbest")

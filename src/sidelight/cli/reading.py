@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import typer
 
 from sidelight.cli.options import FormatName
+from sidelight.data.source import source_name
 from sidelight.errors import DataError
 
 _COLUMNAR = ("columns", "tsv")
@@ -19,6 +20,18 @@ class Sequences(NamedTuple):
     y: list[Any]
     format: str
     kept: Any = None
+
+
+class Rows(NamedTuple):
+    """All columns of every token of a file, and which of them is the label's; None where there is none."""
+
+    rows: list[list[list[str]]]
+    label: int | None
+
+
+def nothing_in(path: str, noun: str) -> DataError:
+    """Return an error (to be raised) about a file without inputs."""
+    return DataError(f"{source_name(path)}: the file is empty or has only blank lines; expected {noun}")
 
 
 class DataReader(Protocol):
@@ -63,22 +76,34 @@ class Reader:
         return "1 column" if isinstance(token, str) else f"{len(token)} columns"
 
     def read(self, path: str, *, labels: bool) -> Sequences:
-        """Read a file, or standard input if it is "-"; with `labels`, it must be a format that can have them."""
+        """Read a file, or standard input if it is "-"; with `labels`, it must be a format that can have them.
+
+        Of columns that are named, or whose label is not the last, all columns are kept (`kept`), as `Rows`.
+        """
         from sidelight.data import FORMATS, guess_format
-        from sidelight.data.source import source_name
+        from sidelight.data.columns import column_rows
+        from sidelight.data.source import read_lines
 
         name = str(self.format or guess_format(path))
-        if labels and name == "text":
+        if labels and name in ("text", "tokens"):
             raise DataError(
                 f"{source_name(path)}: plain text has no labels; if it is not text, say what it is with --format"
             )
-        X, y = FORMATS[name].read(path, **self._options(name, labels))
+        lines, options = read_lines(path), self._options(name, labels)
+        X, y = FORMATS[name].read(lines, **options)
         if not X:
-            raise DataError(f"{source_name(path)}: there are no sequences in it")
-        return Sequences(X, y, name)
+            raise nothing_in(path, "sequences")
+        kept = None
+        if name in _COLUMNAR and (self.columns is not None or options["label"] not in (None, -1)):
+            place = self.named.label if self.columns is not None else options["label"]
+            kept = Rows(column_rows(lines, separator="\t" if name == "tsv" else None, comment=self.comment), place)
+        return Sequences(X, y, name, kept)
 
     def read_unlabeled(self, path: str) -> list[Any]:
-        """Read sequences without labels; the format is that of the file's name, else it is that of the data."""
+        """Read sequences without labels; the format is that of the file's name, else it is that of the data.
+
+        Files of named columns have all of these but the label.
+        """
         from sidelight.data import guess_format
 
         try:
@@ -89,15 +114,28 @@ class Reader:
             name = self.format
         columns = self.columns if name == "conllu" else None
         comment = self.comment if name in _COLUMNAR else None
+        if name in _COLUMNAR and self.columns is not None:
+            columns = ",".join(column for column in self.columns.split(",") if column != "label")
         return Reader(name, columns=columns, comment=comment).read(path, labels=False).X
 
     def _options(self, name: str, labels: bool) -> dict[str, Any]:
         self._refuse("--label-column", self.label_column, name, (*_COLUMNAR, "conllu"))
-        self._refuse("--columns", self.columns, name, ("conllu",))
+        self._refuse("--columns", self.columns, name, (*_COLUMNAR, "conllu"))
         self._refuse("--comment", self.comment, name, _COLUMNAR)
         if name in _COLUMNAR:
-            label = self._label_number() if labels else None
-            return {"label": label, "partial": self.partial and labels, "comment": self.comment}
+            if self.columns is None:
+                label = self._label_number() if labels else None
+                return {"label": label, "partial": self.partial and labels, "comment": self.comment}
+            if self.label_column is not None:
+                message = "--columns says which column is the label; leave this out"
+                raise typer.BadParameter(message, param_hint="--label-column")
+            if labels and self.named.label is None:
+                message = f"one of the columns must be called label, got {self.columns}"
+                raise typer.BadParameter(message, param_hint="--columns")
+            return {
+                "label": self.named.label, "columns": self.columns.split(","), "comment": self.comment,
+                "partial": self.partial and labels,
+            }  # fmt: skip
         if name == "conllu":
             if labels and self.conllu_label in self.conllu_columns:
                 message = f"{self.conllu_label} is the label; a model that also reads it as input learns nothing"
@@ -109,8 +147,32 @@ class Reader:
         try:
             return int(self.label_column or -1)
         except ValueError:
-            message = f"columns have numbers, not names, so {self.label_column!r} is none of them"
+            message = f"columns have numbers, not names, so {self.label_column!r} is none of them; --columns names them"
             raise typer.BadParameter(message, param_hint="--label-column") from None
+
+    @property
+    def named(self) -> Any:
+        """What --columns says of files of columns."""
+        from sidelight.data.columns import named_columns
+
+        try:
+            return named_columns((self.columns or "").split(","))
+        except DataError as error:
+            raise typer.BadParameter(str(error), param_hint="--columns") from None
+
+    @property
+    def names_label(self) -> bool:
+        """Whether the options say which column is the label."""
+        return self.label_column is not None or "label" in (self.columns or "").split(",")
+
+    def column_names(self, path: str) -> tuple[str, ...]:
+        """The names that --columns gives to the columns of a token, in their order; empty where there are none."""
+        from sidelight.data import guess_format
+
+        if self.columns is None:
+            return ()
+        name = str(self.format or guess_format(path))
+        return self.named.names if name in _COLUMNAR else self.conllu_columns
 
     @property
     def conllu_label(self) -> str:
@@ -125,7 +187,8 @@ class Reader:
     @staticmethod
     def _refuse(option: str, value: str | None, name: str, formats: tuple[str, ...]) -> None:
         if value is not None and name not in formats:
-            message = f"the format {name} has no such thing; {' and '.join(formats)} have"
+            listed = " and ".join([", ".join(formats[:-1]), formats[-1]] if formats[1:] else formats)
+            message = f"the format {name} has no such thing; {listed} {'have' if formats[1:] else 'has'}"
             raise typer.BadParameter(message, param_hint=option)
 
 

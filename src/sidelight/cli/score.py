@@ -9,6 +9,7 @@ from sidelight.cli.options import (
     ColumnsOption,
     CommentOption,
     ConfusionOption,
+    FormatName,
     FormatOption,
     JsonOption,
     LabelColumnOption,
@@ -17,11 +18,13 @@ from sidelight.cli.options import (
 )
 from sidelight.cli.parameters import TaskName, named_task
 from sidelight.cli.reading import DataReader, Reader, Sequences, reader_for
+from sidelight.data.source import STANDARD_STREAM, source_name
 from sidelight.errors import DataError
 
 NAME = "score"
 EXAMPLES = (
     "sidelight score gold.tsv predicted.tsv",
+    "sidelight predict fields.model gold.tsv --labeled | sidelight score gold.tsv -",
     "sidelight score gold.txt predicted.txt --scheme bio --json",
     "sidelight score gold.conllu parsed.conllu --task parsing",
     "sidelight score gold.jsonl predicted.jsonl --task aligning",
@@ -30,7 +33,9 @@ EXAMPLES = (
 
 def command(
     gold: Annotated[str, typer.Argument(metavar="GOLD", help="Sequences with the right labels, trees or links.")],
-    predicted: Annotated[str, typer.Argument(metavar="PREDICTED", help="The same sequences as some tool labels them.")],
+    predicted: Annotated[
+        str, typer.Argument(metavar="PREDICTED", help="The same as some tool labels them; - is standard input.")
+    ],
     task: Annotated[
         TaskName | None,
         typer.Option(
@@ -55,6 +60,8 @@ def command(
 ) -> None:
     """Compare two files of labels, trees or links, without a model.
 
+    Standard input is read in the format of the other file.
+
     Trees are compared word by word, with their labels where GOLD has some, with punctuation and without; of words only
     the form must be the same (--columns names other columns). A head that is not predicted is wrong.
     """
@@ -66,9 +73,11 @@ def command(
         raise typer.BadParameter("this is for labels", param_hint="--confusion" if confusion else "--scheme")
     words = columns or ("form" if what.kind == "trees" else None)
     options = Reader(format, label_column, words, comment)
+    if what.kind == "labels":
+        options = replace(options, format=format or _format_of_other(gold, predicted))
     what, shown, reader, truth = _gold(what, options, gold)
     guess = reader.read(predicted, labels=True)
-    _require_same(truth, guess, what)
+    _require_same(truth, guess, what, source_name(gold), source_name(predicted))
     evaluation = shown.compare(what, truth.X, truth.y, guess.y, scheme=scheme)
     if json:
         print_json(evaluation)
@@ -100,16 +109,33 @@ def _gold(task: Any, options: Reader, path: str) -> tuple[Any, Any, DataReader, 
     return task, outputs_of(task), reader, reader.read(path, labels=True)
 
 
-def _require_same(truth: Sequences, guess: Sequences, task: Any) -> None:
-    """Scores of different inputs would mean nothing. (Sequences of labels of different lengths: the metrics say it.)"""
-    labels = task.kind == "labels"
-    if not labels and len(truth.X) != len(guess.X):
-        raise DataError(f"gold has {len(truth.X)} {task.noun}s, and predicted has {len(guess.X)}; give the same ones")
-    for i, (x, other) in enumerate(zip(truth.X, guess.X, strict=False)):
-        if x == other or (labels and len(x) != len(other)):
-            continue
+def _format_of_other(*paths: str) -> FormatName | None:
+    """The format of the file that has a name, where the other one is standard input; else each is of its own."""
+    from sidelight.data import guess_format
+
+    others = [path for path in paths if path != STANDARD_STREAM]
+    if not others:
+        raise DataError("only one of the two can be standard input; name a file")
+    return FormatName(guess_format(others[0])) if len(others) == 1 else None
+
+
+def _require_same(truth: Sequences, guess: Sequences, task: Any, gold: str, predicted: str) -> None:
+    """Scores of different inputs, or of labels that are not there, would mean nothing."""
+    from sidelight.report.evaluation import is_full
+
+    noun = task.noun
+    if len(truth.X) != len(guess.X):
+        raise DataError(
+            f"{predicted}: expected the {len(truth.X)} {noun}s of {gold}, found {len(guess.X)}; give the same ones"
+        )
+    for i, (x, other) in enumerate(zip(truth.X, guess.X, strict=True)):
         t = next((t for t, (a, b) in enumerate(zip(x, other, strict=False)) if a != b), None)
-        if t is None:
-            raise DataError(f"{task.noun} {i}: gold has {len(x)} words, and predicted has {len(other)}")
-        place = ("source", "target")[t] if task.kind == "links" else f"token {t}"
-        raise DataError(f"{task.noun} {i}, {place}: gold has {x[t]!r}, predicted has {other[t]!r}")
+        if t is not None:
+            place = ("source", "target")[t] if task.kind == "links" else f"token {t}"
+            raise DataError(f"{predicted}: {noun} {i}, {place} is {other[t]!r}, and in {gold} it is {x[t]!r}")
+        if len(x) != len(other):
+            raise DataError(f"{predicted}: {noun} {i} has {len(other)} tokens, and in {gold} it has {len(x)}")
+        if task.kind == "labels" and is_full(truth.y[i]) and not is_full(guess.y[i]):
+            labels = guess.y[i] if isinstance(guess.y[i], list) else [guess.y[i]] * len(x)
+            t = next(t for t, label in enumerate(labels) if not isinstance(label, str))
+            raise DataError(f"{predicted}: {noun} {i}, token {t} has no label, and in {gold} it has {truth.y[i][t]!r}")

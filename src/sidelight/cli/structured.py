@@ -9,7 +9,7 @@ import typer
 
 from sidelight.cli.answers import Answers
 from sidelight.cli.options import FormatName
-from sidelight.cli.reading import Sequences
+from sidelight.cli.reading import Sequences, nothing_in
 from sidelight.data.formats import EXTENSIONS
 from sidelight.data.pairs import LINKS
 from sidelight.data.trees import tree_record, write_tree_records
@@ -43,12 +43,10 @@ class StructuredReader:
 
     def read(self, path: str, *, labels: bool) -> Sequences:
         """Read a file, or standard input if it is "-", with the outputs that it has or without."""
-        from sidelight.data.source import source_name
-
         name = self._format(path)
         found = self._file(path, labels)
         if not found.X:
-            raise DataError(f"{source_name(path)}: there are no {self.task.noun}s in it")
+            raise nothing_in(path, f"{self.task.noun}s")
         for i, (x, y) in enumerate(zip(found.X, found.y, strict=True)):
             try:
                 self.task.require(x, y)

@@ -1,8 +1,9 @@
 """`sidelight templates`, and feature templates from the command line and from files."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
-from typing import Annotated, Any
+from functools import partial
+from typing import Annotated
 
 import typer
 
@@ -86,9 +87,11 @@ def command(
 
     parsing = task is FactorsName.parsing
     what = make_task("parsing", [])[0] if parsing else None
-    given = read_templates(template or [], templates, None if parsing else parse_template)
+    options = Reader(format, label_column, columns, comment)
+    names = () if parsing else options.column_names(data)
+    given = read_templates(template or [], templates, str if parsing else partial(parse_template, names=names))
     check_writable(output, data, templates)
-    reader = reader_for(what, Reader(format, label_column, columns, comment))
+    reader = reader_for(what, options)
     sequences = reader.read(data, labels=True)
     found = InducedTemplates(
         given,
@@ -100,49 +103,46 @@ def command(
         keep_basic=basic,
     ).fit(sequences.X, sequences.y)
     if json:
-        told = [{"template": text, "rows": path.rows, "bits": path.bits} for text, path in found.paths_.items()]
-        print_json({"templates": told, "questions": len(found.tree_.rows)})
+        rows = [{"template": text, "rows": path.rows, "bits": path.bits} for text, path in found.paths_.items()]
+        print_json({"templates": rows, "questions": len(found.tree_.rows)})
     if not json or output != STANDARD_STREAM:
         found.save(output)
 
 
-def parse_template(text: str) -> Any:
-    """Read a template of tokens."""
+def parse_template(text: str, names: Sequence[str] = ()) -> str:
+    """Read a template of tokens, and write it without names that are given to columns here."""
     from sidelight.features.columns import parse
 
-    return parse(text)
+    return repr(parse(text, names))
 
 
-def parse_arc_template(text: str) -> Any:
+def parse_arc_template(text: str) -> str:
     """Read a template of arcs."""
     from sidelight.features.arcs import read_templates
 
-    return read_templates([text])
+    read_templates([text])
+    return text
 
 
 def read_templates(
-    given: list[str], file: str | None, parse: Callable[[str], Any] | None = parse_template
+    given: list[str], file: str | None, parse: Callable[[str], str] = parse_template
 ) -> list[str] | None:
     """The templates given one by one and those of a file, one a line; None if there are neither.
 
-    parse: what raises `DataError` for a text that is no template.
+    parse: what returns a template as it is to be kept, and raises `DataError` for a text that is none.
     """
-    check = parse or str
-    for text in given:
-        check(text)
+    found = list(map(parse, given))
     if file is None:
-        return given or None
+        return found or None
     lines = read_lines(file)
-    found = list(given)
     for number, line in enumerate(lines.lines, start=1):
         text = line.strip()
         if not text or text.startswith("#"):
             continue
         try:
-            check(text)
+            found.append(parse(text))
         except DataError as error:
             raise lines.error(number, str(error)) from None
-        found.append(text)
     if not found:
         raise DataError(f"{file}: there are no templates in it; write one a line, such as word[-1] & word")
     return found

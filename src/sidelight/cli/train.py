@@ -3,15 +3,23 @@
 import sys
 import time
 import warnings
-from enum import StrEnum
+from functools import partial as partial_function
 from typing import Annotated, Any
 
 import typer
 
 from sidelight.cli.knowledge import KnowledgeOptions, file_of_conflicts, way_out
-from sidelight.cli.options import ColumnsOption, CommentOption, FormatOption, JobsOption, JsonOption, LabelColumnOption
+from sidelight.cli.options import (
+    ColumnsOption,
+    FormatOption,
+    HiddenCommentOption,
+    HiddenJobsOption,
+    HiddenLabelColumnOption,
+    JsonOption,
+)
 from sidelight.cli.parameters import BaseName, LearnerName, TaskName, make_task
 from sidelight.cli.reading import Reader, Sequences, reader_for
+from sidelight.cli.spelling import show_all
 
 NAME = "train"
 EXAMPLES = (
@@ -19,41 +27,25 @@ EXAMPLES = (
     "sidelight train train.tsv -o fields.model --learner crf --dev dev.tsv",
     "sidelight train train.txt -o chunks.model --learner perceptron --epochs 20",
     'sidelight train train.txt -o chunks.model --learner crf -t word -t "word[-1] & pos" --l2 0.1',
+    "sidelight train train.txt -o words.model --learner crf --columns word,_,label",
     "sidelight train train.txt -o chunks.model --learner perceptron --margin 1 --templates found.txt",
     "sidelight train few.tsv -o fields.model --learner hmm --rules rules.toml --unlabeled more.txt",
-    "sidelight train few.tsv -o fields.model --learner pr --rules rules.toml --unlabeled more.txt --figure fit.png",
+    "sidelight train few.tsv -o fields.model --learner pr --rules expected.toml --unlabeled more.txt --figure fit.png",
     "sidelight train few.tsv -o fields.model --learner jlis --good more.txt --bad shuffled",
-    "sidelight train few.tsv -o fields.model --learner combined --rules rules.toml --unlabeled more.txt --bad bad.txt",
+    "sidelight train few.tsv -o both.model --learner combined --rules expected.toml --unlabeled more.txt --bad bad.txt",
     "sidelight train words.tsv -o tags.model --learner contrastive --partial --set restarts=5",
     "sidelight train trees.conllu -o parser.model --task parsing --set task.labelled=true --rules arcs.toml",
     "sidelight train pairs.jsonl -o names.model --learner lclr --task aligning --set task.features=letters",
 )
 _LONG = 1000
-_LEARNER = "What the learner does"
 _KNOWLEDGE = "What is known beside labels"
+_DATA = "How the data is read"
 
 
-class DecodeName(StrEnum):
-    """What predicts."""
-
-    rules = "rules"
-    model = "model"
-    projected = "projected"
-
-
-class ReadingName(StrEnum):
-    """How rules without a reading of their own are used."""
-
-    soft = "soft"
-    hard = "hard"
-
-
-def _learner_option(*names: str, help: str, metavar: str | None = None) -> Any:
-    return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=_LEARNER, show_default=False)
-
-
-def _knowledge_option(*names: str, help: str, metavar: str | None = None) -> Any:
-    return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=_KNOWLEDGE, show_default=False)
+def _knowledge_option(*names: str, help: str, metavar: str | None = None, hidden: bool = False) -> Any:
+    return typer.Option(
+        *names, help=help, metavar=metavar, rich_help_panel=_KNOWLEDGE, show_default=False, hidden=hidden
+    )
 
 
 def command(
@@ -64,87 +56,49 @@ def command(
         typer.Option(
             "--learner",
             "-l",
-            help="What learns. auto tries those that can use what is given, and keeps the best. Those from ccm on go "
-            "around another one (--base): ccm adds rules, the others learn from unlabelled sequences too. Of those "
-            "before, but not of auto, --rules makes a ccm and --unlabeled a codl.",
+            metavar="NAME",
+            help="What learns; `sidelight learners` lists them. auto tries those that can use what is given, and keeps "
+            "the best.",
             show_default="auto",
+        ),
+    ] = None,
+    base: Annotated[
+        BaseName | None,
+        typer.Option(
+            metavar="NAME",
+            help="What a learner goes around that goes around another: crf, hmm, semicrf, perceptron, mira, svm.",
+            show_default=False,
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="A parameter of the learner, of its base, or of the task (task.projective=true); may be repeated. "
+            "--NAME VALUE is the same, and `sidelight learners NAME` lists them.",
+        ),
+    ] = None,
+    features: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--features", "-t", metavar="TEMPLATE", help='A feature, such as "word\\[-1] & pos"; may be repeated.'
         ),
     ] = None,
     task: Annotated[
         TaskName | None,
         typer.Option(
             help="What is learned where it is no labels: parsing is heads of words (CoNLL-U), aligning links of two "
-            "strings in order, matching links in any order (both JSON lines). Of auto there is crf, for matching svm.",
+            "strings in order, matching links in any order (both JSON lines).",
             show_default=False,
         ),
-    ] = None,
-    base: Annotated[
-        BaseName | None,
-        typer.Option(
-            help="What the learner goes around (hmm, for daso, ge and er crf; with --task crf, for matching svm).",
-            show_default=False,
-        ),
-    ] = None,
-    budget: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Time for trials (auto; 120).", show_default=False)
     ] = None,
     dev: Annotated[
         str | None, typer.Option(metavar="FILE", help="Evaluate on this file (read like DATA) after training.")
     ] = None,
-    figure: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Draw the objective and the violations, round by round (.png, .pdf, .svg)."),
-    ] = None,
-    template: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--template", "-t", metavar="TEMPLATE", help='A feature, such as "word\\[-1] & pos"; may be repeated.'
-        ),
-    ] = None,
-    templates: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="File of features, one a line, as `sidelight templates` writes; # starts a comment line.",
-        ),
-    ] = None,
-    view: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--view",
-            metavar="FILE",
-            help="File of features of one view; given twice or more, a model (--base; crf) of each is learned so that "
-            "they agree on the unlabelled sequences.",
-        ),
-    ] = None,
-    format: FormatOption = None,
-    label_column: LabelColumnOption = None,
-    columns: ColumnsOption = None,
-    comment: CommentOption = None,
-    partial: Annotated[
-        bool,
-        typer.Option(
-            "--partial",
-            help="The label ? is unknown, and A|B is one of these (columns, tsv; the others always can).",
-            rich_help_panel="How the data is read",
-        ),
-    ] = False,
     rules: Annotated[
         str | None,
-        _knowledge_option(
-            metavar="FILE",
-            help="TOML file of rules, or one rule, such as 'bio()': auto tries learners that can use them, ccm and "
-            "codl predict under them, to jlis they are hard, and pr, uem, daso, ge and er read them as statements "
-            "about expectations.",
-        ),
-    ] = None,
-    reading: Annotated[
-        ReadingName | None,
-        _knowledge_option(help="Rules without a reading are soft, penalties learned from the labels, or hard (soft)."),
-    ] = None,
-    labels: Annotated[
-        str | None,
-        _knowledge_option(metavar="NAMES", help="Labels that rules may name though DATA has none; commas between."),
+        _knowledge_option(metavar="FILE", help="TOML file of rules about outputs, or one rule, such as 'bio()'."),
     ] = None,
     unlabeled: Annotated[
         str | None, _knowledge_option(metavar="FILE", help="Sequences without labels to learn from as well.")
@@ -152,7 +106,7 @@ def command(
     good: Annotated[
         str | None,
         _knowledge_option(
-            metavar="FILE", help="Sequences without labels that are as they should be (jlis, lclr, combined)."
+            metavar="FILE", help="Sequences without labels that are as they should be (auto, jlis, lclr, combined)."
         ),
     ] = None,
     bad: Annotated[
@@ -160,72 +114,65 @@ def command(
         _knowledge_option(
             metavar="FILE",
             help="Sequences that are not, or shuffled or transposed (pairs: mismatched): made from the good ones, else "
-            "from DATA (jlis, lclr, combined).",
+            "from DATA.",
         ),
     ] = None,
-    balance: Annotated[
-        float | None, _knowledge_option(help="Weight of what was learned from labels, 0 to 1 (codl; 0.5, em; 0.8).")
-    ] = None,
-    iterations: Annotated[
-        int | None,
-        _knowledge_option(help="Rounds over the unlabelled sequences (codl, em, self-training, daso; 5, pr, uem; 10)."),
-    ] = None,
-    penalty: Annotated[
-        float | None,
-        _knowledge_option(help="What missing a rule's bound costs (pr, uem, daso; learned from the labels)."),
-    ] = None,
-    decode: Annotated[
-        DecodeName | None,
-        _knowledge_option(
-            help="Predict the best output under the rules, by their projection, or by the model (pr, uem, daso; rules)."
-        ),
-    ] = None,
-    l1: Annotated[float | None, _learner_option(help="Penalty on the sizes of weights (crf, semicrf; 0).")] = None,
-    l2: Annotated[
-        float | None, _learner_option(help="Penalty on their squares (crf, contrastive; 0.1, semicrf; 0.03).")
-    ] = None,
-    solver: Annotated[
-        str | None, _learner_option(help="auto, eg or lbfgs (crf; auto), dcd, eg or sgd (svm; dcd).")
-    ] = None,
-    cost: Annotated[
-        float | None, _learner_option("--C", help="What missed margins cost (svm, latent-svm; 0.1, mira, lclr; 1).")
-    ] = None,
-    tolerance: Annotated[
-        float | None,
-        _learner_option(help="Relative duality gap to stop at (crf, semicrf; 0.001, jlis; 0.002, svm; 0.01)."),
-    ] = None,
-    max_iterations: Annotated[int | None, _learner_option(help="Passes at most (crf, semicrf; 500).")] = None,
-    epochs: Annotated[
-        int | None, _learner_option(help="Passes at most (perceptron, kernel-perceptron, mira; 10).")
-    ] = None,
-    margin: Annotated[
-        float | None, _learner_option(help="Margin per wrong token (perceptron, kernel-perceptron; 0).")
-    ] = None,
-    min_count: Annotated[int | None, _learner_option(help="Drop rarer features (all but hmm; 1).")] = None,
-    order: Annotated[int | None, _learner_option(help="1: label pairs, 2: triples too (not hmm, semicrf; 1).")] = None,
-    seed: Annotated[int | None, _learner_option(help="Seed of the order of visits (not hmm, semicrf; 0).")] = None,
-    emission: Annotated[str | None, _learner_option(help="What of a token is emitted (hmm; word).")] = None,
-    smoothing: Annotated[float | None, _learner_option(help="Added to every count (hmm; 0.1).")] = None,
-    settings: Annotated[
-        list[str] | None,
-        _learner_option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="Any other parameter of the learner or of its base, such as gamma=0.5 (uem), temperatures=5 "
-            "(daso), C2=0.1 (jlis), or of the task: task.projective=true; may be repeated.",
-        ),
-    ] = None,
-    jobs: JobsOption = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")] = False,
+    format: FormatOption = None,
+    columns: ColumnsOption = None,
     json: JsonOption = False,
+    classes: Annotated[
+        str | None,
+        _knowledge_option(
+            metavar="NAMES", help="Labels that rules may name though DATA has none; commas between.", hidden=True
+        ),
+    ] = None,
+    templates: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="File of features, one a line, as `sidelight templates` writes; # starts a comment line.",
+            hidden=True,
+        ),
+    ] = None,
+    view: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--view",
+            metavar="FILE",
+            help="File of features of one view; given twice or more, a crf of each is learned so that they agree on "
+            "the unlabelled sequences.",
+            hidden=True,
+        ),
+    ] = None,
+    figure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Draw the objective and the violations, round by round (.png, .pdf, .svg).",
+            hidden=True,
+        ),
+    ] = None,
+    label_column: HiddenLabelColumnOption = None,
+    comment: HiddenCommentOption = None,
+    partial: Annotated[
+        bool,
+        typer.Option(
+            "--partial",
+            help="The label ? is unknown, and A|B is one of these (columns, tsv; the others always can).",
+            rich_help_panel=_DATA,
+            hidden=True,
+        ),
+    ] = False,
+    jobs: HiddenJobsOption = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.", hidden=True)] = False,
+    help_all: Annotated[
+        bool,
+        typer.Option("--help-all", callback=show_all, is_eager=True, help="Show this with the rarer options too."),
+    ] = False,
 ) -> None:
     """Learn from labelled sequences, and from rules, unlabelled, good and bad ones, and write a model.
 
-    lclr learns from pairs of which DATA says whether they are good, and predicts that of others.
-
-    Learners of documents (MaxEnt, DocumentJLIS) are for Python.
-
-    Wrong options and files that cannot be read or written are found first.
+    Of a learner that goes around no other, --rules makes a ccm and --unlabeled a codl; auto chooses itself.
     """
     from sidelight.cli.output import check_figure, check_writable, print_json
     from sidelight.cli.templates import parse_arc_template, parse_template, read_templates
@@ -234,20 +181,18 @@ def command(
 
     if model == "-":
         raise typer.BadParameter("a model goes to a file; standard output has the summary", param_hint="--output")
-    parse = parse_arc_template if task == "parsing" else parse_template
-    options = {
-        "template": read_templates(template or [], templates, parse), "emission": emission, "smoothing": smoothing,
-        "l1": l1, "l2": l2, "solver": solver, "C": cost, "tolerance": tolerance, "max_iterations": max_iterations,
-        "epochs": epochs, "margin": margin, "min_count": min_count, "order": order, "seed": seed, "budget": budget,
-    }  # fmt: skip
-    knowledge = KnowledgeOptions(rules, reading, unlabeled, balance, iterations, penalty, decode, labels, good, bad)
+    options = Reader(format, label_column, columns, comment, partial)
+    named = partial_function(parse_template, names=() if task else options.column_names(data))
+    parse = parse_arc_template if task == "parsing" else named
+    chosen = read_templates(features or [], templates, parse)
+    knowledge = KnowledgeOptions(rules, unlabeled, classes, good, bad)
     what, others = make_task(task, settings or [])
     if view and task is not None:
         raise typer.BadParameter("views are for labels of tokens; leave this out", param_hint="--task")
     if view:
-        estimator = knowledge.make_agreement(learner, base, view, options, others, quiet=quiet, jobs=jobs)
+        estimator = knowledge.make_agreement(learner, base, view, chosen, others, parse, quiet=quiet, jobs=jobs)
     else:
-        estimator = knowledge.make_learner(learner, base, options, others, quiet=quiet, jobs=jobs, task=what)
+        estimator = knowledge.make_learner(learner, base, chosen, others, quiet=quiet, jobs=jobs, task=what)
     check_writable(model, data, dev, templates, rules, unlabeled, good, bad, *(view or ()))
     if figure:
         from sidelight.report.training_curves import require_course
@@ -257,7 +202,7 @@ def command(
             message = "the learner auto may choose one without a course to draw; name one with --learner"
             raise typer.BadParameter(message, param_hint="--figure")
         require_course(estimator)
-    reader = reader_for(what, Reader(format, label_column, columns, comment, partial), answers=estimator.judges)
+    reader = reader_for(what, options, answers=estimator.judges)
     sequences = reader.read(data, labels=True)
     _suspect_one_sequence(sequences)
     knowledge.check_labels(estimator, sequences)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from sidelight.cli.options import JobsOption, JsonOption
+from sidelight.data.conllu import UNIVERSAL_TAGS
 from sidelight.errors import DataError
 
 NAME = "transfer"
@@ -33,7 +34,7 @@ def command(
     parser: Annotated[str, typer.Option(metavar="MODEL", help="A parser of the source language.")],
     tagger: Annotated[str, typer.Option(metavar="MODEL", help="A tagger of the source language (universal tags).")],
     target_tagger: Annotated[
-        str, typer.Option("--target-tagger", metavar="MODEL", help="A tagger of the target language.")
+        str, typer.Option("--target-tagger", metavar="MODEL", help="A tagger of the target language (the same tags).")
     ],
     links: Annotated[
         str | None,
@@ -63,7 +64,7 @@ def command(
     projected: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", help="Write the sentences with projected heads, in the column MISC of a CoNLL-U file."
+            metavar="FILE", help="Write the sentences as CoNLL-U with their projected heads in MISC, such as Head=3."
         ),
     ] = None,
     jobs: JobsOption = None,
@@ -87,6 +88,8 @@ def command(
     for path, model, kind in zip((tagger, parser, target_tagger), models, ("labels", "trees", "labels"), strict=True):
         if model.task_.kind != kind:
             raise DataError(f"{path}: this model predicts {model.task_.kind}, and {kind} are needed here")
+        if kind == "labels":
+            _require_tagger(path, model)
     pairs = read_bitext(source, target)
     n_jobs, begin = -1 if jobs is None else jobs, time.perf_counter()
     found = _aligned(pairs, n_jobs, quiet) if links is None else [sorted(one.sure) for one in read_links(links, pairs)]
@@ -95,7 +98,7 @@ def command(
         raise DataError("nothing was projected on any sentence; give more sentence pairs, or raise --longest")
     if projected:
         write_conllu(projected, [[(w, t, h or "_") for w, t, h, _ in x] for x in X], [["_"] * len(x) for x in X],
-                     columns=["form", "upos", "misc"], label="deprel")  # fmt: skip
+                     columns=["form", "upos", "misc:Head"], label="deprel")  # fmt: skip
     model = learn_from_projected(
         X, generative=learner == TransferLearner.dmv, share=share, leaves=leaves, iterations=iterations, n_jobs=n_jobs,
         verbose=not quiet and not json,
@@ -109,8 +112,23 @@ def command(
     if json:
         print_json(summary)
     elif not quiet:
-        told = f"{len(X):,} of {len(pairs):,} sentences, {kept:,} of {words:,} words with projected heads"
-        print(f"note: {told}, {summary['seconds']:.0f} s; wrote {output}", file=sys.stderr)
+        counts = f"{len(X):,} of {len(pairs):,} sentences, {kept:,} of {words:,} words with projected heads"
+        print(f"note: {counts}, {summary['seconds']:.0f} s; wrote {output}", file=sys.stderr)
+
+
+def _require_tagger(path: str, model: Any) -> None:
+    """Refuse a model that does not tag plain words, or with tags that are not the universal ones."""
+    from sidelight.report.models import inner_models
+
+    width = max(getattr(one.encoder_, "width_", 1) for one in inner_models(model).values())
+    if width > 1:
+        raise DataError(f"{path}: this model reads tokens of {width} columns, and a tagger of text reads words alone")
+    others = [label for label in model.classes_ if label not in UNIVERSAL_TAGS]
+    if others:
+        raise DataError(
+            f"{path}: this model predicts {', '.join(others[:3])}{', ...' if others[3:] else ''}, and taggers predict "
+            f"universal tags here ({', '.join(UNIVERSAL_TAGS)}); train one on the column upos of a treebank"
+        )
 
 
 def _aligned(pairs: Any, n_jobs: int, quiet: bool) -> Any:

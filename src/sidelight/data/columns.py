@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any
+from typing import Any, NamedTuple
 
 from sidelight.data.source import (
     ASCII_SPACE,
@@ -20,14 +20,15 @@ from sidelight.data.source import (
     Token,
     open_for_writing,
     read_lines,
+    split_at_spaces,
 )
 from sidelight.errors import DataError
 
 UNKNOWN = "?"
 ALTERNATIVE = "|"
-_NOT_SPACE = re.compile(f"[^{ASCII_SPACE}]+")
-# Characters that `str.split` takes for space, beside ASCII_SPACE.
-_SPACE_TO_PYTHON = "\x1c\x1d\x1e\x1f"
+LABEL = "label"
+LEFT_OUT = "_"
+_FIRST = ("word", "pos")
 
 
 def read_columns(
@@ -37,6 +38,7 @@ def read_columns(
     separator: str | None = None,
     partial: bool = False,
     comment: str | None = None,
+    columns: Sequence[str] | None = None,
 ) -> tuple[Inputs, Outputs]:
     """Read tokens and labels from columns.
 
@@ -53,6 +55,10 @@ def read_columns(
         Whether the label ``?`` is unknown (None) and ``A|B`` is one of these (a frozenset).
     comment : str or None, default=None
         Lines that start with it are skipped; None skips none.
+    columns : sequence of str or None, default=None
+        A name for every column of the file. The one called ``label`` holds the labels, whatever `label` is; without
+        one every `y[i]` is None. Those called ``_`` are left out. Tokens have the others in this order, but ``word``
+        and ``pos`` first, since features and rules call the first two columns so. None keeps all columns.
 
     Returns
     -------
@@ -62,7 +68,10 @@ def read_columns(
         The labels of each sequence, or None.
     """
     lines = read_lines(source)
-    split = _splitter(separator, lines)
+    split = _splitter(separator)
+    named = None if columns is None else named_columns(columns)
+    if named is not None:
+        label = named.label
     X: Inputs = []
     y: Outputs = []
     tokens: list[Token] = []
@@ -79,17 +88,61 @@ def read_columns(
             continue
         fields = split(line)
         if len(fields) != width:
-            width = _check_width(lines, number, len(fields), width, label)
+            width = _check_width(lines, number, len(fields), width, label, columns)
         if label is not None:
-            name = fields.pop(label)
+            name = fields[label]
             if not name:
                 raise lines.error(number, f"expected a label, found an empty column: {line!r}")
             labels.append(_partial_label(name, lines, number) if partial else name)
+        if named is not None:
+            fields = [fields[k] for k in named.token]
+        elif label is not None:
+            del fields[label]
         tokens.append(fields[0] if len(fields) == 1 else tuple(fields))
     if tokens:
         X.append(tokens)
         y.append(None if label is None else labels)
     return X, y
+
+
+class NamedColumns(NamedTuple):
+    """Where the columns of a file are: those of tokens, in the order that tokens have them, their names, the label."""
+
+    token: tuple[int, ...]
+    names: tuple[str, ...]
+    label: int | None
+
+
+def named_columns(columns: Sequence[str]) -> NamedColumns:
+    """Return what the names of a file's columns say; see `read_columns`."""
+    kept = [name for name in columns if name not in (LABEL, LEFT_OUT)]
+    for name in columns:
+        if not name or (name != LEFT_OUT and list(columns).count(name) > 1):
+            found = f"{name!r} twice" if name else "an empty name"
+            raise DataError(f"expected a name of its own for every column, got {found}; {LEFT_OUT} leaves a column out")
+    if not kept:
+        raise DataError(f"expected a column that tokens are made of, got only {', '.join(columns)}")
+    order = sorted(kept, key=lambda name: _FIRST.index(name) if name in _FIRST else len(_FIRST))
+    if "pos" in order and "word" not in order:
+        raise DataError("expected a column called word before the one called pos, got none; name one of them word")
+    return NamedColumns(
+        tuple(map(list(columns).index, order)), tuple(order), columns.index(LABEL) if LABEL in columns else None
+    )
+
+
+def column_rows(source: Source, *, separator: str | None = None, comment: str | None = None) -> list[list[list[str]]]:
+    """Return every column of every token, as the file has them."""
+    split, rows = _splitter(separator), list[list[list[str]]]()
+    fresh = True
+    for line in read_lines(source).lines:
+        if not line.strip(ASCII_SPACE):
+            fresh = True
+        elif not (comment and line.startswith(comment)):
+            if fresh:
+                rows.append([])
+            rows[-1].append(split(line))
+            fresh = False
+    return rows
 
 
 def write_columns(target: Target, X: InputsLike, y: OutputsLike | None = None, *, separator: str = "\t") -> None:
@@ -124,27 +177,29 @@ def write_columns(target: Target, X: InputsLike, y: OutputsLike | None = None, *
             file.write("\n")
 
 
-def _splitter(separator: str | None, lines: Lines) -> Callable[[str], list[str]]:
+def _splitter(separator: str | None) -> Callable[[str], list[str]]:
     if separator is not None:
         return lambda line: line.split(separator)
-    if any(mark in line for mark in _SPACE_TO_PYTHON for line in lines.lines):
-        return _NOT_SPACE.findall
-    return lambda line: line.split() if line.isascii() else _NOT_SPACE.findall(line)
+    return split_at_spaces
 
 
-def _check_width(lines: Lines, number: int, found: int, expected: int, label: int | None) -> int:
+def _check_width(
+    lines: Lines, number: int, found: int, expected: int, label: int | None, columns: Sequence[str] | None
+) -> int:
     """Return the number of columns if this is the first line with any and the label's column exists."""
     content = repr(lines.lines[number - 1])
+    if columns is not None and found != len(columns):
+        advice = f"name every column, with {LEFT_OUT} for those to leave out"
+        raise lines.error(
+            number, f"expected {len(columns)} columns ({', '.join(columns)}), found {found}: {content}; {advice}"
+        )
     if expected:
         advice = "mend the line, or give the separator of the columns"
         raise lines.error(number, f"expected {expected} columns, found {found}: {content}; {advice}")
     if label is None:
         return found
     if found < 2:
-        advice = (
-            "give the separator; sequences without labels are for --unlabeled on the command line, and for label=None "
-            "in Python"
-        )
+        advice = "give the separator of the columns; sequences without labels are read with label=None"
         raise lines.error(number, f"expected a token and a label, found {found} column: {content}; {advice}")
     if not -found <= label < found:
         raise lines.error(number, f"expected the label in column {label}, found {found} columns: {content}")

@@ -26,14 +26,15 @@ class Format:
     """The keyword options of ``read``."""
 
 
-_COLUMNS = frozenset({"label", "partial", "comment"})
+_COLUMNS = frozenset({"label", "partial", "comment", "columns"})
 
 FORMATS: dict[str, Format] = {
     "columns": Format(read_columns, partial(write_columns, separator=" "), _COLUMNS | {"separator"}),
     "tsv": Format(partial(read_columns, separator="\t"), partial(write_columns, separator="\t"), _COLUMNS),
     "conllu": Format(read_conllu, write_conllu, frozenset({"columns", "label"})),
     "jsonl": Format(read_jsonlines, write_jsonlines),
-    "text": Format(read_text, write_text),
+    "text": Format(read_text, write_text, frozenset({"tokenized"})),
+    "tokens": Format(partial(read_text, tokenized=True), write_text, frozenset({"tokenized"})),
 }
 
 EXTENSIONS = {
@@ -44,6 +45,7 @@ EXTENSIONS = {
     ".conll": "columns",
     ".bio": "columns",
     ".iob": "columns",
+    ".tok": "tokens",
 }
 
 _SAMPLE = 20
@@ -52,7 +54,8 @@ _SAMPLE = 20
 def guess_format(path: Any) -> str:
     """Return the name of the format of a file, by its extension; a ``.txt`` file is columns or text.
 
-    It is columns if its first 20 lines (blank ones aside) all have as many columns, text if they differ. Where
+    It is columns if its first 20 lines (blank ones aside) all have as many columns, text if they differ; text that is
+    cut into tokens already looks like any other, so that is never guessed. Where
     that says nothing (one line, no lines, standard input, another extension) it is a DataError.
     """
     if not isinstance(path, str | os.PathLike) or path == STANDARD_STREAM:

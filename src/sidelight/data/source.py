@@ -33,7 +33,7 @@ InputsLike: TypeAlias = Sequence[Sequence[str | tuple[str, ...] | dict[str, Any]
 OutputsLike: TypeAlias = "Sequence[Sequence[str | AbstractSet[str] | None] | Companion | None]"
 
 PathLike: TypeAlias = str | os.PathLike[str]
-Source: TypeAlias = PathLike | IO[str] | IO[bytes] | Iterable[str]
+Source: TypeAlias = "PathLike | IO[str] | IO[bytes] | Iterable[str] | Lines"
 Target: TypeAlias = PathLike | IO[Any]
 
 STANDARD_STREAM = "-"
@@ -42,6 +42,14 @@ ASCII_SPACE = " \t\r\f\v"
 """What separates columns and fills blank lines. A no-break space is part of a token."""
 # Seconds after which nobody writes to a temporary file any more.
 _ABANDONED = 3600.0
+_NOT_SPACE = re.compile(f"[^{ASCII_SPACE}]+")
+# Characters that `str.split` may take for space, and ASCII_SPACE does not have.
+_SPACE_TO_PYTHON = re.compile(r"[^\x00-\x1b -\x7f]")
+
+
+def split_at_spaces(line: str) -> list[str]:
+    """Return what stands between the spaces and tabs of a line."""
+    return _NOT_SPACE.findall(line) if _SPACE_TO_PYTHON.search(line) else line.split()
 
 
 class Lines(NamedTuple):
@@ -56,7 +64,12 @@ class Lines(NamedTuple):
 
 
 def read_lines(source: Source) -> Lines:
-    """Read all lines of a path, of standard input (``"-"``), of an open file or of an iterable of lines."""
+    """Read all lines of a path, of standard input (``"-"``), of an open file or of an iterable of lines.
+
+    Lines that were read already are returned as they are.
+    """
+    if isinstance(source, Lines):
+        return source
     name = source_name(source)
     if isinstance(source, str | os.PathLike):
         return Lines(name, _split(_decode(_read_bytes(source, name), name)))

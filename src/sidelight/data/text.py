@@ -1,4 +1,4 @@
-"""Plain text, one sequence a line, cut into tokens by a few fixed rules."""
+"""Plain text, one sequence a line, cut into tokens by a few fixed rules or at its spaces."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from sidelight.data.source import (
     Target,
     open_for_writing,
     read_lines,
+    split_at_spaces,
 )
 from sidelight.errors import DataError
 
@@ -42,13 +43,15 @@ def tokenize(text: str) -> list[str]:
     return _pattern("" if text.isascii() else _marks(text)).findall(text)
 
 
-def read_text(source: Source) -> tuple[Inputs, Outputs]:
+def read_text(source: Source, *, tokenized: bool = False) -> tuple[Inputs, Outputs]:
     """Read one sequence a line from plain text, cut by `tokenize`; blank lines are skipped.
 
     Parameters
     ----------
     source : str, path-like, file or iterable of str
         A path, "-" for standard input, an open file, or lines.
+    tokenized : bool, default=False
+        Whether the text is cut into tokens already, with spaces or tabs between them: then these are left as they are.
 
     Returns
     -------
@@ -57,7 +60,8 @@ def read_text(source: Source) -> tuple[Inputs, Outputs]:
     y : list
         None for every sequence.
     """
-    X: Inputs = [list(tokens) for line in read_lines(source).lines if (tokens := tokenize(line))]
+    cut = split_at_spaces if tokenized else tokenize
+    X: Inputs = [list(tokens) for line in read_lines(source).lines if (tokens := cut(line))]
     return X, [None] * len(X)
 
 

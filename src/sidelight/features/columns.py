@@ -13,7 +13,7 @@ language. An expression maps a token's string to a string, or to None where it h
 
 import re
 import string
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -295,20 +295,23 @@ def _positive(length: int) -> int:
     return length
 
 
-def parse(text: str) -> Column | Template:
+def parse(text: str, names: Sequence[str] = ()) -> Column | Template:
     """Read a column expression or a template from its text.
 
     Parameters
     ----------
     text : str
         The text form, for example `word[-1].lower() & pos`.
+    names : sequence of str, default=()
+        More names of the first columns, in their order.
 
     Returns
     -------
     Column or Template
         The expression that prints as this text.
     """
-    value = evaluate(text, {"word": word, "pos": pos, "column": column, "bias": bias})
+    named = {name: Column(index) for index, name in enumerate(names)}
+    value = evaluate(text, named | {"word": word, "pos": pos, "column": column, "bias": bias})
     if not isinstance(value, Column | Template):
         hint = "; write a template for each side of |" if "|" in text else ""
         raise DataError(f"cannot read the expression {text!r}: it is not a column or a template{hint}")

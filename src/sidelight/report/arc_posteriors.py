@@ -14,7 +14,7 @@ from .text import token_text
 from .trees import END, GAP, LEVEL, arc_levels, arc_path, arrow, places_of_ends
 
 _RIGHT, _DOTTED = "#1a7f37", ' stroke-dasharray="2 3"'
-# What is told of arcs in text.
+# Marks of arcs in text.
 _IS_RIGHT, _IS_LISTED = "✓", "*"
 
 
@@ -114,8 +114,8 @@ def _text(x: Sequence[Any], title: str, arcs: Sequence[_Arc]) -> str:
 
 
 def _marks(arc: _Arc) -> str:
-    told = (_IS_RIGHT if arc.right else "") + (_IS_LISTED if arc.listed else "")
-    return f" {told}" if told else ""
+    marks = (_IS_RIGHT if arc.right else "") + (_IS_LISTED if arc.listed else "")
+    return f" {marks}" if marks else ""
 
 
 def _svg(x: Sequence[Any], panels: Mapping[str, Sequence[_Arc]]) -> str:

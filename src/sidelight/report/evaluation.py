@@ -46,7 +46,7 @@ class Evaluation:
 
 def evaluate(learner: Any, X: Sequence[Any], y: Sequence[Any], *, scheme: str = "auto") -> Evaluation:
     """Compare what a fitted learner predicts with y."""
-    chosen = [i for i, labels in enumerate(y) if _is_full(labels)]
+    chosen = [i for i, labels in enumerate(y) if is_full(labels)]
     predicted = learner.predict([X[i] for i in chosen]) if chosen else []
     return _compare([y[i] for i in chosen], predicted, scheme, len(y) - len(chosen), set(learner.classes_))
 
@@ -55,7 +55,7 @@ def compare(y: Sequence[Any], predicted: Sequence[Any], *, scheme: str = "auto")
     """Compare labels with labels."""
     if len(y) != len(predicted):
         raise DataError(f"expected as many predicted as gold sequences ({len(y)}), got {len(predicted)}")
-    chosen = [i for i, labels in enumerate(y) if _is_full(labels)]
+    chosen = [i for i, labels in enumerate(y) if is_full(labels)]
     return _compare([y[i] for i in chosen], [predicted[i] for i in chosen], scheme, len(y) - len(chosen), None)
 
 
@@ -79,5 +79,6 @@ def _compare(y: list[Any], predicted: list[Any], scheme: str, skipped: int, know
     )
 
 
-def _is_full(labels: Any) -> bool:
+def is_full(labels: Any) -> bool:
+    """Whether every token has a label."""
     return isinstance(labels, list) and all(isinstance(label, str) for label in labels)

@@ -11,6 +11,9 @@ from ..supervision import Signal
 from .models import inner_models
 from .rules import RuleUse, kinds_of, rules_of
 
+# Values of a mapping that are written out.
+_FEW = 8
+
 
 @dataclass(frozen=True)
 class ModelSummary:
@@ -120,10 +123,18 @@ def _parameters(learner: Any) -> dict[str, Any]:
 def _shown(value: Any) -> Any:
     """A parameter as tables and JSON show it."""
     if isinstance(value, Mapping):
-        return f"{len(value)} weights by name"
+        return _shown_mapping(value)
     if isinstance(value, list | tuple):
         return [str(item) for item in value]
     return value if value is None or isinstance(value, str | int | float | bool) else str(value)
+
+
+def _shown_mapping(value: Mapping[Any, Any]) -> str:
+    """Views by their names, and a few weights with their names."""
+    if len(value) > _FEW:
+        return f"{len(value)} named weights"
+    numbers = all(isinstance(one, int | float) for one in value.values())
+    return ", ".join(f"{name}: {one:g}" if numbers else str(name) for name, one in value.items())
 
 
 def summarize_training(

@@ -112,6 +112,15 @@ class EdgeScorer:
         """Returns the weights of attributes and labels of largest size: (attribute, label, weight)."""
         return self.token.strongest(w[: self.token.size], count, label)
 
+    def strongest_pairs(self, w: Floats, count: int, label: int | None) -> list[tuple[int, int, int, float]]:
+        """Returns the weights of label pairs of largest size: (attribute, label before, label, weight).
+
+        label: that of the second of the two, None for any.
+        """
+        found = self.edges.strongest(w[self.token.size :], count if label is None else self.edges.size, None)
+        pairs = ((a, *divmod(pair, self.labels), weight) for a, pair, weight in found)
+        return [one for one in pairs if label in (None, one[2])][:count]
+
     def for_rows(self) -> "EdgeScorer":
         """Returns the scorer as rows about expectations see it."""
         return self

@@ -77,13 +77,18 @@ class Guard:
         """The rules that cost the base something, or whose cost is not known."""
         return [cost for cost in self.rules if not cost.gain >= 0]
 
+    @property
+    def compared_with(self) -> str:
+        """What the learner was compared with, in words."""
+        return self.base if " " in self.base else f"{self.base} alone"
+
     def __str__(self) -> str:
         if self.failure is not None:
-            return f"not compared with {self.base} alone: {self.failure}"
+            return f"not compared with {self.compared_with}: {self.failure}"
         if self.score is None or self.base_score is None or self.difference is None:
-            return f"not compared with {self.base} alone: too few labelled sequences"
+            return f"not compared with {self.compared_with}: too few labelled sequences"
         return (
-            f"{self.metric} {100 * self.score:.1f} %, {self.base} alone {100 * self.base_score:.1f} % "
+            f"{self.metric} {100 * self.score:.1f} %, {self.compared_with} {100 * self.base_score:.1f} % "
             f"({100 * self.difference.mean:+.1f} ± {100 * self.difference.error:.1f} points, "
             f"{self.sequences} labelled sequences held out)"
         )
@@ -218,11 +223,11 @@ def _warning(learner: Any, guard: Guard) -> str | None:
             "sequences count less"
         )
     if guard.worse:
-        parts.append(f"{name} does worse than {guard.base}, its base, where labels are held out: {guard}")
+        parts.append(f"{name} does worse than {guard.compared_with} where labels are held out: {guard}")
     if guard.worse and costs:
         parts.append(f"Under one rule alone, {guard.base} changes by: {'; '.join(map(str, costs))}")
     if guard.worse:
         dear = any((-cost.difference).beyond(_ERRORS, _MARGIN) for cost in costs)
         other = "leave out rules that cost" if dear else "let unlabelled sequences count less"
-        parts.append(f"Use {guard.base} alone, or {other}; guard=False (--set guard=false) skips this comparison")
+        parts.append(f"Use {guard.compared_with}, or {other}; guard=False skips this comparison")
     return ". ".join(parts) or None

@@ -94,7 +94,7 @@ class Aligning(PairTask):
         """Returns the number of a link's part."""
         i, i2, j, j2 = link
         if max(i2 - i, j2 - j) > self.longest:
-            raise DataError(f"the link {((i, i2), (j, j2))!r} is longer than longest={self.longest}")
+            raise DataError(f"the link {((i, i2), (j, j2))!r} is longer than Aligning(longest={self.longest}) allows")
         return int(self.structure(1).link(shape, i, i2 - i, j, j2 - j))
 
     def code(self, shape: Shape, part: int) -> int:

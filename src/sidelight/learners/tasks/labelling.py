@@ -124,9 +124,14 @@ class Labelling(LabelTask):
         return rows + neighbour_reasons(model.classes, scores, outputs, t)
 
     def strongest(self, model: Weighted, count: int, label: int | None) -> list[tuple[str, int, float]]:
-        """Returns the attribute weights of largest size."""
+        """Returns the attribute weights of largest size; those of label pairs have a text that names the first."""
         found = model.scorer.strongest(model.weights, count, label)
-        return [(model.encoder.describe(a), c, weight) for a, c, weight in found]
+        shown = [(model.encoder.describe(a), c, weight) for a, c, weight in found]
+        if not isinstance(model.scorer, EdgeScorer):
+            return shown
+        for a, before, c, weight in model.scorer.strongest_pairs(model.weights, count, label):
+            shown.append((f"{model.encoder.describe(a)} after {model.classes[before]}", c, weight))
+        return sorted(shown, key=lambda one: -abs(one[2]))[:count]
 
 
 def neighbour_reasons(classes: Sequence[str], scores: ChainParts, labels: Ints, t: int) -> Reasons:

@@ -138,11 +138,11 @@ class Parsing(PartsTask):
         heads = arc_ends(n)[1]
         for column, part in enumerate(parts.tolist()):
             head, joint = int(heads[part // labels]), model.scorer.joint
-            told = encoded.features(0, head, t + 1)
+            names = encoded.features(0, head, t + 1)
             if labels > 1:
-                told += encoded.label_features(0, head, t + 1, joint=joint)
+                names += encoded.label_features(0, head, t + 1, joint=joint)
             weights = model.weights[places[pointer[column] : pointer[column + 1]]].tolist()
-            for text, weight in zip(told, weights, strict=True):
+            for text, weight in zip(names, weights, strict=True):
                 rows.setdefault(text, np.zeros(len(parts)))[column] += weight
         return list(rows.items())
 
@@ -356,9 +356,9 @@ def _require_tree(heads: Sequence[int | None], *, single_root: bool, projective:
     roots = [t + 1 for t, head in enumerate(heads) if head == 0]
     if single_root and len(roots) > 1:
         words = ", ".join(map(str, roots))
-        raise DataError(f"the words {words} depend on the root; set single_root=False to allow this")
+        raise DataError(f"the words {words} depend on the root; Parsing(single_root=False) allows this")
     arcs = [(*sorted((c, head)), c) for c, head in enumerate(heads if projective else (), start=1) if head is not None]
     for (low, high, c), (begin, end, other) in permutations(arcs, 2):
         if low < begin < high < end:
             words = " and ".join(map(str, sorted((c, other))))
-            raise DataError(f"the arcs of the words {words} cross; set projective=False to allow this")
+            raise DataError(f"the arcs of the words {words} cross; Parsing(projective=False) allows this")

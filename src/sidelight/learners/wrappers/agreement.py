@@ -252,7 +252,7 @@ class Agreement(GuardParameters, Learner):
     random_state: Annotated[int, "Seed of the first scores, where a view has no labelled input."] = 0
 
     saved = ("trace_",)
-    compared_with = "the mean of its views without unlabelled inputs"
+    compared_with = "its views from labels alone"
 
     # What it is made of -----------------------------------------------------------------------------------------------
 

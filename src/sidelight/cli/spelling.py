@@ -1,0 +1,67 @@
+"""Command lines as people type them: parameters of learners as options, and older names of options."""
+
+from typing import Any
+
+import typer
+from typer.core import TyperCommand
+
+from sidelight.cli.parameters import has_parameter
+
+# Options that were not called as in Python.
+_OLDER = {"--template": "--features", "--jobs": "--n-jobs", "--labels": "--classes"}
+_OLDER_PARAMETERS = {
+    "seed": ("random_state",),
+    "smoothing": ("start_smoothing", "transition_smoothing", "emission_smoothing"),
+}
+
+
+class Command(TyperCommand):
+    """A command that knows the older names of its options."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line."""
+        declared = {name for one in self.params for name in (*one.opts, *one.secondary_opts)}
+        return super().parse_args(ctx, self._spelled(list(args), declared))
+
+    def _spelled(self, args: list[str], declared: set[str]) -> list[str]:
+        out: list[str] = []
+        while args:
+            argument = args.pop(0)
+            if argument == "--":
+                return [*out, argument, *args]
+            name, equals, value = argument.partition("=")
+            if not name.startswith("--") or name in declared:
+                out.append(argument)
+            elif _OLDER.get(name) in declared:
+                out.append(_OLDER[name] + equals + value)
+            else:
+                out += self._unknown(argument, args)
+        return out
+
+    def _unknown(self, argument: str, rest: list[str]) -> list[str]:
+        """What stands for an option that the command does not have; its value is taken off the rest."""
+        return [argument]
+
+
+class LearningCommand(Command):
+    """A command that takes parameters of learners as options: `--l2 0.5` is `--set l2=0.5`."""
+
+    def _unknown(self, argument: str, rest: list[str]) -> list[str]:
+        name, equals, value = argument.removeprefix("--").partition("=")
+        parameters = _OLDER_PARAMETERS.get(name, (name.replace("-", "_"),))
+        if not all(map(has_parameter, parameters)):
+            return [argument]
+        if not equals and not rest:
+            raise typer.BadParameter("a value is missing", param_hint=f"--{name}")
+        text = value if equals else rest.pop(0)
+        return [word for parameter in parameters for word in ("--set", f"{parameter}={text}")]
+
+
+def show_all(ctx: typer.Context, asked: bool) -> None:
+    """Show the help with the options that it leaves out otherwise."""
+    if asked:
+        for parameter in ctx.command.params:
+            if hasattr(parameter, "hidden"):
+                parameter.hidden = False
+        typer.echo(ctx.get_help())
+        raise typer.Exit

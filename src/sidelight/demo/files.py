@@ -1,0 +1,68 @@
+"""Files to try the commands on: generated references, labelled and not, and rules about them."""
+
+from pathlib import Path
+
+from ..data.columns import write_columns
+from ..data.source import open_for_writing
+from ..data.text import write_text
+from ..errors import DataError
+from .references import generate_references
+
+RULES = """\
+[words]
+meetings = ["proc", "proceedings", "conference", "workshop"]
+
+[[rule]]
+rule = "starts_with('author', 'editor')"
+reading = "hard"
+
+[[rule]]
+name = "each field once"
+rule = "once_each()"
+
+[[rule]]
+name = "meeting"
+rule = "where(word.lower().isin(meetings)).label('booktitle')"
+penalty = 3.0
+
+[[rule]]
+rule = "(count('journal') >= 1) >> (count('booktitle') == 0)"
+"""
+
+EXPECTED = """\
+[[rule]]
+rule = "starts_with('author', 'editor')"
+
+[[rule]]
+rule = "changes_only_after(punctuation)"
+
+[[rule]]
+rule = "where(word.isin('pp', 'pages')).label('pages')"
+"""
+
+# References of each file: the first are labelled, the others are not.
+_FEW, _TRAIN, _DEV, _MORE, _NEW = 20, 100, 100, 200, 10
+
+
+def write_files(folder: str, *, seed: int = 1) -> list[str]:
+    """Write few.tsv (the first of train.tsv), train.tsv, dev.tsv, more.txt (one token a line), new.txt (text),
+    rules.toml and expected.toml into a folder that has none of them, and return their names.
+    """
+    place = Path(folder)
+    if not place.is_dir():
+        raise DataError(f"{folder}: there is no such folder; make it first")
+    names = ["few.tsv", "train.tsv", "dev.tsv", "more.txt", "new.txt", "rules.toml", "expected.toml"]
+    for name in names:
+        if (place / name).exists():
+            raise DataError(f"{place / name}: this file exists already; choose another folder, or move it away")
+    X, y = generate_references(_TRAIN + _DEV + _MORE + _NEW, seed=seed)
+    dev, more, new = _TRAIN, _TRAIN + _DEV, _TRAIN + _DEV + _MORE
+    write_columns(place / "few.tsv", X[:_FEW], y[:_FEW])
+    write_columns(place / "train.tsv", X[:dev], y[:dev])
+    write_columns(place / "dev.tsv", X[dev:more], y[dev:more])
+    write_columns(place / "more.txt", X[more:new])
+    write_text(place / "new.txt", X[new:])
+    for name, text in (("rules.toml", RULES), ("expected.toml", EXPECTED)):
+        with open_for_writing(place / name) as file:
+            file.write(text)
+    return names
