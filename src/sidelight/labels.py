@@ -130,5 +130,5 @@ def _unknown_label(y: Sequence[Any], number: dict[Any, int]) -> None:
                 if label not in number:
                     raise DataError(
                         f"sequence {i}, token {t}: label {label!r} was never seen in training; "
-                        f"known are {', '.join(map(str, number))}{did_you_mean(label, number)}"
+                        f"known are {', '.join(map(str, number))}{did_you_mean(str(label), map(str, number))}"
                     )
