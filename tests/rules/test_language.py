@@ -407,5 +407,5 @@ def test_numbers_in_rules_are_of_a_size_that_sums_are_exact_for(number):
 
 @pytest.mark.parametrize("write", [lambda: position(10**20), lambda: word[-(10**20)]])
 def test_no_token_is_that_far_away(write):
-    with pytest.raises(DataError, match="at most 1,000,000,000 tokens away"):
+    with pytest.raises(DataError, match="at most 1,000,000,000 away"):
         write()

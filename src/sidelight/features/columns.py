@@ -71,7 +71,7 @@ class Column:
     readable: ClassVar[frozenset[str]] = frozenset(_STEPS)
 
     def __getitem__(self, offset: int) -> "Column":
-        require_offset(offset, "an offset")
+        require_offset(offset, "an offset is a whole number of tokens")
         return replace(self, offset=self.offset + offset)
 
     def _then(self, *step: Any) -> "Column":
@@ -284,9 +284,9 @@ def as_template(item: "str | Column | Template") -> Template:
 def require_offset(number: Any, what: str) -> None:
     """Raises `DataError` unless it is a number of tokens from a place, of a size that sequences have."""
     if not isinstance(number, int):
-        raise DataError(f"{what} is a whole number, got {number!r}")
+        raise DataError(f"{what}, got {number!r}")
     if abs(number) > _FARTHEST:
-        raise DataError(f"{what} is at most {_FARTHEST:,} tokens away, got {number}")
+        raise DataError(f"{what}, at most {_FARTHEST:,} away, got {number}")
 
 
 def _positive(length: int) -> int:

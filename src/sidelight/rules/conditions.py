@@ -166,7 +166,7 @@ def position(index: int) -> Position:
     Position
         The condition.
     """
-    require_offset(index, "a position")
+    require_offset(index, "a position is a whole number")
     return Position(index)
 
 
