@@ -7,6 +7,7 @@ import io
 import json
 import warnings
 import zipfile
+from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
 from random import Random
@@ -63,11 +64,18 @@ def case(folder: Path, random: Random) -> str:
 
 
 def _use(learner: Any, X: Any) -> None:
-    """Predicts, and asks for what reports show."""
+    """Predicts, and then asks for what reports show, where the learner offers it."""
     learner.predict(X)
     repr(learner)
-    if hasattr(learner, "top_weights"):
-        learner.top_weights(3)
+    with suppress(SidelightError):
+        if hasattr(learner, "predict_marginals"):
+            learner.predict_marginals(X)
+    with suppress(SidelightError):
+        if hasattr(learner, "explain"):
+            learner.explain(X[0], 0)
+    with suppress(SidelightError):
+        if hasattr(learner, "top_weights"):
+            learner.top_weights(3)
 
 
 def altered(raw: bytes, random: Random) -> bytes:
