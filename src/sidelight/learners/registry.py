@@ -49,6 +49,7 @@ REGISTRY: dict[str, Entry] = {
     "StructuralSVM": _row("margins.structural_svm", FULL, command="svm", base=True, documents="also"),
     "LatentStructuralSVM": _row("margins.latent_svm", FULL, PARTIAL, command="latent-svm", base=True, documents="also"),
     "JLIS": _row("margins.jlis", FULL, COMPANION, command="jlis", documents="also"),
+    "TransductiveSVM": _row("margins.transductive_svm", FULL, NOTHING, command="transductive-svm", documents="also"),
     "LCLR": _row("margins.lclr", COMPANION, command="lclr"),
     "TwoStage": _row("margins.lclr", COMPANION),
     "CCM": _row("wrappers.ccm", FULL, PARTIAL, command="ccm", inside="hmm", documents="also"),
@@ -80,7 +81,16 @@ REGISTRY: dict[str, Entry] = {
 
 
 # Learners that need nothing but a structure's two calls.
-_ANY = ("CRF", "StructuredPerceptron", "MIRA", "StructuralSVM", "LatentStructuralSVM", "JLIS", "LCLR")
+_ANY = (
+    "CRF",
+    "StructuredPerceptron",
+    "MIRA",
+    "StructuralSVM",
+    "LatentStructuralSVM",
+    "JLIS",
+    "TransductiveSVM",
+    "LCLR",
+)
 
 
 def users(signal: Signal, noun: str = "sequence") -> list[str]:

@@ -158,7 +158,7 @@ class StructureClassifier(ClassifierMixin, LinearParameters, CompanionParameters
         costs = np.concatenate([np.full(len(one), one.cost) for one in demands])
         return cutting_plane.minimize(
             demands,
-            WorkingSets(weights, costs, squared=self.loss == "squared_hinge"),
+            WorkingSets(weights, costs, loss=self.loss),
             tolerance=self.tolerance,
             epsilon=self.epsilon,
             max_iterations=self.max_iterations,
@@ -280,7 +280,7 @@ class LCLR(LatentCompanionParameters, StructureClassifier):
         def problem(seed: int) -> LatentProblem:
             ties = seed if self.random_ties else None
             accept = partial(Accepted.best, good.batch, good.cost, good.size, self.constant, ties)
-            return LatentProblem((bad,), (accept,), self.loss == "squared_hinge")
+            return LatentProblem((bad,), (accept,), self.loss)
 
         def begin(seed: int) -> Floats:
             if first is not None:

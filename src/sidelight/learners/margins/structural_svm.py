@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 
 from ...errors import DataError, NotSupported
+from ...kernels.compiling import Floats
 from ...progress import progress
 from ...solvers import cutting_plane, exponentiated, subgradient
 from ...solvers.certificate import Solution, Step, warn_unconverged
@@ -19,8 +20,8 @@ from ..parameters import LinearParameters, MarginParameters, declared, require_n
 
 def check_margins(learner: Any) -> None:
     """Raise `DataError` for `MarginParameters` that make no sense."""
-    if learner.loss not in ("squared_hinge", "hinge"):
-        raise DataError(f"loss must be 'squared_hinge' or 'hinge', got {learner.loss!r}")
+    if learner.loss not in ("squared_hinge", "hinge", "logistic"):
+        raise DataError(f"loss must be 'squared_hinge', 'hinge' or 'logistic', got {learner.loss!r}")
     require_number(learner, "tolerance", 0, open_end=True)
     require_number(learner, "epsilon", 0)
     require_number(learner, "max_iterations", 1, whole=True)
@@ -32,8 +33,8 @@ class StructuralSVM(MarginParameters, LinearParameters, Learner):
 
         minimise  ‖w‖² / 2 + C Σ_i ℓ(max_y [Δ(y, y_i) + w·F(x_i, y)] - w·F(x_i, y_i))      (Eq. 2.14 of Chang 2011)
 
-    Δ counts wrong labels; ℓ(ξ) = ξ² or ξ. `predict_marginals` gives the softmax of the scores, which are not
-    calibrated.
+    Δ counts wrong labels; ℓ(ξ) = ξ², ξ or log(1 + e^ξ). `predict_marginals` gives the softmax of the scores, which are
+    not calibrated.
 
     Attributes
     ----------
@@ -77,6 +78,8 @@ class StructuralSVM(MarginParameters, LinearParameters, Learner):
             raise DataError(f"solver must be 'dcd', 'eg' or 'sgd', got {self.solver!r}")
         if self.solver == "eg" and self.loss != "hinge":
             raise NotSupported("solver 'eg' needs loss='hinge'; use solver='dcd' for the squared hinge")
+        if self.solver == "sgd" and self.loss == "logistic":
+            raise NotSupported("solver 'sgd' needs a hinge loss; use solver='dcd' for the logistic one")
         if self.solver == "eg" and self.order == 2:
             raise NotSupported("solver 'eg' needs order=1; use solver='dcd' for order=2")
         if self.warm_start and self.solver != "dcd":
@@ -84,7 +87,6 @@ class StructuralSVM(MarginParameters, LinearParameters, Learner):
 
     def _first_sets(self, prepared: Prepared) -> WorkingSets:
         cost, size = np.full(len(prepared.encoded), float(self.C)), prepared.scorer.size
-        squared = self.loss == "squared_hinge"
         known: WorkingSets | None = getattr(self, "_sets_", None)
         if self.solver == "eg" and not exponentiated.suits(prepared.scorer):
             raise NotSupported("solver 'eg' needs label chains of order 1; use solver='dcd'")
@@ -93,8 +95,8 @@ class StructuralSVM(MarginParameters, LinearParameters, Learner):
         if self.warm_start and known is not None:
             if _fingerprint(prepared) != self._data_:
                 raise DataError("a warm start needs the data of the last fit: the same X, y and features")
-            return known.recast(size, cost, squared=squared)
-        return WorkingSets(size, cost, squared=squared)
+            return known.recast(size, cost, loss=self.loss)
+        return WorkingSets(size, cost, loss=self.loss)
 
     def _solve(self, prepared: Prepared, sets: WorkingSets, on_step: Callable[[Step], None]) -> Solution:
         common: dict[str, Any] = {
@@ -113,6 +115,25 @@ class StructuralSVM(MarginParameters, LinearParameters, Learner):
         batch = MarginInputs(prepared.scorer, structure, prepared.encoded, by_structure(structure))
         demand = Labelled(batch, prepared.known, self.C)
         return cutting_plane.minimize([demand], sets, epsilon=self.epsilon, check=self.check_inference, **common)
+
+
+def svm_of(learner: Any, C: float) -> StructuralSVM:
+    """Returns the structural SVM with the parameters that a learner shares with it, to compare that with."""
+    shared = StructuralSVM().get_params().keys() & learner.get_params(deep=False).keys() - {"tolerance", "C"}
+    return StructuralSVM(C=C, **{name: getattr(learner, name) for name in shared})
+
+
+def labelled_weights(learner: Any, labelled: Labelled, weights: int, seed: int) -> Floats:
+    """Returns the weights that labelled inputs alone give, to begin with."""
+    return cutting_plane.minimize(
+        [labelled],
+        WorkingSets(weights, np.full(len(labelled), labelled.cost), loss=learner.loss),
+        tolerance=learner.tolerance,
+        epsilon=learner.epsilon,
+        max_iterations=learner.max_iterations,
+        seed=seed,
+        check=learner.check_inference,
+    ).weights
 
 
 def _fingerprint(prepared: Prepared) -> str:
