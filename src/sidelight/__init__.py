@@ -19,6 +19,8 @@ _HOME = {
     "random_views": "learners.wrappers.agreement",
     "prefix_views": "learners.wrappers.agreement",
     "template_views": "learners.wrappers.agreement",
+    "label_regularization": "learners.wrappers.presets",
+    "measurements": "learners.wrappers.presets",
     "learn_from_projected": "transfer",
     "project_bitext": "transfer",
     "project_pairs": "transfer",
