@@ -102,6 +102,7 @@ _HOME = {
     "span_scores": "metrics",
     "label_scores": "metrics",
     "confusion": "metrics",
+    "paired_t_test": "metrics",
     "tree_scores": "parts_metrics",
     "link_scores": "parts_metrics",
     "answer_scores": "parts_metrics",
