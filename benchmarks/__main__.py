@@ -60,7 +60,7 @@ def parser() -> argparse.ArgumentParser:
     named = "; ".join(f"{name}: {', '.join(tables_of)}" for name, tables_of in TABLES.items())
     out.add_argument("--tables", type=tables, default=(), metavar="T,T", help=named)
     out.add_argument("--tokens", type=int, default=TOKENS, metavar="N", help=f"tagging, gamma: default {TOKENS}")
-    drawn = "citations, companions, gamma: draw the measured curves; with several NAMEs each adds its own to FILE's"
+    drawn = "citations, companions, gamma, induction: draw the curves; with several NAMEs each adds its own to FILE's"
     out.add_argument("--figure", type=Path, metavar="FILE", help=drawn)
     kept = "defaults: keep every score in FILE, and measure those that it lacks; delete it when the code has changed"
     out.add_argument("--cells", type=Path, metavar="FILE", help=kept)
