@@ -56,11 +56,11 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("--json", type=Path, metavar="FILE", help="append each result as a line of JSON")
     out.add_argument("--peers", action="store_true", help="chunking: run sklearn-crfsuite as well; wordalign: eflomal")
     out.add_argument("--lbfgs", action="store_true", help="chunking: run sidelight's L-BFGS solver as well")
-    out.add_argument("--solvers", action="store_true", help="chunking: run all solvers of structural SVMs")
+    out.add_argument("--solvers", action="store_true", help="chunking: run all solvers of CRFs and structural SVMs")
     named = "; ".join(f"{name}: {', '.join(tables_of)}" for name, tables_of in TABLES.items())
     out.add_argument("--tables", type=tables, default=(), metavar="T,T", help=named)
     out.add_argument("--tokens", type=int, default=TOKENS, metavar="N", help=f"tagging, gamma: default {TOKENS}")
-    drawn = "citations, companions, gamma: draw the measured curves; with several NAMEs each adds its own to FILE's"
+    drawn = "citations, companions, gamma, induction: draw the curves; with several NAMEs each adds its own to FILE's"
     out.add_argument("--figure", type=Path, metavar="FILE", help=drawn)
     kept = "defaults: keep every score in FILE, and measure those that it lacks; delete it when the code has changed"
     out.add_argument("--cells", type=Path, metavar="FILE", help=kept)

@@ -26,6 +26,7 @@ from sidelight import (
     changes,
     changes_only_after,
     once_each,
+    paired_t_test,
     punctuation,
     share,
     token_accuracy,
@@ -156,10 +157,17 @@ class Scores(NamedTuple):
 
 
 class Means(NamedTuple):
-    """Means over the subsets of `Scores`, and deviations where there are several."""
+    """Means over the subsets of `Scores`, deviations where there are several, and all of them."""
 
     value: Scores
     deviation: Scores | None
+    each: list[Scores]
+
+    def compared(self, other: "Means", kind: str) -> str:
+        """Whether it differs from another, by the test of the paper, whose bold numbers have 0.05 at most."""
+        if len(self.each) < 2:
+            return "one subset, no test"
+        return str(paired_t_test(*([getattr(one, kind) for one in means.each] for means in (self, other))))
 
 
 def measure(
@@ -178,7 +186,7 @@ def measure(
         second = 100 * token_accuracy(task.eval_y, model.set_params(decode="projected").predict(task.eval_X))
         found.append(Scores(first, float(second), left))
     spread = Scores(*np.std(found, axis=0, ddof=1).tolist()) if len(found) > 1 else None
-    return Means(Scores(*np.mean(found, axis=0).tolist()), spread)
+    return Means(Scores(*np.mean(found, axis=0).tolist()), spread, found)
 
 
 def _fitted(make: Callable[..., Any], known: Sequence[Rule], X: list[Any], y: list[Any], pool: list[Any]) -> Any:
@@ -205,13 +213,17 @@ def comparison(experiment: Experiment, report: Report, *, own: bool = False) -> 
         rows.setdefault("CRF", []).append(experiment.supervised("CRF, section 5.3", crf, count))
         rows.setdefault("CoDL", []).append(experiment.semi_supervised("CoDL, CRF of section 5.3", driven, count))
         lasting.append({})
+        measured_by: dict[str, Means] = {}
         for name, make in (("PR", regularized), ("DASO", annealed), (HOT, hot)):
             found = measure(experiment, count, make, own=own)
-            spread = found.deviation
+            spread, measured_by[name] = found.deviation, found
             rows.setdefault(f"{name} (I)", []).append((found.value.inductive, spread and spread.inductive))
             rows.setdefault(f"{name} (T)", []).append((found.value.transductive, spread and spread.transductive))
             lasting[-1][name] = found.value.violation
             report.note(f"{name}, {count} labelled: {found.value}")
+        for kind in ("inductive", "transductive"):
+            test = measured_by["DASO"].compared(measured_by["PR"], kind)
+            report.note(f"DASO less PR, {kind}, {count} labelled: {test}")
     shares = "the labelled references" if own else "the training data"
     with report.section(f"Table 3: rules about expectations and unlabelled references, shares of {shares}"):
         for name, measured in rows.items():
@@ -241,6 +253,7 @@ def schedules(experiment: Experiment, report: Report, *, begin: str = "nothing")
             report.note(
                 f"{what}: {slow.value.transductive:.2f} %, at {last:.4f} alone {without.value.transductive:.2f} %"
             )
+            report.note(f"{what}, annealed less not: {slow.compared(without, 'transductive')}")
             for system, one in (("at the last T", without), ("annealed", slow)):
                 deviation = one.deviation and one.deviation.transductive
                 least = without.value.transductive if one is slow else None

@@ -38,6 +38,8 @@ SVM_GAP, SVM_SECONDS = 1.0, 45.0
 # Published F1 on the test set and seconds of structural SVMs: Illinois-SL by dual coordinate descent, and dlib.
 PUBLISHED_SVMS = {quoted("Illinois-SL"): (93.58, 133.0), quoted("dlib"): (92.02, 123.0)}
 OTHER_SOLVERS = ("eg", "sgd")
+# Passes of stochastic gradient steps for a CRF.
+SGD_PASSES = 10
 PEER = crfsuite.NAME
 VERSUS = f"sidelight / {PEER}"
 
@@ -172,6 +174,12 @@ def compare_crf(
         report.add("CRF by L-BFGS, objective", "sidelight", objective(slow.weights_), "nats")
         report.compare("CRF by L-BFGS, features and training", "s", seconds, peer_whole, peer=PEER)
         report.add("CRF by L-BFGS, F1", "sidelight", f1(task, slow.predict(task.eval_X)), "%")
+    if setting.solvers:
+        report.note(f"CRF: sidelight by stochastic gradient steps, {SGD_PASSES} passes")
+        seconds, stochastic = fit(solver="sgd", max_iterations=SGD_PASSES)
+        report.add("CRF by SGD, objective", "sidelight", objective(stochastic.weights_), "nats")
+        report.add("CRF by SGD, features and training", "sidelight", seconds, "s")
+        report.add("CRF by SGD, F1", "sidelight", f1(task, stochastic.predict(task.eval_X)), "%")
     if setting.peers:
         run_sklearn_crfsuite(task, report, whole)
     return model, peer

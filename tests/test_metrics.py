@@ -16,6 +16,7 @@ from sidelight.metrics import (
     mutual_information,
     one_to_many,
     one_to_one,
+    paired_t_test,
     span_scores,
     spans,
     token_accuracy,
@@ -242,3 +243,21 @@ def test_labels_per_word_by_hand():
         labels_per_word(words, marginals)
     with pytest.raises(DataError, match="a row of probabilities for each word"):
         labels_per_word(words, marginals[:1])
+
+
+def test_paired_t_tests_are_those_of_scipy():
+    from scipy.stats import ttest_rel
+
+    first, second = [71.0, 74.5, 69.0, 80.0], [70.0, 72.0, 69.5, 77.0]
+    found, expected = paired_t_test(first, second), ttest_rel(first, second)
+    assert found.statistic == pytest.approx(expected.statistic)
+    assert found.probability == pytest.approx(expected.pvalue)
+    assert (found.difference, found.pairs) == (1.5, 4)
+    assert "+1.5 ± 0.79 on average of 4 pairs, paired t-test p = 0.15" in str(found)
+    assert paired_t_test([1.0, 1.0], [1.0, 1.0]).probability == 1.0
+    assert paired_t_test([2.0, 2.0], [1.0, 1.0]).probability == 0.0
+    for scores in (([1.0], [2.0]), ([1.0, 2.0], [1.0])):
+        with pytest.raises(DataError, match="a paired test needs two scores or more of each system"):
+            paired_t_test(*scores)
+    with pytest.raises(DataError, match="finite scores"):
+        paired_t_test([1.0, float("nan")], [1.0, 1.0])

@@ -19,6 +19,8 @@ TABLES: dict[str, Callable[[Experiment, Report], None]] = {
     "3.5": tables.alternating_projections,
     "3.6": tables.soft_and_hard,
     "3.7": tables.each_rule,
+    "figure-3.3": figures.by_labelled,
+    "figure-3.4": figures.rules_for_labels,
     "figure-3.5": figures.by_iteration,
     "figure-3.6": figures.by_balance,
     "decoding": decoding.decode,

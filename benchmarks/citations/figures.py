@@ -1,18 +1,51 @@
-"""Figure 3.5, accuracy by iteration, and Figure 3.6, accuracy by the weight of the supervised model."""
+"""Figures 3.3 and 3.4, accuracy by labelled references; 3.5, by iteration; 3.6, by the supervised model's weight."""
 
+from collections.abc import Callable
 from functools import partial
 
 from sidelight import EM
 
 from ..drawing import Panel
 from ..report import Report
-from .experiment import BALANCE, Experiment, codl, hmm
+from .experiment import BALANCE, Experiment, Mean, codl, hmm
 from .known import soft
 from .published import SIZES
-from .tables import driven, ruled
+from .tables import baseline, driven, hard_em, ruled
 
 ROUNDS = (0, 1, 2, 3, 5, 10)
+# Labelled references of Figures 3.3 and 3.4.
+MORE_SIZES = (5, 10, 15, 20, 25, 300)
 BALANCES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
+
+
+def by_labelled(experiment: Experiment, report: Report) -> None:
+    """Figure 3.3: what rules add to unlabelled references, by the number of labelled ones."""
+    systems = {"hard EM": hard_em, "CoDL": driven}
+    _along_sizes(experiment, report, "Figure 3.3: rules and unlabelled references", systems)
+
+
+def rules_for_labels(experiment: Experiment, report: Report) -> None:
+    """Figure 3.4: the HMM with many labels beside rules with few, which predict too or only guided the learning."""
+
+    def guided(experiment: Experiment, count: int) -> Mean:
+        make = lambda: codl(soft()).set_params(rules_at_prediction=False)  # noqa: E731
+        return experiment.semi_supervised("CoDL, predicting without rules", make, count)
+
+    systems = {"HMM, labels alone": baseline, "HMM learned by CoDL, no rules at prediction": guided, "CoDL": driven}
+    _along_sizes(experiment, report, "Figure 3.4: rules in place of labels", systems)
+
+
+def _along_sizes(
+    experiment: Experiment, report: Report, title: str, systems: dict[str, Callable[[Experiment, int], Mean]]
+) -> None:
+    """A section and a panel of some systems."""
+    panel = experiment.panels.setdefault(title, Panel("labelled references", logarithmic=True))
+    with report.section(title):
+        for count in MORE_SIZES:
+            for name, measure in systems.items():
+                found = measure(experiment, count)
+                report.add(f"{count} labelled", name, found.value, "%", deviation=found.deviation)
+                panel.add(name, count, found.value)
 
 
 def by_iteration(experiment: Experiment, report: Report) -> None:

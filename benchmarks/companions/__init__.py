@@ -18,6 +18,7 @@ TABLES: dict[str, Callable[[Setting, Report, Panels], None]] = {
     "table-2": fields.by_labelled_tokens,
     "figure-6.5a": fields.by_bad_references,
     "figure-6.2": tags.by_labelled_tokens,
+    "figure-6.5b": tags.rounds_needed,
     "figure-6.6a": tags.by_shuffles,
     "citation-costs": fields.choose_costs,
     "tag-costs": tags.choose_costs,

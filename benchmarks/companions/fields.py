@@ -1,6 +1,6 @@
 """Citations: Table 2 of Chang et al. 2010 (Figure 6.3b of Chang 2011) and Figure 6.5a."""
 
-from sidelight import read_columns
+from sidelight import paired_t_test, read_columns
 
 from ..chosen import constant
 from ..datasets import read_citations, unlabelled_citations
@@ -56,6 +56,10 @@ def by_labelled_tokens(setting: Setting, report: Report, panels: dict[str, Panel
             more = [b - a for a, b in zip(*found.values(), strict=True)]
             asked = 0.0 if place < ABOVE_AT else None
             add(report, f"{COMPANIONS} less {SVM}, {tokens:,} tokens", more, asked=asked)
+            if len(samples) > 1:
+                report.note(
+                    f"{tokens:,} tokens: {paired_t_test(found[COMPANIONS], found[SVM])} (bold in the paper: < 0.01)"
+                )
 
 
 def by_bad_references(setting: Setting, report: Report, panels: dict[str, Panel]) -> None:

@@ -87,6 +87,10 @@ class Comparison:
 
     def jlis(self, sample: Sample, costs: Costs, bad: list[Any], **options: Any) -> float:
         """Accuracy from all."""
+        return self.accuracy(self.joint(sample, costs, bad, **options))
+
+    def joint(self, sample: Sample, costs: Costs, bad: list[Any], **options: Any) -> JLIS:
+        """J-LIS, fitted to all."""
         model = JLIS(
             self.features,
             C1=costs.labelled,
@@ -97,7 +101,7 @@ class Comparison:
             guard=False,
         )
         X, y = sample.X + sample.good + bad, sample.y + [GOOD] * len(sample.good) + [BAD] * len(bad)
-        return self.accuracy(model.fit(X, y))
+        return model.fit(X, y)
 
     def accuracy(self, model: Any) -> float:
         """Tokens that are right, in per cent."""

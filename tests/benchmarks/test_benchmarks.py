@@ -175,6 +175,13 @@ def test_tagging_scores_ambiguous_words_of_every_system(tmp_path: Path, monkeypa
     assert main(["tagging", "--data", str(tmp_path), "--tokens", "100"]) == 1
 
 
+def test_the_projection_of_figure_11_concentrates_a_word_on_one_tag() -> None:
+    panels, (before, after) = induction.one_word()
+    assert before > 3.9
+    assert 1.0 < after < 1.1
+    assert all(value > 0.8 for _, value in panels["after"].curves["noun"])
+
+
 def test_induction_scores_every_system_on_both_languages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sentences = [["The", "walk", "ends"], ["I", "walk"], ["the", "dog", "ends"]] * 12
     tags = [["D", "N", "V"], ["P", "V"], ["D", "N", "V"]] * 12

@@ -102,6 +102,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (tables, figures):
         monkeypatch.setattr(module, "SIZES", (5, 10, 15, 20))
     monkeypatch.setattr(figures, "ROUNDS", (0, 1))
+    monkeypatch.setattr(figures, "MORE_SIZES", (5, 20))
     monkeypatch.setattr(figures, "BALANCES", (0.5, 1.0))
     monkeypatch.setattr(decoding, "LABELLED", 10)
     monkeypatch.setattr(decoding, "SAMPLE", 2)
@@ -168,6 +169,18 @@ def test_curves_are_kept_for_the_figure(experiment: Experiment, report: Report, 
     pytest.importorskip("matplotlib")
     drawing.draw(experiment.panels, tmp_path / "curves.png")
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.usefixtures("small")
+def test_curves_by_labelled_references(experiment: Experiment, report: Report) -> None:
+    experiment.panels.clear()
+    figures.by_labelled(experiment, report)
+    figures.rules_for_labels(experiment, report)
+    rules, places = experiment.panels.values()
+    assert list(rules.curves) == ["hard EM", "CoDL"]
+    assert list(places.curves) == ["HMM, labels alone", "HMM learned by CoDL, no rules at prediction", "CoDL"]
+    assert places.curves["CoDL"] == rules.curves["CoDL"]
+    assert [x for x, _ in rules.curves["CoDL"]] == [5, 20]
 
 
 @pytest.mark.usefixtures("small")

@@ -117,6 +117,16 @@ def test_tags_by_labelled_tokens_and_by_shuffles(data: Path, monkeypatch: pytest
     assert len([what for what in found if "C2 = " in what]) == 2 * 4
 
 
+def test_rounds_by_labelled_tokens_and_good_sentences(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tags, "ROUNDS_LABELLED", (8,))
+    monkeypatch.setattr(tags, "ROUNDS_GOOD", (2, 4))
+    found = measured(data, "figure-6.5b")
+    assert [(x["what"], x["system"]) for x in found] == [
+        ("8 labelled tokens", f"{good} GOOD and as many BAD") for good in (2, 4)
+    ]
+    assert all(float(str(x["value"])) >= 1 for x in found)
+
+
 def test_features_and_costs_of_references_are_sought(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fields, "CHOSEN", dict(list(fields.CHOSEN.items())[:1]))
     monkeypatch.setattr(fields, "FEATURES", dict(list(fields.FEATURES.items())[1:]))

@@ -49,6 +49,20 @@ def test_score_counts_spans_as_conlleval(run: Run, tmp_path: Path) -> None:
     assert (runs["spans"]["scheme"], runs["spans"]["overall"]["support"]) == ("runs", 4)
 
 
+def test_score_tests_two_predictions(run: Run, tmp_path: Path) -> None:
+    gold = "a A\nb A\n\nc B\nd B\n\ne A\n"
+    files = {"gold": gold, "one": gold, "two": gold.replace("b A", "b B").replace("e A", "e B"), "less": "a A\nb A\n"}
+    for name, text in files.items():
+        (tmp_path / f"{name}.conll").write_text(text)
+    arguments = ("score", tmp_path / "gold.conll", tmp_path / "one.conll", "--against")
+    said = run(*arguments, tmp_path / "two.conll", "--json").json
+    assert said["accuracy"] == 1.0
+    assert (said["against"]["difference"], said["against"]["pairs"]) == (2 / 3, 3)
+    assert "paired t-test p = 0.18" in run(*arguments, tmp_path / "two.conll").out
+    said = run(*arguments, tmp_path / "less.conll")
+    assert (said.code, "(3), got 1" in said.err) == (1, True)
+
+
 def test_score_needs_the_same_sequences(run: Run, folder: Path) -> None:
     said = run("score", folder / "dev.tsv", folder / "train.tsv")
     assert (said.code, "train.tsv: expected the 20 sequences of" in said.err) == (1, True)

@@ -14,6 +14,7 @@ from sidelight import (
     SemiCRF,
     StructuralSVM,
     StructuredPerceptron,
+    TransductiveSVM,
     pos,
     word,
 )
@@ -48,6 +49,7 @@ CASES = [
     (LatentStructuralSVM(C=1.0, change=0.01), "words"),
     (LatentStructuralSVM(loss="hinge", restarts=2, change=0.01, tolerance=0.1), "arrays"),
     (JLIS(change=0.01), "words"),
+    (TransductiveSVM(change=0.05, steps=1), "words"),
     (JLIS(order=2, loss="hinge", constant=0.0, change=0.05, tolerance=0.05), "columns"),
     (MIRA(), "words"),
     (MIRA(order=2, k=3, C=0.1, random_state=3), "columns"),

@@ -51,6 +51,21 @@ def test_both_solvers_find_the_same_model():
     assert eg.predict(X) == lbfgs.predict(X)
 
 
+def test_stochastic_gradient_steps_find_the_optimum():
+    some, known = X[:8], Y[:8]
+    sgd, again, lbfgs = (
+        CRF(FEATURES, solver=s, l2=1.0, tolerance=0.01).fit(some, known) for s in ("sgd", "sgd", "lbfgs")
+    )
+    assert sgd.converged_
+    np.testing.assert_allclose(sgd.trace_[-1].objective, lbfgs.trace_[-1].objective, rtol=0.01)
+    np.testing.assert_array_equal(sgd.weights_, again.weights_)
+    partial = [[None, *labels[1:]] if len(labels) > 1 else labels for labels in known]
+    sgd, lbfgs = (CRF(FEATURES, solver=s, l2=1.0, tolerance=0.01).fit(some, partial) for s in ("sgd", "lbfgs"))
+    np.testing.assert_allclose(sgd.trace_[-1].objective, lbfgs.trace_[-1].objective, rtol=0.01)
+    with pytest.raises(NotSupported, match="solver 'sgd' needs l1 = 0 and l2 > 0; use solver='lbfgs'"):
+        CRF(solver="sgd", l1=0.1, l2=0.0).fit(X, Y)
+
+
 def test_auto_takes_the_fast_solver_where_it_applies():
     quick = {"features": FEATURES, "tolerance": 0.1}
     assert CRF(**quick).fit(X, Y).solver_ == "eg"
@@ -267,7 +282,7 @@ def test_numbers_must_be_finite(bad):
         ({"tolerance": 0.0}, "tolerance must be a finite number above 0, got 0.0"),
         ({"max_iterations": 0}, "max_iterations must be a whole number of at least 1, got 0"),
         ({"order": 0}, "order must be 1 or 2, got 0"),
-        ({"solver": "sgd"}, "solver must be 'auto', 'eg' or 'lbfgs', got 'sgd'"),
+        ({"solver": "adam"}, "solver must be 'auto', 'eg', 'lbfgs' or 'sgd', got 'adam'"),
         ({"features": ["word["]}, "cannot read the expression"),
     ],
 )

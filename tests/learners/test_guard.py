@@ -23,6 +23,7 @@ from sidelight import (
     PosteriorRegularization,
     SelfTraining,
     StructuralSVM,
+    TransductiveSVM,
     UnifiedEM,
     WorseThanBase,
     count,
@@ -64,6 +65,7 @@ LEARNERS = [
     (GeneralizedExpectation(FAST, TRUE, n_jobs=1), "CRF"),
     (EntropyRegularization(FAST, TRUE, n_jobs=1), "CRF"),
     (JLIS(["word"], max_rounds=2, max_iterations=20, n_jobs=1), "StructuralSVM"),
+    (TransductiveSVM(["word"], steps=1, max_rounds=2, max_iterations=20, n_jobs=1), "StructuralSVM"),
 ]
 
 

@@ -129,7 +129,7 @@ def test_the_cache_changes_nothing_but_the_time():
         )
         for z in (1, 0)
     )  # fmt: skip
-    problem = LatentProblem((bad,), (lambda w, number: replace(good.fixed(w), sign=1.0),), True)
+    problem = LatentProblem((bad,), (lambda w, number: replace(good.fixed(w), sign=1.0),), "squared_hinge")
     initial = np.append(model.weights_, 0.0) * 0.1
     options = {"change": 1e-6, "max_rounds": 20, "tolerance": 1e-6, "epsilon": 1e-3, "max_iterations": 2000, "seed": 0}
     kept, anew = (latent_margins.minimize(problem, initial, cache=cache, **options) for cache in (True, False))

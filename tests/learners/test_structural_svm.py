@@ -97,7 +97,7 @@ def test_stopping_early_is_said():
         ({"C": 0.0}, "C must be a finite number above 0, got 0.0"),
         ({"C": -1.0}, "C must be a finite number above 0, got -1.0"),
         ({"C": float("nan")}, "C must be a finite number above 0"),
-        ({"loss": "log"}, "loss must be 'squared_hinge' or 'hinge', got 'log'"),
+        ({"loss": "log"}, "loss must be 'squared_hinge', 'hinge' or 'logistic', got 'log'"),
         ({"tolerance": 0.0}, "tolerance must be a finite number above 0"),
         ({"epsilon": -0.1}, "epsilon must be a finite number of at least 0"),
         ({"max_iterations": 0}, "max_iterations must be a whole number of at least 1"),

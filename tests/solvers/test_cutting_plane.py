@@ -80,7 +80,7 @@ def optimum(vectors, margins, groups, cost, squared):
 
 
 def solve(demands, size, cost, squared, **options):
-    sets = WorkingSets(size, cost, squared=squared)
+    sets = WorkingSets(size, cost, loss="squared_hinge" if squared else "hinge")
     chosen = {"tolerance": 1e-6, "epsilon": 0.0, "max_iterations": 3000, "seed": 0, "check": True, **options}
     return cutting_plane.minimize(demands, sets, **chosen), sets
 
@@ -114,7 +114,7 @@ def test_rows_of_one_group_with_conflicting_margins(squared):
     """Two opposite rows in one group and a third in another, against the general solver."""
     vectors = np.array([[1.0, 0.0], [-1.0, 0.5], [0.0, 2.0], [1.0, 1.0]])
     margins, groups, cost = np.array([1.0, 2.0, 1.0, 0.5]), np.array([0, 0, 1, 1], np.int32), np.array([0.5, 2.0])
-    sets = WorkingSets(2, cost, squared=squared)
+    sets = WorkingSets(2, cost, loss="squared_hinge" if squared else "hinge")
     sets.add(
         groups,
         margins,
@@ -129,7 +129,7 @@ def test_rows_of_one_group_with_conflicting_margins(squared):
 
 def test_squared_steps_are_equation_6_9():
     """One row: α solves (margin - w·v - α / 2C) = 0 in one step."""
-    sets = WorkingSets(2, np.array([0.25]), squared=True)
+    sets = WorkingSets(2, np.array([0.25]), loss="squared_hinge")
     sets.add(
         np.zeros(1, np.int32),
         np.array([3.0]),
@@ -298,10 +298,10 @@ def test_warm_starts_go_on_from_other_costs():
     batch, n = batch_of(loss), len(LENGTHS)
     for squared in (True, False):
         _, sets = solve([Labelled(batch, loss.known, 1.0)], loss.scorer.size, np.full(n, 1.0), squared)
-        again = sets.recast(loss.scorer.size, np.full(n, 0.5), squared=squared)
+        again = sets.recast(loss.scorer.size, np.full(n, 0.5), loss="squared_hinge" if squared else "hinge")
         options = {"tolerance": 1e-6, "epsilon": 0.0, "max_iterations": 3000, "seed": 0}
         warm = cutting_plane.minimize([Labelled(batch, loss.known, 0.5)], again, **options)
         cold, _ = solve([Labelled(batch, loss.known, 0.5)], loss.scorer.size, np.full(n, 0.5), squared)
         np.testing.assert_allclose(warm.last.objective, cold.last.objective, rtol=1e-5)
         with pytest.raises(DataError, match="a warm start needs the data of the last fit"):
-            sets.recast(loss.scorer.size + 1, np.full(n, 0.5), squared=squared)
+            sets.recast(loss.scorer.size + 1, np.full(n, 0.5), loss="squared_hinge" if squared else "hinge")

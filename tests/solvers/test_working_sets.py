@@ -21,7 +21,7 @@ def filled(seed, squared, passes=50):
     """Random rows, solved; small whole numbers, so that single precision is exact."""
     rng = np.random.default_rng(seed)
     vectors, margins = rng.integers(-2, 3, size=(6, 4)).astype(float), rng.integers(1, 4, size=6).astype(float)
-    sets = WorkingSets(4, np.array([0.5, 2.0, 1.0]), squared=squared)
+    sets = WorkingSets(4, np.array([0.5, 2.0, 1.0]), loss="squared_hinge" if squared else "hinge")
     sets.add(GROUPS, margins, as_rows(vectors))
     sets.descend(passes, rng)
     return sets, vectors, margins
@@ -39,7 +39,7 @@ def test_rows_move_by_the_vector_of_their_group(squared, moved):
         expected = vectors.copy()
         for group, vector in zip(moved, shifts, strict=True):
             expected[group == GROUPS] += vector
-        fresh = WorkingSets(4, sets.cost, squared=squared)
+        fresh = WorkingSets(4, sets.cost, loss="squared_hinge" if squared else "hinge")
         fresh.add(GROUPS[used], margins[used], as_rows(expected[used]))
         w = np.random.default_rng(seed).normal(size=4)
         sets.weights[:], fresh.weights[:] = w, w
@@ -48,6 +48,24 @@ def test_rows_move_by_the_vector_of_their_group(squared, moved):
             each.refresh()
             each.descend(300, np.random.default_rng(0))
         np.testing.assert_allclose(sets.dual(), fresh.dual(), rtol=1e-5, atol=1e-9)
+
+
+def test_the_logistic_loss_ends_without_a_gap():
+    """Σ_g C_g log(1 + e^ξ_g), where groups keep a share of their dual variables whatever the margins are."""
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        vectors, margins = rng.integers(-2, 3, size=(6, 4)).astype(float), 3.0 * rng.integers(-3, 4, size=6)
+        sets = WorkingSets(4, np.array([0.5, 20.0, 1.0]), loss="logistic")
+        sets.add(GROUPS, margins, as_rows(vectors))
+        sets.descend(200, rng)
+
+        def primal(w, vectors=vectors, margins=margins, cost=sets.cost):
+            slack = [(margins - vectors @ w)[g == GROUPS].max() for g in range(3)]
+            return 0.5 * w @ w + cost @ np.logaddexp(0.0, slack)
+
+        np.testing.assert_allclose(sets.primal(sets.worst(0, 3)), primal(sets.weights), rtol=1e-6)
+        np.testing.assert_allclose(sets.dual(), primal(sets.weights), rtol=1e-6)
+        assert sets.dual() <= min(primal(sets.weights + 0.1 * rng.normal(size=4)) for _ in range(20))
 
 
 @pytest.mark.parametrize("squared", [True, False])

@@ -26,6 +26,7 @@ EXAMPLES = (
     "sidelight score gold.tsv predicted.tsv",
     "sidelight predict fields.model gold.tsv --labeled | sidelight score gold.tsv -",
     "sidelight score gold.txt predicted.txt --scheme bio --json",
+    "sidelight score gold.tsv predicted.tsv --against other.tsv",
     "sidelight score gold.conllu parsed.conllu --task parsing",
     "sidelight score gold.jsonl predicted.jsonl --task aligning",
 )
@@ -41,6 +42,14 @@ def command(
         typer.Option(
             help="What the files have where it is no labels: trees or links. Aligning and matching compare whether "
             "pairs are good where GOLD says so, and else their links.",
+            show_default=False,
+        ),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="The same sequences as another tool labels them: adds a paired t-test of the labels that are right.",
             show_default=False,
         ),
     ] = None,
@@ -65,12 +74,14 @@ def command(
     Trees are compared word by word, with their labels where GOLD has some, with punctuation and without; of words only
     the form must be the same (--columns names other columns). A head that is not predicted is wrong.
     """
-    from sidelight.cli.output import print_json
+    from sidelight.cli.output import plain, print_json
     from sidelight.report.console import results
 
     what = named_task(task, settings or [])
     if what.kind != "labels" and (confusion or scheme != SchemeName.auto):
         raise typer.BadParameter("this is for labels", param_hint="--confusion" if confusion else "--scheme")
+    if what.kind != "labels" and against is not None:
+        raise typer.BadParameter("this is for labels", param_hint="--against")
     words = columns or ("form" if what.kind == "trees" else None)
     options = Reader(format, label_column, words, comment)
     if what.kind == "labels":
@@ -79,11 +90,22 @@ def command(
     guess = reader.read(predicted, labels=True)
     _require_same(truth, guess, what, source_name(gold), source_name(predicted))
     evaluation = shown.compare(what, truth.X, truth.y, guess.y, scheme=scheme)
+    test = None if against is None else _paired(truth, guess, reader.read(against, labels=True), what)
     if json:
-        print_json(evaluation)
+        print_json(evaluation if test is None else {**plain(evaluation), "against": test})
     else:
         console = results()
         console.print(shown.page(evaluation, console.width, confusion=confusion))
+        if test is not None:
+            console.print(f"right labels of a sequence, less those of {against}: {test}", markup=False)
+
+
+def _paired(truth: Sequences, guess: Sequences, other: Sequences, task: Any) -> Any:
+    """The paired test of how many labels of each sequence are right."""
+    from sidelight.metrics import paired_t_test, right_tokens
+
+    _require_same(truth, other, task)
+    return paired_t_test(right_tokens(truth.y, guess.y), right_tokens(truth.y, other.y))
 
 
 def _gold(task: Any, options: Reader, path: str) -> tuple[Any, Any, DataReader, Sequences]:

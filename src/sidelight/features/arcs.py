@@ -395,8 +395,8 @@ class ArcEncoder:
             part = int(np.searchsorted(pointer, first[at], side="right")) - 1
             index = int(np.searchsorted(some.offsets, part, side="right")) - 1
             child, head = (int(end[part - some.offsets[index]]) for end in arc_ends(int(some.shapes[index, 0])))
-            told = some.features(index, head, child + 1) + some.label_features(index, head, child + 1, joint=True)
-            names[int(found[at])] = told[first[at] - pointer[part]]
+            features = some.features(index, head, child + 1) + some.label_features(index, head, child + 1, joint=True)
+            names[int(found[at])] = features[first[at] - pointer[part]]
         return names
 
     def describe(self, attribute: int) -> str:

@@ -50,7 +50,7 @@ class BasicDataset:
     decisions: Ints
 
     def grow(self, criterion: Criterion, depth: int, least: int) -> "DecisionTree":
-        """Returns the tree of at most this depth, in which branches have at least so many rows."""
+        """Returns the tree of at most this depth, in which every branch has at least `least` rows."""
         from ..kernels import decision_tree
 
         kinds = {"gain": decision_tree.GAIN, "gain_ratio": decision_tree.RATIO}
@@ -188,13 +188,13 @@ class InducedTemplates(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             raise DataError("no decision is known in y; templates are found with the help of labelled data")
         self.tree_ = data.grow(self.criterion, self.max_length, self.min_rows)
         found: dict[str, tuple[Any, Path]] = {}
-        for path, told in self.tree_.paths().items():
+        for path, seen in self.tree_.paths().items():
             for template in factors.join(path):
                 text = _text(template)
                 before = found[text][1] if text in found else Path(0, 0.0)
-                found[text] = template, Path(before.rows + told.rows, before.bits + told.bits)
+                found[text] = template, Path(before.rows + seen.rows, before.bits + seen.bits)
         ranked = sorted(found.items(), key=lambda item: -item[1][1].bits)[: self.max_templates]
-        self.paths_ = {text: told for text, (_, told) in ranked}
+        self.paths_ = {text: seen for text, (_, seen) in ranked}
         self.templates_ = [template for _, (template, _) in ranked]
         if self.keep_basic:
             self.templates_ += [one for one in factors.alone() if _text(one) not in self.paths_]
@@ -550,7 +550,7 @@ def _with_labels(
 
 
 def basic_templates(width: int) -> list[Template]:
-    """Returns what is joined by default of tokens with so many columns."""
+    """Returns the columns that are joined by default where tokens have this many of them."""
     found: list[Column | Template] = [*window(word, -2, 2)]
     for k in range(1, width):
         found += window(pos if k == 1 else column(k), -2, 2)

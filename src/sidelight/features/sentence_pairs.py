@@ -19,7 +19,8 @@ from .word_similarity import vector_similarities, wordnet_similarities
 _ENDINGS = ("ings", "ing", "ies", "ied", "ers", "est", "ed", "es", "er", "ly", "s", "e", "y")
 _LEFT = 3
 NEGATIONS = frozenset({"not", "n't", "no", "never", "nor", "neither", "without", "none", "nobody", "nothing"})
-# How similar words of one lemma are, and others at most; words shorter than so many letters are equal or different.
+# Similarity of words of one lemma, and of other words at most; words with fewer than SHORTEST letters are equal or
+# different.
 SAME_LEMMA, ALIKE, SHORTEST = 0.9, 0.8, 4
 # Universal tags that are one where words are compared.
 _CLASSES = {"PROPN": "NOUN", "AUX": "VERB"}

@@ -3,9 +3,12 @@
 Row r is a vector v_r with a margin m_r that belongs to a group g. The problem is
 
     minimise  ‖w‖² / 2 + Σ_g C_g ℓ(ξ_g),   ξ_g = max(0, max_{r in g} m_r - w·v_r),   ℓ(ξ) = ξ or ξ²
+                                           ξ_g = max_{r in g} m_r - w·v_r,           ℓ(ξ) = log(1 + e^ξ)
 
 and w = Σ α_r v_r at all times. Rows lie one after the other: row r has the entries pointer[r] to pointer[r + 1].
 """
+
+from math import exp
 
 import numpy as np
 
@@ -101,6 +104,30 @@ def rows_dot(r: int, s: int, pointer: Longs, index: Ints, value: Singles, scratc
     return total
 
 
+@inner
+def logistic_mass(slope: float, norm: float, total: float, cost: float) -> float:
+    """The best Σ_g α where that of one row of this squared length may change.
+
+    It is C_g σ(u) for u + norm (C_g σ(u) - Σ_g α) = slope. The left side rises with u at least as fast as u, so
+    Newton's method within bounds on u finds it.
+    """
+    low, high = slope - norm * (cost - total), slope + norm * total
+    u = 0.5 * (low + high)
+    for _ in range(100):
+        share = 1.0 / (1.0 + exp(-u)) if u > 0.0 else exp(u) / (1.0 + exp(u))
+        excess = u + norm * (cost * share - total) - slope
+        if excess > 0.0:
+            high = u
+        else:
+            low = u
+        if abs(excess) <= 1e-12 * max(1.0, abs(slope)) or high - low <= 1e-14:
+            break
+        u -= excess / (1.0 + norm * cost * share * (1.0 - share))
+        if not low < u < high:
+            u = 0.5 * (low + high)
+    return cost / (1.0 + exp(-u)) if u > 0.0 else cost * exp(u) / (1.0 + exp(u))
+
+
 @kernel
 def descend_linear(
     order: Longs,
@@ -117,19 +144,24 @@ def descend_linear(
     total: Floats,
     w: Floats,
     scratch: Floats,
+    logistic: bool,
 ) -> float:
-    """One pass for the linear loss, whose dual keeps Σ_g α at most C_g; returns the largest slope difference used.
+    """One pass for the linear or the logistic loss, whose duals keep Σ_g α at most C_g.
 
     members[heads[j]:heads[j + 1]] are the rows of groups[j]. The mass C_g - Σ_g α that no row has counts as that of a
-    zero row, of slope zero; each step moves mass to the row of highest slope from the one of lowest that has any.
+    zero row, of slope zero for the linear loss and log(Σ_g α / (C_g - Σ_g α)) for the logistic one; each step moves
+    mass to the row of highest slope from the one of lowest that has any. Returns the largest slope difference used.
     """
     largest = 0.0
     for j in order:
         g, a, b = groups[j], heads[j], heads[j + 1]
         for _ in range(b - a + 1):
-            top, high, bottom, low = -1, 0.0, -1, np.inf
-            if cost[g] - total[g] > 1e-12 * cost[g]:
-                low = 0.0
+            zero, left = 0.0, cost[g] - total[g]
+            if logistic:
+                zero = np.inf if left <= 0.0 else -np.inf if total[g] <= 0.0 else np.log(total[g] / left)
+            top, high, bottom, low = -1, zero, -1, np.inf
+            if left > 1e-12 * cost[g]:
+                low = zero
             for n in range(a, b):
                 r = members[n]
                 slope = margin[r] - row_dot(r, pointer, index, value, w)
@@ -148,7 +180,12 @@ def descend_linear(
                 most = alpha[bottom]
             if top >= 0 and bottom >= 0:
                 length -= 2.0 * rows_dot(top, bottom, pointer, index, value, scratch)
-            step = min((high - low) / length, most) if length > 0.0 else most
+            if logistic and (top < 0 or bottom < 0):
+                r = max(top, bottom)
+                slope = high if top >= 0 else low
+                step = min(abs(logistic_mass(slope, norm[r], total[g], cost[g]) - total[g]), most)
+            else:
+                step = min((high - low) / length, most) if length > 0.0 else most
             if top >= 0:
                 alpha[top] += step
                 total[g] += step

@@ -20,7 +20,8 @@ from .compiling import Flags, Floats, Longs, ordered, ordered_inner
 
 # What a link is in a node of the search.
 OPEN, ON, OFF = 0, 1, 2
-# Steps at the root and at other nodes; the root ends when the bound fell by less than this share of the gap in so many.
+# ROOT_STEPS and STEPS are the steps at the root and at other nodes, at most. The root ends when the bound fell by less
+# than LITTLE, as a share of the gap, in PATIENCE steps.
 ROOT_STEPS, STEPS, PATIENCE, LITTLE = 150, 25, 15, 0.02
 # Scores differ if they do so by more than this share of their size.
 CLOSE = 1e-10

@@ -25,7 +25,7 @@ from .tasks.labelling import Labelling
 from .tasks.task import Task
 
 C = TypeVar("C", bound=type)
-MarginLoss = Literal["squared_hinge", "hinge"]
+MarginLoss = Literal["squared_hinge", "hinge", "logistic"]
 Size = Literal["length"] | Callable[[Any], float] | None
 
 # Parameters that say how a fit runs.
@@ -205,7 +205,9 @@ class LinearParameters(LayoutParameters):
 class MarginParameters:
     """What the large-margin learners have."""
 
-    loss: Annotated[MarginLoss, "What a missed margin costs: its square, or itself."] = "squared_hinge"
+    loss: Annotated[
+        MarginLoss, "What a margin missed by ξ costs: its square, itself, or log(1 + exp(ξ)), which is never zero."
+    ] = "squared_hinge"
     tolerance: Annotated[float, "The duality gap to stop at, as a share of the objective."] = 0.01
     epsilon: Annotated[
         float, "An output joins its working set if it misses the margin by this much more than those already there."

@@ -55,6 +55,7 @@ REGISTRY: dict[str, Entry] = {
         "margins.latent_svm", FULL, PARTIAL, command="latent-svm", base=True, documents="also", weighted=True
     ),
     "JLIS": _row("margins.jlis", FULL, COMPANION, command="jlis", documents="also", weighted=True),
+    "TransductiveSVM": _row("margins.transductive_svm", FULL, NOTHING, command="transductive-svm", documents="also"),
     "LCLR": _row("margins.lclr", COMPANION, command="lclr", weighted=True),
     "TwoStage": _row("margins.lclr", COMPANION, weighted=True),
     "CCM": _row("wrappers.ccm", FULL, PARTIAL, command="ccm", inside="hmm", documents="also", weighted=True),
@@ -88,7 +89,16 @@ REGISTRY: dict[str, Entry] = {
 
 
 # Learners that need nothing but a structure's two calls.
-_ANY = ("CRF", "StructuredPerceptron", "MIRA", "StructuralSVM", "LatentStructuralSVM", "JLIS", "LCLR")
+_ANY = (
+    "CRF",
+    "StructuredPerceptron",
+    "MIRA",
+    "StructuralSVM",
+    "LatentStructuralSVM",
+    "JLIS",
+    "TransductiveSVM",
+    "LCLR",
+)
 
 
 def users(signal: Signal, noun: str = "sequence") -> list[str]:

@@ -18,7 +18,7 @@ from ..structures.trees import Trees
 from .parts import PartScorer, blank_parts
 from .protocol import SparseVectors
 
-# Scores of so many parts stay in cache from one step to the next, and are enough to make up for the calls in Python.
+# The scores of this many parts stay in cache from one step to the next, and outweigh the cost of the calls in Python.
 _BLOCK = 32_000
 
 

@@ -1,6 +1,6 @@
 """Large margins by cutting planes: working sets grow by the worst violated outputs (Algorithms 6, 14, 16, Chang 2011).
 
-    minimise  ‖w‖² / 2 + Σ_i C_i ℓ(max(0, max_y violation_i(y; w))),   ℓ(ξ) = ξ² or ξ
+    minimise  ‖w‖² / 2 + Σ_i C_i ℓ(max_y violation_i(y; w)),   ℓ(ξ) = max(0, ξ)², max(0, ξ) or log(1 + e^ξ)
 
 What is asked of each input is a `Demand`. The search for violated outputs gives the primal objective, the working sets
 give the dual one, and their difference is the certificate.
@@ -107,7 +107,7 @@ class _WorstSearch:
                 if self.check:
                     _require_worst(bound[mine], known[mine], lo)
                 least = np.maximum(epsilon, _ROUNDING * np.maximum(np.abs(violation[mine]), 1.0))
-                new = np.flatnonzero(violation[mine] > np.maximum(known[mine], 0.0) + least)
+                new = np.flatnonzero(violation[mine] > np.maximum(known[mine], self.sets.floor) + least)
                 if len(new):
                     rows, margin = demand.rows(lo, hi, new, worst.outputs)
                     self.sets.add((start + lo + new).astype(np.int32), margin, rows)

@@ -54,12 +54,12 @@ class LatentProblem:
     """A problem with unknown outputs.
 
     known: the demands without any; choose: for each of the others a function that gives it, with the best outputs under
-    weights put in (the number of the round is for random ties); squared: which loss.
+    weights put in (the number of the round is for random ties); loss: its name.
     """
 
     known: tuple[Demand, ...]
     choose: tuple[Callable[[Floats, int], Chosen], ...]
-    squared: bool
+    loss: str
 
     def chosen(self, w: Floats, number: int) -> list[Chosen]:
         """The demands about unknown outputs, with the best ones under w put in."""
@@ -67,7 +67,7 @@ class LatentProblem:
 
     def empty_sets(self, demands: Sequence[Demand], weights: int) -> WorkingSets:
         """Working sets without rows."""
-        return WorkingSets(weights, costs(demands), squared=self.squared)
+        return WorkingSets(weights, costs(demands), loss=self.loss)
 
     def move(self, sets: WorkingSets, before: Sequence[Chosen], after: Sequence[Chosen]) -> None:
         """Make rows of the demands before those of the demands after; dual variables stay, so the start is warm."""

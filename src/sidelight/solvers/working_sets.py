@@ -1,10 +1,14 @@
 """Working sets of margin demands, solved by dual coordinate descent (Eq. 6.8 to 6.10, Algorithm 15 of Chang 2011).
 
-    minimise  ‖w‖² / 2 + Σ_g C_g ℓ(ξ_g)   with  w·v_r ≥ m_r - ξ_g  for the rows r of group g,   ℓ(ξ) = ξ² or ξ
+    minimise  ‖w‖² / 2 + Σ_g C_g ℓ(ξ_g)   with  w·v_r ≥ m_r - ξ_g  for the rows r of group g
 
-    dual      Σ_r α_r m_r - ‖Σ_r α_r v_r‖² / 2 - Σ_g (Σ_{r in g} α_r)² / (4 C_g),   α ≥ 0
+    dual      Σ_r α_r m_r - ‖Σ_r α_r v_r‖² / 2 - Σ_g C_g ℓ*(Σ_{r in g} α_r / C_g),   α ≥ 0
 
-For ℓ(ξ) = ξ the last sum is replaced by Σ_{r in g} α_r ≤ C_g. The printed Algorithm 15 has the sign of the Σα term
+    "squared_hinge"   ℓ(ξ) = max(0, ξ)²        ℓ*(s) = s² / 4
+    "hinge"           ℓ(ξ) = max(0, ξ)         ℓ*(s) = 0 for s ≤ 1
+    "logistic"        ℓ(ξ) = log(1 + e^ξ)      ℓ*(s) = s log s + (1 - s) log(1 - s) for s ≤ 1
+
+The printed Algorithm 15 has the sign of the Σα term
 wrong; its Eq. 6.9 and 6.10 are right.
 """
 
@@ -30,11 +34,13 @@ _WASTE = 0.2
 class WorkingSets:
     """The rows found so far, their dual variables, and the weights these give.
 
-    cost: (groups,) C_g. `weights` is changed in place by `descend`.
+    cost: (groups,) C_g; loss: the name of ℓ. `weights` is changed in place by `descend`.
     """
 
-    def __init__(self, size: int, cost: Floats, *, squared: bool) -> None:
-        self.cost, self.squared = cost, squared
+    def __init__(self, size: int, cost: Floats, *, loss: str) -> None:
+        self.cost, self.loss = cost, loss
+        # Violations below this cost nothing.
+        self.floor = -np.inf if loss == "logistic" else 0.0
         self.weights, self.total = np.zeros(size), np.zeros(len(cost))
         self.count = 0
         self._pointer = np.zeros(1, np.int64)
@@ -42,15 +48,15 @@ class WorkingSets:
         self._norm, self._margin, self._alpha = np.empty(0), np.empty(0), np.empty(0)
         self._group, self._idle = np.empty(0, np.int32), np.empty(0, np.int32)
 
-    def recast(self, size: int, cost: Floats, *, squared: bool) -> "WorkingSets":
+    def recast(self, size: int, cost: Floats, *, loss: str) -> "WorkingSets":
         """A copy with other costs, for the same rows; dual variables are cut to what the new costs allow."""
         if size != len(self.weights) or len(cost) != len(self.total):
             raise DataError("a warm start needs the data of the last fit, with the same weights and sequences")
-        out = WorkingSets(size, cost, squared=squared)
+        out = WorkingSets(size, cost, loss=loss)
         for name in ("_pointer", "_index", "_value", "_norm", "_margin", "_alpha", "_group", "_idle"):
             setattr(out, name, getattr(self, name).copy())
         out.count = self.count
-        if not squared:
+        if loss != "squared_hinge":
             share = np.minimum(1.0, cost / np.maximum(self.total, 1e-300))
             out._alpha[: out.count] *= share[out._group[: out.count]]
         out.refresh()
@@ -114,7 +120,9 @@ class WorkingSets:
         return SparseVectors(new.indptr.astype(np.int64), new.indices.astype(np.int32), new.data)
 
     def _shrink(self) -> None:
-        """Scale the dual variables by the share of them, at most 1, that is best."""
+        """Scale the dual variables by the share of them, at most 1, that is best; not for the logistic loss."""
+        if self.loss == "logistic":
+            return
         rise = _dot(self._alpha[: self.count], self._margin[: self.count])
         fall = rise - self.dual()
         share = min(max(rise / (2 * fall), 0.0), 1.0) if fall > 0.0 else 1.0
@@ -147,7 +155,7 @@ class WorkingSets:
     def descend(self, passes: int, rng: np.random.Generator, first: int = 0, last: int | None = None) -> None:
         """Passes in random order over the rows of groups first to last - 1."""
         rows = self._rows_of(first, len(self.total) if last is None else last)
-        (self._descend_squared if self.squared else self._descend_linear)(rows, passes, rng)
+        (self._descend_squared if self.loss == "squared_hinge" else self._descend_linear)(rows, passes, rng)
 
     def _descend_squared(self, order: Longs, passes: int, rng: np.random.Generator) -> None:
         from ..kernels import dual
@@ -171,7 +179,7 @@ class WorkingSets:
         scratch = np.zeros(len(self.weights))
         for _ in range(passes):
             order = rng.permutation(len(groups))
-            dual.descend_linear(order, *blocks, self._norm, self._margin, *end, scratch)
+            dual.descend_linear(order, *blocks, self._norm, self._margin, *end, scratch, self.loss == "logistic")
 
     def settle(self, tolerance: float) -> None:
         """Bring the dual variables near their best values by L-BFGS over the weights, where these are few.
@@ -179,11 +187,11 @@ class WorkingSets:
         Few weights have long rows much like each other, for which coordinate descent takes thousands of passes. The
         largest violation of a group is smoothed, ξ_g = τ log Σ_r exp((m_r - w·v_r) / τ), with a τ that leaves a gap
         within `tolerance`; its rows get the dual variables 2 C_g ξ_g times their softmax. They are taken if they raise
-        the dual objective. For the squared loss alone: the other one has corners at zero too.
+        the dual objective. For the squared loss alone: the linear one has corners at zero too.
         """
         from scipy.sparse import csr_array
 
-        if not (self.squared and 0 < len(self.weights) <= _FEW and self.count):
+        if not (self.loss == "squared_hinge" and 0 < len(self.weights) <= _FEW and self.count):
             return
         order = np.argsort(self._group[: self.count], kind="stable")
         groups, heads = np.unique(self._group[order], return_index=True)
@@ -239,12 +247,21 @@ class WorkingSets:
     def dual(self) -> float:
         """The dual objective: no weights have a lower primal one."""
         value = _dot(self._alpha[: self.count], self._margin[: self.count]) - 0.5 * _dot(self.weights, self.weights)
-        return value - float((self.total**2 / (4 * self.cost)).sum()) if self.squared else value
+        if self.loss == "squared_hinge":
+            return value - float((self.total**2 / (4 * self.cost)).sum())
+        if self.loss == "logistic":
+            from scipy.special import entr
+
+            share = np.clip(self.total / self.cost, 0.0, 1.0)
+            return value + _dot(self.cost, entr(share) + entr(1 - share))
+        return value
 
     def primal(self, violation: Floats, w: Floats | None = None) -> float:
         """The primal objective of the weights (or of others), given the largest violation of each group under them."""
         w, slack = self.weights if w is None else w, np.maximum(violation, 0.0)
-        return 0.5 * _dot(w, w) + _dot(self.cost, slack**2 if self.squared else slack)
+        if self.loss == "logistic":
+            return 0.5 * _dot(w, w) + _dot(self.cost, np.logaddexp(0.0, violation))
+        return 0.5 * _dot(w, w) + _dot(self.cost, slack**2 if self.loss == "squared_hinge" else slack)
 
 
 def _dot(a: Floats, b: Floats) -> float:

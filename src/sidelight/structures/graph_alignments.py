@@ -257,7 +257,7 @@ def _rows(graphs: Graphs) -> tuple[LinearRows, tuple[str | None, ...]]:
     low, high, entries, titles = [], [], [], list[str | None]()
 
     def sums(sums_of: Longs, members: Longs, deleted: int | None, count: int, least: float) -> None:
-        """One row for every item: its members and its deletion, at most one of them and at least so many."""
+        """One row for every item: of its members and its deletion at most one, and at least `least`."""
         first = len(titles)
         entries.append((first + sums_of, members, np.ones(len(members))))
         if deleted is not None:

@@ -11,7 +11,7 @@ from ...errors import DataError, NotSupported
 from ...features.encoded import Encoded
 from ...kernels.compiling import Floats
 from ...progress import progress
-from ...solvers import exponentiated, lbfgs
+from ...solvers import exponentiated, lbfgs, sgd
 from ...solvers.certificate import Solution, Step, warn_unconverged
 from ...solvers.expected import DescentFit, ToFit
 from ...solvers.losses import LogLoss
@@ -120,23 +120,18 @@ class LogLinear(LayoutParameters, Learner):
 
     def choose_solver(self, prepared: Prepared, counts: Floats | None = None) -> str:
         """Returns the solver to use, by what it is to be used on; counts: what each input counts, None for 1."""
-        obstacles = [
-            reason
-            for reason, holds in (
-                ("l1 = 0", self.l1 == 0),
-                ("l2 > 0", self.l2 > 0),
-                ("label chains of order 1", exponentiated.suits(prepared.scorer)),
-                ("full labels", prepared.known.full),
-                ("no sample_weight", counts is None),
-            )
-            if not holds
-        ]
+        penalised = {"l1 = 0": self.l1 == 0, "l2 > 0": self.l2 > 0, "no sample_weight": counts is None}
+        suited = {
+            "label chains of order 1": exponentiated.suits(prepared.scorer), "full labels": prepared.known.full
+        }  # fmt: skip
+        needs = penalised if self.solver == "sgd" else penalised | suited
+        obstacles = [reason for reason, holds in needs.items() if not holds]
         if self.solver == "auto":
             return "lbfgs" if obstacles or not self._suits_visits(prepared.encoded, len(prepared.classes)) else "eg"
-        if self.solver == "eg" and obstacles:
-            raise NotSupported(f"solver 'eg' needs {' and '.join(obstacles)}; use solver='lbfgs'")
-        if self.solver not in ("eg", "lbfgs"):
-            raise DataError(f"solver must be 'auto', 'eg' or 'lbfgs', got {self.solver!r}")
+        if self.solver in ("eg", "sgd") and obstacles:
+            raise NotSupported(f"solver {self.solver!r} needs {' and '.join(obstacles)}; use solver='lbfgs'")
+        if self.solver not in ("eg", "lbfgs", "sgd"):
+            raise DataError(f"solver must be 'auto', 'eg', 'lbfgs' or 'sgd', got {self.solver!r}")
         return self.solver
 
     def _suits_visits(self, encoded: Encoded, labels: int) -> bool:
@@ -156,6 +151,8 @@ class LogLinear(LayoutParameters, Learner):
         }  # fmt: skip
         if solver == "eg":
             return exponentiated.minimize(loss, start, seed=self.seed(), **common)
+        if solver == "sgd":
+            return sgd.minimize(loss, start, seed=self.seed(), **common)
         return lbfgs.minimize(loss, start, l1=self.l1, convex=loss.known.full, **common)
 
 
@@ -174,11 +171,13 @@ class CRF(LinearParameters, LogLinear):
     """
 
     solver: Annotated[
-        Literal["auto", "eg", "lbfgs"],
+        Literal["auto", "eg", "lbfgs", "sgd"],
         '"eg", exponentiated gradient on the dual, is the fast one, for l1 = 0, l2 > 0, order 1 and full '
         'labels; "lbfgs" does everything; "auto" takes the first where it applies and is likely the faster '
         "one (not with very long sequences, a tiny l2 for the size of the features, or hundreds of labels on "
-        "short sequences). Both stop by the same certificate, and warn if they do not reach it.",
+        'short sequences). "sgd", averaged stochastic gradient steps, is there for comparison, for l1 = 0 and l2 > 0, '
+        "and needs hundreds of passes for a gap of a thousandth. All stop by the same certificate, and warn if they "
+        "do not reach it.",
     ] = "auto"
     warm_start: Annotated[
         bool, "Whether to go on from the weights of the last fit, where it saw the same features and labels."

@@ -68,7 +68,7 @@ class DMVModel:
         at, found = self.task.arcs_to(outputs, t), self.scorer.reasons(encoded)
         names = {"child": "this child, or root", "valence": "number of children"}
         return [
-            (told, np.broadcast_to(found[name], (encoded.tokens**2, 2)).ravel()[at]) for name, told in names.items()
+            (text, np.broadcast_to(found[name], (encoded.tokens**2, 2)).ravel()[at]) for name, text in names.items()
         ]
 
     def strongest(self, count: int, label: int | None) -> list[tuple[str, int, float]]:
@@ -80,12 +80,12 @@ class DMVModel:
             events.append((n, f"{name(c)} on the {_SIDES[side]} of {name(h)}", float(self.scorer.child[place])))
         for place, n in np.ndenumerate(s.stop):
             h, side, after, go = place
-            told = (
+            text = (
                 f"{_DECISIONS[go]} on the {_SIDES[side]} of {name(h)}, {'after a child' if after else 'no child yet'}"
             )
-            events.append((n, told, float(self.scorer.stop[place])))
+            events.append((n, text, float(self.scorer.stop[place])))
         events.sort(key=lambda event: -event[0])
-        return [(told, -1, value) for n, told, value in events[:count] if n > 0]
+        return [(text, -1, value) for n, text, value in events[:count] if n > 0]
 
     def state(self) -> dict[str, Any]:
         """Returns the counts, for a model file."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -13,10 +13,8 @@ from ...features.templates import sequence_offsets
 from ...kernels.compiling import Floats
 from ...labels import encode_labels
 from ...rules.language import Rule
-from ...solvers import cutting_plane
 from ...solvers.latent_margins import Alternation, LatentProblem, Round
-from ...solvers.margin_constraints import Accepted, Argmax, Demand, Labelled, MarginInputs, Rejected, costs, numbered
-from ...solvers.working_sets import WorkingSets
+from ...solvers.margin_constraints import Accepted, Argmax, Demand, Labelled, MarginInputs, Rejected, numbered
 from ...structures.known import Outputs
 from ...structures.protocol import Best, Structure
 from ...supervision import BAD, GOOD, Companion, Signal, by_kind
@@ -26,7 +24,7 @@ from ..model import Prepared, prepare
 from ..parameters import GuardParameters, LatentCompanionParameters, LinearParameters, declared, require_number
 from ..sample_weights import weighed
 from .latent_svm import LATENT, all_runs, check_rounds, keep_lowest, lowest, rounds_and_end
-from .structural_svm import StructuralSVM, check_margins
+from .structural_svm import StructuralSVM, check_margins, labelled_weights, svm_of
 
 
 def check_companions(learner: Any) -> None:
@@ -114,6 +112,11 @@ class JointLearner(LatentCompanionParameters, Learner):
 
     C1: Annotated[float, "What missed margins of labelled inputs cost; C of `StructuralSVM`."] = 0.1
     C2: Annotated[float, "What missed margins of GOOD and BAD inputs cost."] = 0.1
+    labelled: Annotated[
+        Literal["jointly", "start"],
+        'Labelled inputs count in every round, "jointly", or give the first weights only, "start" (section 6.5.5 of '
+        "Chang 2011), after which GOOD and BAD inputs alone count.",
+    ] = "jointly"
 
     # Where to find GOOD and BAD inputs.
     _lacking: ClassVar[dict[Companion, str]] = {
@@ -157,22 +160,30 @@ class JointLearner(LatentCompanionParameters, Learner):
         labelled = self._labelled(X, prepared, by_kind(known)[Signal.FULL], counts)
         good, bad = ([i for i, one in enumerate(known) if one is kind] for kind in (GOOD, BAD))
         sizes, cost = input_sizes(self, X), self.C2 * counts
-        demands: list[Demand] = [] if labelled is None else [labelled]
+        demands: list[Demand] = [] if labelled is None or self.labelled == "start" else [labelled]
         if bad:
             demands.append(Rejected(some_inputs(self, X, prepared, bad), cost[bad], sizes[bad], self.constant))
         batch = some_inputs(self, X, prepared, good) if good else None
+
+        def start(seed: int) -> Floats:
+            size = prepared.scorer.size + 1
+            return np.zeros(size) if labelled is None else labelled_weights(self, labelled, size, seed)
 
         def problem(seed: int) -> LatentProblem:
             ties = seed if self.random_ties else None
             options = (cost[good], sizes[good], self.constant, ties)
             choose = [] if batch is None else [partial(Accepted.best, batch, *options)]
-            return LatentProblem(tuple(demands), tuple(choose), self.loss == "squared_hinge")
+            return LatentProblem(tuple(demands), tuple(choose), self.loss)
 
-        return all_runs(self, problem, lambda seed: self._start(labelled, prepared.scorer.size + 1, seed))
+        return all_runs(self, problem, start)
 
     def _check_known(self, known: Sequence[Any]) -> None:
         for name in ("C1", "C2"):
             require_number(self, name, 0, open_end=True)
+        if self.labelled not in ("jointly", "start"):
+            raise DataError(f"labelled is 'jointly' or 'start', got {self.labelled!r}")
+        if self.labelled == "start" and not (GOOD in known and BAD in known):
+            raise DataError("labelled='start' learns from GOOD and BAD inputs, and y lacks some of them; add both")
         if by_kind(known)[Signal.FULL] or not len(known):
             self._warn_half(known)
             return
@@ -206,20 +217,6 @@ class JointLearner(LatentCompanionParameters, Learner):
             return None
         known = prepared.known.take(np.array(which))
         return Labelled(some_inputs(self, X, prepared, which), known.all_known(), self.C1 * counts[which])
-
-    def _start(self, labelled: Labelled | None, weights: int, seed: int) -> Floats:
-        """The weights that labelled inputs give, or zero."""
-        if labelled is None:
-            return np.zeros(weights)
-        return cutting_plane.minimize(
-            [labelled],
-            WorkingSets(weights, costs([labelled]), squared=self.loss == "squared_hinge"),
-            tolerance=self.tolerance,
-            epsilon=self.epsilon,
-            max_iterations=self.max_iterations,
-            seed=seed,
-            check=self.check_inference,
-        ).weights
 
     def _compare_labels(self, X: Any, y: Any, classes: Sequence[str]) -> None:
         """Warn where labelled sequences contradict the rules or the dictionary: such outputs become impossible."""
@@ -292,5 +289,4 @@ class JLIS(GuardParameters, LinearParameters, JointLearner):
 
     def supervised(self) -> StructuralSVM:
         """What learns from the labelled inputs alone."""
-        shared = StructuralSVM().get_params().keys() & self.get_params(deep=False).keys() - {"tolerance"}
-        return StructuralSVM(C=self.C1, **{name: getattr(self, name) for name in shared})
+        return svm_of(self, self.C1)

@@ -171,7 +171,7 @@ class StructureClassifier(ClassifierMixin, LinearParameters, CompanionParameters
         """Solve the convex problem of demands with fixed outputs, or of those that reject."""
         return cutting_plane.minimize(
             demands,
-            WorkingSets(weights, costs(demands), squared=self.loss == "squared_hinge"),
+            WorkingSets(weights, costs(demands), loss=self.loss),
             tolerance=self.tolerance,
             epsilon=self.epsilon,
             max_iterations=self.max_iterations,
@@ -297,7 +297,7 @@ class LCLR(LatentCompanionParameters, StructureClassifier):
         def problem(seed: int) -> LatentProblem:
             ties = seed if self.random_ties else None
             accept = partial(Accepted.best, good.batch, good.cost, good.size, self.constant, ties)
-            return LatentProblem((bad,), (accept,), self.loss == "squared_hinge")
+            return LatentProblem((bad,), (accept,), self.loss)
 
         def begin(seed: int) -> Floats:
             if first is not None:

@@ -11,7 +11,7 @@ from ...kernels.compiling import Floats
 from ...progress import progress
 from ...solvers import cutting_plane, exponentiated, subgradient
 from ...solvers.certificate import Solution, Step, warn_unconverged
-from ...solvers.margin_constraints import Labelled, MarginInputs, by_structure
+from ...solvers.margin_constraints import Labelled, MarginInputs, by_structure, costs
 from ...solvers.working_sets import WorkingSets
 from ..learner import Learner
 from ..model import Prepared, prepare
@@ -21,8 +21,8 @@ from ..sample_weights import weighed
 
 def check_margins(learner: Any) -> None:
     """Raise `DataError` for `MarginParameters` that make no sense."""
-    if learner.loss not in ("squared_hinge", "hinge"):
-        raise DataError(f"loss must be 'squared_hinge' or 'hinge', got {learner.loss!r}")
+    if learner.loss not in ("squared_hinge", "hinge", "logistic"):
+        raise DataError(f"loss must be 'squared_hinge', 'hinge' or 'logistic', got {learner.loss!r}")
     require_number(learner, "tolerance", 0, open_end=True)
     require_number(learner, "epsilon", 0)
     require_number(learner, "max_iterations", 1, whole=True)
@@ -34,8 +34,8 @@ class StructuralSVM(MarginParameters, LinearParameters, Learner):
 
         minimise  ‖w‖² / 2 + C Σ_i ℓ(max_y [Δ(y, y_i) + w·F(x_i, y)] - w·F(x_i, y_i))      (Eq. 2.14 of Chang 2011)
 
-    Δ counts wrong labels; ℓ(ξ) = ξ² or ξ. `predict_marginals` gives the softmax of the scores, which are not
-    calibrated.
+    Δ counts wrong labels; ℓ(ξ) = ξ², ξ or log(1 + e^ξ). `predict_marginals` gives the softmax of the scores, which are
+    not calibrated.
 
     Attributes
     ----------
@@ -86,13 +86,15 @@ class StructuralSVM(MarginParameters, LinearParameters, Learner):
             raise DataError(f"solver must be 'dcd', 'eg' or 'sgd', got {self.solver!r}")
         if self.solver == "eg" and self.loss != "hinge":
             raise NotSupported("solver 'eg' needs loss='hinge'; use solver='dcd' for the squared hinge")
+        if self.solver == "sgd" and self.loss == "logistic":
+            raise NotSupported("solver 'sgd' needs a hinge loss; use solver='dcd' for the logistic one")
         if self.solver == "eg" and self.order == 2:
             raise NotSupported("solver 'eg' needs order=1; use solver='dcd' for order=2")
         if self.warm_start and self.solver != "dcd":
             raise NotSupported(f"solver {self.solver!r} has no warm start; use solver='dcd'")
 
     def _first_sets(self, prepared: Prepared, cost: Floats) -> WorkingSets:
-        size, squared = prepared.scorer.size, self.loss == "squared_hinge"
+        size = prepared.scorer.size
         known: WorkingSets | None = getattr(self, "_sets_", None)
         if self.solver == "eg" and not exponentiated.suits(prepared.scorer):
             raise NotSupported("solver 'eg' needs label chains of order 1; use solver='dcd'")
@@ -101,8 +103,8 @@ class StructuralSVM(MarginParameters, LinearParameters, Learner):
         if self.warm_start and known is not None:
             if _fingerprint(prepared) != self._data_:
                 raise DataError("a warm start needs the data of the last fit: the same X, y and features")
-            return known.recast(size, cost, squared=squared)
-        return WorkingSets(size, cost, squared=squared)
+            return known.recast(size, cost, loss=self.loss)
+        return WorkingSets(size, cost, loss=self.loss)
 
     def _solve(self, prepared: Prepared, sets: WorkingSets, cost: Floats, on_step: Callable[[Step], None]) -> Solution:
         common: dict[str, Any] = {
@@ -121,6 +123,25 @@ class StructuralSVM(MarginParameters, LinearParameters, Learner):
         batch = MarginInputs(prepared.scorer, structure, prepared.encoded, by_structure(structure))
         demand = Labelled(batch, prepared.known, cost)
         return cutting_plane.minimize([demand], sets, epsilon=self.epsilon, check=self.check_inference, **common)
+
+
+def svm_of(learner: Any, C: float) -> StructuralSVM:
+    """Returns the structural SVM with the parameters that a learner shares with it, to compare that with."""
+    shared = StructuralSVM().get_params().keys() & learner.get_params(deep=False).keys() - {"tolerance", "C"}
+    return StructuralSVM(C=C, **{name: getattr(learner, name) for name in shared})
+
+
+def labelled_weights(learner: Any, labelled: Labelled, weights: int, seed: int) -> Floats:
+    """Returns the weights that labelled inputs alone give, to begin with."""
+    return cutting_plane.minimize(
+        [labelled],
+        WorkingSets(weights, costs([labelled]), loss=learner.loss),
+        tolerance=learner.tolerance,
+        epsilon=learner.epsilon,
+        max_iterations=learner.max_iterations,
+        seed=seed,
+        check=learner.check_inference,
+    ).weights
 
 
 def _fingerprint(prepared: Prepared) -> str:

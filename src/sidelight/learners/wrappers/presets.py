@@ -1,0 +1,101 @@
+"""Methods of the papers that are settings of other learners, under their own names."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from ...errors import DataError
+from ...inference.readings import label_shares
+from ...rules.language import Rule
+from ...rules.shares import share
+from .generalized import GeneralizedExpectation
+from .posterior import PosteriorRegularization
+
+
+def label_regularization(
+    base: Any, y: Sequence[Any], *, target: Literal["shares", "bounds"] = "shares", **options: Any
+) -> GeneralizedExpectation:
+    """Return a learner whose label shares on unlabelled sequences agree with those of labelled ones.
+
+        maximise  log-likelihood - l2 ‖w‖² - strength * ω N KL(shares of the labels in y ‖ expected shares on U)
+
+    This is label regularization (Mann and McCallum 2007): generalized expectation with the label shares as its only
+    rules. N is the number of tokens of the unlabelled sequences U, and ω their `unlabeled_weight`.
+
+    Parameters
+    ----------
+    base : CRF
+        The model.
+    y : sequence
+        What is known of the outputs; the full labels in it give the shares.
+    target : {'shares', 'bounds'}, default='shares'
+        'shares' are those of the labels in `y`, by their divergence; 'bounds' are two standard errors around them
+        (`label_shares`), beyond which half the square of the miss counts.
+    **options : Any
+        Other parameters of `GeneralizedExpectation`, such as `strength`.
+
+    Returns
+    -------
+    GeneralizedExpectation
+        The learner, to be fitted.
+    """
+    known = [labels for labels in y if isinstance(labels, list | tuple) and all(isinstance(a, str) for a in labels)]
+    counts = Counter(label for labels in known for label in labels)
+    if not counts:
+        raise DataError("the shares of labels come from full labels, and y has none; give some labelled sequences")
+    if target not in ("shares", "bounds"):
+        raise DataError(f"target is 'shares' or 'bounds', got {target!r}")
+    if target == "bounds":
+        rules, distance = label_shares(known), "squared"
+    else:
+        rules = [share(label) == counts[label] / counts.total() for label in sorted(counts)]
+        distance = "kl"
+    given = {"penalty": 1.0, "label_shares": False, "distance": distance, "decode": "model"}
+    return GeneralizedExpectation(base, rules, **{**given, **options})
+
+
+def measurements(
+    base: Any,
+    rules: Sequence[Rule],
+    *,
+    noise: Literal["box", "gaussian"] = "gaussian",
+    width: float = 1.0,
+    **options: Any,
+) -> PosteriorRegularization:
+    """Return a learner from measurements, which are rules about what is measured with noise (Liang et al. 2009).
+
+        maximise  log prior(w) + log-likelihood of the labels + log E_{p_w}[ p_N(b | φ(X, Y)) ]      (Eq. 38)
+
+    φ are the counts in the rules and b their bounds. The expectation is intractable; as Liang et al. do, it is bounded
+    by a distribution q, with the noise of the expected counts in place of the expected noise, which gives posterior
+    regularization (section 4.3 of Ganchev et al. 2010): KL(q ‖ p_w) - log p_N(b | E_q[φ]).
+
+    Parameters
+    ----------
+    base : CRF, HMM or SemiCRF
+        The model.
+    rules : sequence of Rule
+        The measurements, such as ``share("title") == 0.3`` or ``count("author") >= 1``.
+    noise : {'box', 'gaussian'}, default='gaussian'
+        'gaussian' has the standard deviation `width`: a miss costs half its square over `width` squared. 'box' is even
+        within `width` of a bound and impossible beyond.
+    width : float, default=1.0
+        The width of the noise, in the unit of the counts: tokens of a sequence, for shares tokens per sequence.
+    **options : Any
+        Other parameters of `PosteriorRegularization`, such as `iterations`.
+
+    Returns
+    -------
+    PosteriorRegularization
+        The learner, to be fitted.
+    """
+    if noise not in ("box", "gaussian"):
+        raise DataError(f"noise is 'box' or 'gaussian', got {noise!r}")
+    if not width > 0:
+        raise DataError(f"the width of the noise is above 0, got {width!r}")
+    if noise == "gaussian":
+        given: dict[str, Any] = {"norm": "squared", "penalty": 1 / width**2}
+    else:
+        given = {"norm": "linf", "bound": width, "penalty": None}
+    given |= {"label_shares": False, "decode": "model"}
+    return PosteriorRegularization(base, list(rules), **{**given, **options})

@@ -1,0 +1,58 @@
+"""Margins of unlabelled inputs."""
+
+import numpy as np
+import pytest
+
+from sidelight import StructuralSVM, TransductiveSVM, load, starts_with
+from sidelight.errors import DataError, NotSupported
+from tests.learners.samples import labelled
+
+X, Y = labelled(seed=1, count=16, longest=6)
+HALF = [labels if i < 8 else None for i, labels in enumerate(Y)]
+QUICK = {"change": 0.01, "guard": False, "n_jobs": 1}
+
+
+def missed(learner, x, gold):
+    """The margin that an output misses, by its words."""
+    scores, structure = learner.scores([x]), learner.structure_
+    labels = np.array([learner.classes_.index(label) for label in gold], np.int32)
+    wrong = scores.of_labels((labels[:, None] != np.arange(len(learner.classes_))).astype(float))
+    return structure.argmax(scores + wrong).scores[0] - structure.score(scores, labels)[0]
+
+
+def test_the_objective_counts_margins_of_all_inputs(tmp_path):
+    learner = TransductiveSVM(C=0.5, unlabeled_weight=0.4, steps=2, **QUICK).fit(X, HALF)
+    values = [one.objective for one in learner.rounds_] + [learner.objective_]
+    assert (np.diff(values) <= 1e-9 * np.abs(values[1:])).all()
+    known = 0.5 * learner.weights_ @ learner.weights_
+    known += sum(0.5 * missed(learner, x, y) ** 2 for x, y in zip(X[:8], Y[:8], strict=True))
+    predicted = learner.predict(X[8:])
+    # Outputs are kept where they miss less than the best ones do, so these bound the objective.
+    whole = known + sum(0.2 * missed(learner, x, y) ** 2 for x, y in zip(X[8:], predicted, strict=True))
+    assert known <= learner.objective_ <= whole * (1 + 1e-6)
+    learner.save(tmp_path / "m")
+    assert load(tmp_path / "m").predict(X) == learner.predict(X)
+
+
+def test_without_unlabelled_inputs_it_is_the_structural_svm():
+    options = {"C": 0.3, "tolerance": 1e-3, "epsilon": 1e-3}
+    alone = TransductiveSVM(**options, **QUICK).fit(X[:8], Y[:8])
+    plain = StructuralSVM(**options).fit(X[:8], Y[:8])
+    np.testing.assert_allclose(alone.objective_, plain.trace_[-1].objective, rtol=2e-3)
+
+
+def test_outputs_keep_to_the_rules():
+    label = sorted({labels[0] for labels in Y})[0]
+    some = [i for i in range(8) if Y[i][0] == label]
+    known = [Y[i] if i in some else None for i in range(len(Y))]
+    learner = TransductiveSVM(rules=[starts_with(label)], **QUICK).fit(X, known)
+    assert {labels[0] for labels in learner.predict(X)} == {label}
+
+
+def test_bad_input():
+    with pytest.raises(DataError, match="margins begin from labelled sequences, and there are none"):
+        TransductiveSVM(classes=["A"]).fit(X, [None] * len(X))
+    with pytest.raises(DataError, match="unlabeled_weight"):
+        TransductiveSVM(unlabeled_weight=0).fit(X, HALF)
+    with pytest.raises(NotSupported, match="TransductiveSVM cannot learn from partial labels"):
+        TransductiveSVM().fit(X, [[labels[0], *[None] * (len(labels) - 1)] for labels in Y])
