@@ -57,6 +57,7 @@ def test_unclear_format(run: Run, folder: Path) -> None:
     said = run("predict", folder / "crf.model", stdin="a b c")
     assert said.code == 1
     assert "say which with --format" in said.err
+    assert "A B: cannot read: it does not exist" in run("predict", folder / "crf.model", "A B").err
 
 
 @pytest.mark.parametrize("target", ["missing/m.model", "."])
@@ -126,6 +127,8 @@ def test_files_that_are_no_models(run: Run, folder: Path, tmp_path: Path, comman
         ),
         (["-l", "crf", "--set", "colour=red"], "--colour: the learner crf has no such parameter; it has solver, order"),
         (["-l", "crf", "--set", "l2"], "expected name=value, got 'l2'"),
+        (["-l", "crf", "--L2", "1"], "--L2: there is no such option; is it --l2?"),
+        (["-l", "crf", "--solver", "sgd"], "solver must be auto, eg or lbfgs, got 'sgd'"),
         (["-l", "crf", "--set", "l2=much"], "l2 must be a number, got 'much'"),
         (["-l", "crf", "--set", "order=1.5"], "order must be a whole number, got '1.5'"),
         (["-l", "crf", "--set", "boundaries=perhaps"], "boundaries must be true or false, got 'perhaps'"),
@@ -186,9 +189,12 @@ def test_text_has_no_labels(run: Run, folder: Path, tmp_path: Path) -> None:
     assert (said.code, "plain text has no place for labels" in said.message) == (2, True)
 
 
-def test_a_forgotten_label_column(run: Run, folder: Path) -> None:
+def test_a_forgotten_label_column(run: Run, folder: Path, tmp_path: Path) -> None:
     said = run("predict", folder / "crf.model", folder / "dev.tsv")
     assert (said.code, "say --labeled" in said.err) == (1, True)
+    model = tmp_path / "hmm.model"  # it reads words alone, and would take any other column
+    assert run("train", folder / "train.tsv", "-o", model, "-l", "hmm", "-q").code == 0
+    assert "the last column has labels of the model only" in run("predict", model, folder / "train.tsv").err
 
 
 def test_kbest_needs_jsonl(run: Run, folder: Path, tmp_path: Path) -> None:
@@ -234,6 +240,8 @@ def test_score_refuses_different_tokens(run: Run, tmp_path: Path) -> None:
     assert said.code == 1
     gold, other = tmp_path / "gold.tsv", tmp_path / "other.tsv"
     assert said.err == f"error: {other}: sequence 0, token 1 is 'c', and in {gold} it is 'b'\n"
+    (tmp_path / "wide.tsv").write_text("a\tA\t0.9\nb\tB\t0.8\n")
+    assert "wide.tsv: tokens have 2 columns beside the label" in run("score", gold, tmp_path / "wide.tsv").err
     other.write_text("a\tA\n")
     assert run("score", gold, other).err == f"error: {other}: sequence 0 has 1 tokens, and in {gold} it has 2\n"
     other.write_text("a\tA\nb\tB\n\nc\tC\n")

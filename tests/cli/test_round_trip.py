@@ -222,7 +222,13 @@ def test_text_is_cut_and_tokens_are_not(run: Run, folder: Path) -> None:
     assert "tsv output is no JSON" in said.message
 
 
+def _copied(path: Path, name: str) -> Path:
+    path.with_name(name).write_text(path.read_text())
+    return path.with_name(name)
+
+
 def test_standard_input_has_the_format_of_the_other_file(run: Run, folder: Path) -> None:
     dev = (folder / "dev.tsv").read_text()
     assert run("score", "-", folder / "dev.tsv", "--json", stdin=dev).json["accuracy"] == 1
+    assert run("score", folder / "dev.tsv", _copied(folder / "dev.tsv", "dev.out"), "--json").json["accuracy"] == 1
     assert "only one of the two can be standard input" in run("score", "-", "-", stdin=dev).err

@@ -98,6 +98,11 @@ def test_score_compares_two_files(run: Run, trees: Path, tmp_path: Path) -> None
     refused = run("score", *both, "--columns", "form,upos").err
     assert "sentence 2, token 3 is ('old', 'X'), and in" in refused
     assert "this is for labels" in run("score", *both, "--confusion").message
+    X, y = read_trees(gold, labelled=True)
+    write_trees(tmp_path / "heads.conllu", X, [[head for head, _ in tree] for tree in y])
+    said = run("score", gold, tmp_path / "heads.conllu", *both[2:])
+    assert "heads.conllu has no labels of arcs, so heads alone are compared" in said.err
+    assert ("UAS 100.00 %" in said.out, "LAS" in said.out) == (True, False)
     assert "epochs=3 is no parameter of a task" in run("score", *both, "--set", "epochs=3").message
 
 

@@ -82,9 +82,12 @@ def test_input_without_a_name(source):
 
 
 @pytest.mark.parametrize("path", ["a.xml", "plain"])
-def test_unknown_extensions(path):
+def test_unknown_extensions(tmp_path, path):
+    with pytest.raises(DataError, match=f"{path}: cannot read: it does not exist"):
+        guess_format(tmp_path / path)
+    (tmp_path / path).touch()
     with pytest.raises(DataError, match=f"{path}: the extension .* is not one of .tsv, .*--format"):
-        guess_format(path)
+        guess_format(tmp_path / path)
 
 
 def test_every_public_name_is_there_and_no_other():

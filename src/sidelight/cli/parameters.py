@@ -6,6 +6,7 @@
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from difflib import get_close_matches
 from enum import StrEnum
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
@@ -142,6 +143,15 @@ def names(settings: Sequence[str]) -> list[str]:
     return [_split(setting)[0] for setting in settings]
 
 
+def close_parameters(name: str) -> list[str]:
+    """Parameters that are spelt nearly so."""
+    known = {
+        parameter for one in CLASSES | WRAPPERS for parameter in _known_parameters(one) if parameter not in NOT_SET
+    }
+    lower = {parameter.lower(): parameter for parameter in known}
+    return [lower[found] for found in get_close_matches(name.lower(), lower, 2, 0.75)]
+
+
 def has_parameter(name: str, *learners: str) -> bool:
     """Whether one of these learners, or without any one of all, has a parameter that can be set."""
     return name not in NOT_SET and any(name in _known_parameters(one) for one in learners or CLASSES | WRAPPERS)
@@ -208,7 +218,8 @@ def _value(parameter: inspect.Parameter, text: str) -> Any:
     wanted = [_CALLED[kind] for kind in kinds if kind in _CALLED] + choices
     if len(wanted) < len(kinds):  # it may be something else, of which only the learner knows how it is written
         return text
-    message = f"{parameter.name} must be {' or '.join(wanted)}, got {text!r}"
+    listed = " or ".join([", ".join(wanted[:-1]), wanted[-1]] if wanted[1:] else wanted)
+    message = f"{parameter.name} must be {listed}, got {text!r}"
     raise typer.BadParameter(message, param_hint=_flag(parameter.name))
 
 

@@ -120,8 +120,12 @@ def _suspect_labels(learner: Any, sequences: Sequences) -> None:
     first = sequences.X[0][0]
     found = 1 if isinstance(first, str) else len(first)
     inner = next(iter(inner_models(learner).values()))
-    expected = getattr(inner.encoder_, "width_", found)
-    if found == expected + 1:
+    expected = getattr(inner.encoder_, "width_", None)
+    if expected is None and found > 1:  # it reads some of the columns, however many there are
+        known = set(learner.classes_)
+        if all(token[-1] in known for x in sequences.X for token in x):
+            raise DataError("the last column has labels of the model only; if it is the label, say --labeled")
+    if expected is not None and found == expected + 1:
         raise DataError(
             f"the model was trained on tokens of {expected} columns, these have {found}; "
             "if the last is the label, say --labeled; --columns says which others to leave out"

@@ -1,5 +1,7 @@
 """`sidelight score`."""
 
+import sys
+from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -69,9 +71,9 @@ def command(
 ) -> None:
     """Compare two files of labels, trees or links, without a model.
 
-    Standard input is read in the format of the other file.
+    A file whose name does not say its format, and standard input, are read in the format of the other one.
 
-    Trees are compared word by word, with their labels where GOLD has some, with punctuation and without; of words only
+    Trees are compared word by word, with their labels where both have some, with punctuation and without; of words only
     the form must be the same (--columns names other columns). A head that is not predicted is wrong.
     """
     from sidelight.cli.output import plain, print_json
@@ -88,6 +90,10 @@ def command(
         options = replace(options, format=format or _format_of_other(gold, predicted))
     what, shown, reader, truth = _gold(what, options, gold)
     guess = reader.read(predicted, labels=True)
+    if what.kind == "trees" and what.has_labels and not _labelled(guess):
+        print(f"note: {source_name(predicted)} has no labels of arcs, so heads alone are compared", file=sys.stderr)
+        what = replace(what, labelled=False)
+        truth, guess = (one._replace(y=_heads(one.y)) for one in (truth, guess))
     _require_same(truth, guess, what, source_name(gold), source_name(predicted))
     evaluation = shown.compare(what, truth.X, truth.y, guess.y, scheme=scheme)
     test = None if against is None else _paired(truth, guess, reader.read(against, labels=True), what)
@@ -124,21 +130,39 @@ def _gold(task: Any, options: Reader, path: str) -> tuple[Any, Any, DataReader, 
         task = replace(task.for_comparing(), labelled=True)
         reader = reader_for(task, options)
         found = reader.read(path, labels=True)
-        if any(label is not None for known in found.y for _, label in known or ()):
+        if _labelled(found):
             return task, outputs_of(task), reader, found
         task = replace(task, labelled=False)
     reader = reader_for(task, options)
     return task, outputs_of(task), reader, reader.read(path, labels=True)
 
 
+def _labelled(trees: Sequences) -> bool:
+    """Whether any arc has a label."""
+    return any(label is not None for known in trees.y for _, label in known or ())
+
+
+def _heads(trees: list[Any]) -> list[Any]:
+    return [None if known is None else [head for head, _ in known] for known in trees]
+
+
 def _format_of_other(*paths: str) -> FormatName | None:
-    """The format of the file that has a name, where the other one is standard input; else each is of its own."""
+    """The format of the file whose name says it, where that of the other one does not; else each is of its own."""
     from sidelight.data import guess_format
 
-    others = [path for path in paths if path != STANDARD_STREAM]
-    if not others:
+    if set(paths) == {STANDARD_STREAM}:
         raise DataError("only one of the two can be standard input; name a file")
-    return FormatName(guess_format(others[0])) if len(others) == 1 else None
+    found = []
+    for path in paths:
+        with suppress(DataError):
+            found.append(guess_format(path))
+    return FormatName(found[0]) if len(found) == 1 else None
+
+
+def _width(X: list[Any]) -> int:
+    """How many columns tokens have."""
+    token = next((token for x in X for token in x), "")
+    return len(token) if isinstance(token, tuple) else 1
 
 
 def _require_same(truth: Sequences, guess: Sequences, task: Any, gold: str, predicted: str) -> None:
@@ -150,6 +174,12 @@ def _require_same(truth: Sequences, guess: Sequences, task: Any, gold: str, pred
         raise DataError(
             f"{predicted}: expected the {len(truth.X)} {noun}s of {gold}, found {len(guess.X)}; give the same ones"
         )
+    for name, mine, theirs in ((predicted, guess, truth), (gold, truth, guess)):
+        if task.kind == "labels" and _width(mine.X) > _width(theirs.X):
+            raise DataError(
+                f"{name}: tokens have {_width(mine.X)} columns beside the label, and those of the other file "
+                f"{_width(theirs.X)}; --columns says which to leave out (predict --marginals adds one)"
+            )
     for i, (x, other) in enumerate(zip(truth.X, guess.X, strict=True)):
         t = next((t for t, (a, b) in enumerate(zip(x, other, strict=False)) if a != b), None)
         if t is not None:

@@ -1,11 +1,12 @@
 """Command lines as people type them: parameters of learners as options, and older names of options."""
 
+from difflib import get_close_matches
 from typing import Any
 
 import typer
 from typer.core import TyperCommand
 
-from sidelight.cli.parameters import has_parameter
+from sidelight.cli.parameters import close_parameters, has_parameter
 
 # Options that were not called as in Python.
 _OLDER = {"--template": "--features", "--jobs": "--n-jobs", "--labels": "--classes"}
@@ -35,10 +36,10 @@ class Command(TyperCommand):
             elif _OLDER.get(name) in declared:
                 out.append(_OLDER[name] + equals + value)
             else:
-                out += self._unknown(argument, args)
+                out += self._unknown(argument, args, declared)
         return out
 
-    def _unknown(self, argument: str, rest: list[str]) -> list[str]:
+    def _unknown(self, argument: str, rest: list[str], declared: set[str]) -> list[str]:
         """What stands for an option that the command does not have; its value is taken off the rest."""
         return [argument]
 
@@ -46,10 +47,15 @@ class Command(TyperCommand):
 class LearningCommand(Command):
     """A command that takes parameters of learners as options: `--l2 0.5` is `--set l2=0.5`."""
 
-    def _unknown(self, argument: str, rest: list[str]) -> list[str]:
+    def _unknown(self, argument: str, rest: list[str], declared: set[str]) -> list[str]:
         name, equals, value = argument.removeprefix("--").partition("=")
         parameters = _OLDER_PARAMETERS.get(name, (name.replace("-", "_"),))
         if not all(map(has_parameter, parameters)):
+            close = [f"--{one.replace('_', '-')}" for one in close_parameters(parameters[0])]
+            if close and not get_close_matches(f"--{name}", declared):
+                raise typer.BadParameter(
+                    f"there is no such option; is it {' or '.join(close)}?", param_hint=f"--{name}"
+                )
             return [argument]
         if not equals and not rest:
             raise typer.BadParameter("a value is missing", param_hint=f"--{name}")

@@ -11,7 +11,7 @@ from typing import Any
 from sidelight.data.columns import read_columns, write_columns
 from sidelight.data.conllu import read_conllu, write_conllu
 from sidelight.data.jsonlines import read_jsonlines, write_jsonlines
-from sidelight.data.source import STANDARD_STREAM, Inputs, Outputs, read_lines
+from sidelight.data.source import STANDARD_STREAM, Inputs, Outputs, file_error, read_lines
 from sidelight.data.text import read_text, write_text
 from sidelight.errors import DataError
 
@@ -66,6 +66,8 @@ def guess_format(path: Any) -> str:
         return EXTENSIONS[extension]
     if extension == ".txt":
         return _columns_or_text(name)
+    if not os.path.exists(name):
+        raise file_error(name, FileNotFoundError(), "read")
     raise _unclear(f"{name}: the extension {extension!r} is not one of {', '.join(EXTENSIONS)}, .txt")
 
 
