@@ -49,9 +49,11 @@ $(VENV)/.bench: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	touch $@
 
-# A wheel with kernels compiled for all x86-64 processors that have AVX2, and this Python, numba and NumPy.
+# A wheel with kernels for all x86-64 processors that have AVX2, and where this one has it AVX-512; and for this Python,
+# numba and NumPy.
 wheel: $(VENV)/.installed
-	$(BIN)/sidelight compile --portable
+	$(BIN)/sidelight compile --cpu x86-64-v3
+	-$(BIN)/sidelight compile --cpu x86-64-v4
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
 clean:

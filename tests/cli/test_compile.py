@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from sidelight.cli.compile import LevelName
 from sidelight.kernels import store
 
 from .conftest import Run
@@ -34,12 +35,15 @@ def test_a_folder_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
     assert "NUMBA_CACHE_DIR" in said.message
 
 
-@pytest.mark.parametrize("features", ["", "+avx,+sse4.2"])
-def test_portable_kernels_need_their_instructions(features: str) -> None:
+@pytest.mark.parametrize("level", [None, *LevelName])
+def test_a_machine_takes_kernels_of_its_own_level(level: LevelName | None) -> None:
     class Codegen:
         def magic_tuple(self) -> tuple[str, str, str]:
-            return "x86_64-unknown-linux-gnu", "some", features
+            has = ["+" + one for one in store.LEVELS[level]] if level else []
+            return "x86_64-unknown-linux-gnu", "some", ",".join([*has, "-amx-tile"])
 
-    assert len(store._machines(Codegen())) == 1
-    features = ",".join(store._INSTRUCTIONS)
-    assert len(store._machines(Codegen())) == 2
+    assert [name for _, name, _ in store._machines(Codegen())] == ["some", *([level] if level else [])]
+
+
+def test_levels_are_those_of_the_store() -> None:
+    assert set(LevelName) == set(store.LEVELS)

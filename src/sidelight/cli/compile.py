@@ -2,6 +2,7 @@
 
 import os
 from contextlib import redirect_stderr, redirect_stdout
+from enum import StrEnum
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
@@ -13,8 +14,17 @@ import typer
 from sidelight.errors import SidelightError
 
 NAME = "compile"
-EXAMPLES = ("sidelight compile", "sidelight compile crf codl --portable")
+EXAMPLES = ("sidelight compile", "sidelight compile crf codl --cpu x86-64-v3")
 _REFERENCES = 12
+
+
+class LevelName(StrEnum):
+    """Levels of processors, as in `sidelight.kernels.store`."""
+
+    v3 = "x86-64-v3"
+    v4 = "x86-64-v4"
+
+
 _RULES = """
 [[rule]]
 rule = "starts_with('author', 'title')"
@@ -35,19 +45,25 @@ def command(
             help="Where the kernels go: a folder that NUMBA_CACHE_DIR will name; by default into the package.",
         ),
     ] = None,
-    portable: Annotated[
-        bool,
-        typer.Option("--portable", help="For all x86-64 processors that have AVX2, rather than for this one only."),
-    ] = False,
+    cpu: Annotated[
+        LevelName | None,
+        typer.Option(
+            help="For all processors of a level, not for this one only: x86-64-v4 has AVX-512, x86-64-v3 AVX2 alone."
+        ),
+    ] = None,
 ) -> None:
     """Compile the inner loops now, so that no later process has to: in an image, or before a wheel is built.
 
     Trains on a few generated sequences with each learner, uses the models, and keeps what was compiled on the way.
     """
-    if portable:  # numba reads these when it is imported
-        os.environ.update(NUMBA_CPU_NAME="x86-64-v3", NUMBA_CPU_FEATURES="")
+    if cpu:  # numba reads these when it is imported
+        os.environ.update(NUMBA_CPU_NAME=cpu, NUMBA_CPU_FEATURES="")
+    from llvmlite.binding import get_host_cpu_features
+
     from sidelight.kernels import store
 
+    if cpu and not all(get_host_cpu_features().get(one) for one in store.LEVELS[cpu]):
+        raise SidelightError(f"{cpu} has instructions that this processor has not; compile for it on one that has")
     folder = store.SHIPPED if folder is None else folder / "sidelight"
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -3,7 +3,7 @@
 A compiled kernel is one file, named by what its machine code follows from: the source of its module and of the modules
 that this one imports from its folder, the argument types, the processor, and the versions of Python and of what
 compiles. So no file is ever out of date, and files made on one machine serve every machine of its type; files made for
-`PORTABLE` serve all that have its instructions.
+one of `LEVELS` serve all machines of that level.
 
 Kernels are looked for in the package (`SHIPPED`, which `sidelight compile` fills) and then in a folder of the user's,
 where new ones are written. No result depends on these files: where one is missing, damaged or cannot be written, the
@@ -33,9 +33,11 @@ from numba.core.compiler import CompileResult
 from numba.misc.appdirs import AppDirs
 
 SHIPPED = Path(__file__).parent / "compiled"
-# The processors of the last ten years (AVX2), as LLVM calls them, and what tells them.
-PORTABLE = "x86-64-v3"
-_INSTRUCTIONS = {"+avx2", "+bmi", "+bmi2", "+cx16", "+f16c", "+fma", "+lzcnt", "+movbe", "+popcnt", "+sahf", "+xsave"}
+# Levels of processors, as LLVM calls them, the highest first, and the instructions that tell them. A machine takes
+# kernels of its own level only: best paths take half as long again where AVX-512 is there but not used.
+_AVX2 = {"avx2", "bmi", "bmi2", "cx16", "f16c", "fma", "lzcnt", "movbe", "popcnt", "sahf", "xsave"}
+_AVX512 = {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"}
+LEVELS = {"x86-64-v4": _AVX2 | _AVX512, "x86-64-v3": _AVX2}
 _VERSIONS = (python_version(), numba.__version__, llvmlite.__version__, np.__version__)
 _DIGEST = 32  # bytes of a file before its content
 _DAYS = 90  # after which a file that nobody has read is removed
@@ -74,10 +76,11 @@ class Store(caching.NullCache):  # type: ignore[misc]
 
 
 def _machines(codegen: Any) -> list[tuple[str, str, str]]:
-    """Whose kernels run here, the fastest first: triple, processor and features, as numba writes them."""
+    """Whose kernels are used here: this processor's, then its level's; each as numba writes it, with features."""
     triple, _, features = here = codegen.magic_tuple()
-    portable = triple.startswith("x86_64") and set(features.split(",")) >= _INSTRUCTIONS
-    return [here, (triple, PORTABLE, "")] if portable else [here]
+    has = {one.removeprefix("+") for one in features.split(",")}
+    levels = [(triple, level, "") for level, needed in LEVELS.items() if needed <= has]
+    return [here, *levels[:1]]
 
 
 @cache
