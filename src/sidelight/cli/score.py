@@ -77,6 +77,7 @@ def command(
     the form must be the same (--columns names other columns). A head that is not predicted is wrong.
     """
     from sidelight.cli.output import plain, print_json
+    from sidelight.metrics import paired_t_test, right_tokens
     from sidelight.report.console import results
 
     what = named_task(task, settings or [])
@@ -96,7 +97,11 @@ def command(
         truth, guess = (one._replace(y=_heads(one.y)) for one in (truth, guess))
     _require_same(truth, guess, what, source_name(gold), source_name(predicted))
     evaluation = shown.compare(what, truth.X, truth.y, guess.y, scheme=scheme)
-    test = None if against is None else _paired(truth, guess, reader.read(against, labels=True), what)
+    test = None
+    if against is not None:
+        other = reader.read(against, labels=True)
+        _require_same(truth, other, what, source_name(gold), source_name(against))
+        test = paired_t_test(right_tokens(truth.y, guess.y), right_tokens(truth.y, other.y))
     if json:
         print_json(evaluation if test is None else {**plain(evaluation), "against": test})
     else:
@@ -104,14 +109,6 @@ def command(
         console.print(shown.page(evaluation, console.width, confusion=confusion))
         if test is not None:
             console.print(f"right labels of a sequence, less those of {against}: {test}", markup=False)
-
-
-def _paired(truth: Sequences, guess: Sequences, other: Sequences, task: Any) -> Any:
-    """The paired test of how many labels of each sequence are right."""
-    from sidelight.metrics import paired_t_test, right_tokens
-
-    _require_same(truth, other, task)
-    return paired_t_test(right_tokens(truth.y, guess.y), right_tokens(truth.y, other.y))
 
 
 def _gold(task: Any, options: Reader, path: str) -> tuple[Any, Any, DataReader, Sequences]:
