@@ -246,7 +246,7 @@ def test_what_is_no_tree(heads, message):
 def test_arcs_that_cross():
     X, y = [["a", "b", "c", "d"]], [[3, 4, 0, 3]]
     CRF(task=Parsing()).fit(X, y)
-    with pytest.raises(DataError, match=r"the arcs of the words 1 and 2 cross; set projective=False"):
+    with pytest.raises(DataError, match=r"the arcs of the words 1 and 2 cross; Parsing"):
         CRF(task=Parsing(projective=True)).fit(X, y)
 
 
