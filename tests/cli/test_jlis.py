@@ -81,3 +81,13 @@ def test_wrong_usage(run: Run, folder: Path, more: Path, tmp_path: Path, options
     given = [more if option == "MORE" else option for option in options]
     said = run("train", folder / "train.tsv", "-o", tmp_path / "m", *given)
     assert (said.code, message in said.message) == (2, True)
+
+
+def test_margins_of_unlabelled_data(run: Run, folder: Path, more: Path, tmp_path: Path) -> None:
+    quick = ("--learner", "transductive-svm", "--set", "max_rounds=1", "--set", "steps=1", "--set", "guard=false")
+    model = tmp_path / "m"
+    said = run("train", folder / "train.tsv", "-o", model, *quick)
+    assert "there is no unlabelled data to learn from" in said.err
+    said = run("train", folder / "train.tsv", "-o", model, *quick, "--unlabeled", more)
+    assert said.code == 0
+    assert type(load(model)).__name__ == "TransductiveSVM"

@@ -16,6 +16,7 @@ from sidelight.cli.parameters import (
     DEFAULT_BASES,
     EXPECTING,
     JUDGING_WRAPPERS,
+    UNLABELLED,
     WRAPPERS,
     divide,
     divide_views,
@@ -127,7 +128,7 @@ class KnowledgeOptions:
         if base is not None:
             message = f"the learner {name} does not go around another; {_listed(WRAPPERS)} do (--learner)"
             raise typer.BadParameter(message, param_hint="--base")
-        if name == "auto":
+        if name == "auto" or name in UNLABELLED:
             return None, name
         if self.unlabeled:
             return "codl", name
@@ -219,7 +220,8 @@ class KnowledgeOptions:
         """A learner that was asked for by name needs what it is for."""
         from sidelight.supervision import Signal
 
-        if name in WRAPPERS and name not in ("ccm", "combined") and kinds <= {Signal.FULL}:
+        learning = name in UNLABELLED or (name in WRAPPERS and name not in ("ccm", "combined"))
+        if learning and kinds <= {Signal.FULL}:
             message = "there is no unlabelled data to learn from; give --unlabeled"
         elif name == "jlis" and Signal.COMPANION not in kinds:
             message = "there is no good or bad data to learn from; give --good and --bad, or use svm"

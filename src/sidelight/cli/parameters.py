@@ -27,6 +27,8 @@ DEFAULT_BASES = {one.command: one.inside for one in REGISTRY.values() if one.com
 _JUDGING = [one for one in REGISTRY.values() if one.command not in (None, "auto") and Signal.COMPANION in one.signals]
 COMPANIONS = [one.command for one in _JUDGING if not one.inside]
 JUDGING_WRAPPERS = [one.command for one in _JUDGING if one.inside]
+# Learners by themselves that take unlabelled data and rules without another one around them.
+UNLABELLED = [one for one in CLASSES if REGISTRY[CLASSES[one]].signals == {Signal.FULL, Signal.NOTHING}]
 # Learners that read rules as statements about expectations.
 EXPECTING = [one.command for one in REGISTRY.values() if one.expecting]
 
