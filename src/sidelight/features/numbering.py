@@ -22,7 +22,7 @@ class Numbering:
         self.attributes: int = sum(one.shape[1] for one in self.keys)
         self._tables = []
         for mine, numbers in self.keys:
-            slots = np.full(_capacity(len(mine)), -1, np.int64)
+            slots = np.full(capacity(len(mine)), -1, np.int64)
             found = np.empty(len(slots), np.int32)
             hashing.fill_table(mine, numbers.astype(np.int32), slots, found)
             self._tables.append((slots, found))
@@ -37,7 +37,7 @@ class Numbering:
 
         rows, _ = shape
         ids = np.empty(shape, np.int32)
-        slots = np.empty(_capacity(rows), np.int64)
+        slots = np.empty(capacity(rows), np.int64)
         distinct, counts = np.empty(rows, np.int64), np.empty(rows, np.int64)
         found: list[tuple[Longs, Longs]] = []
         for number, mine in enumerate(keys):
@@ -103,6 +103,6 @@ def _numbered(ids: Ints, found: list[tuple[Longs, Longs]], min_count: int) -> Nu
     return Numbering(kept)
 
 
-def _capacity(keys: int) -> int:
+def capacity(keys: int) -> int:
     """Slots for a table at most half full."""
     return int(2 ** np.ceil(np.log2(max(2 * keys, 2))))
