@@ -112,6 +112,7 @@ def dual_pass(
     free_pair: Floats,
     free_start: Floats,
     free_end: Floats,
+    kept: Longs,
     strength: float,
     theta: Singles | Floats,
     theta_pair: Singles | Floats,
@@ -128,10 +129,10 @@ def dual_pass(
     rises; else η is halved and the proposal made again. In the first pass the weights do not know of the sequence yet,
     and the marginals of θ as it stands are taken into them.
 
-    pair, free_pair: (labels * labels,) flat; theta, mu: (tokens, labels), the start and end scores folded in;
-    theta_pair, mu_pair: (sequences, labels * labels); all four float32, or float64 for the hinge loss; share, rate:
-    (sequences,), what each sequence adds to the dual, and its η; gold: (tokens,) for the hinge loss, empty for the log
-    loss.
+    pair, free_pair: (labels * labels,) flat; theta, mu: (tokens, labels), the start and end scores folded in; kept: the
+    flat positions of the label pairs whose θ may differ from zero; theta_pair, mu_pair: (sequences, kept); all four
+    float32, or float64 for the hinge loss; share, rate: (sequences,), what each sequence adds to the dual, and its η;
+    gold: (tokens,) for the hinge loss, empty for the log loss.
     """
     L = theta.shape[1]
     hinge = len(gold) > 0
@@ -157,9 +158,10 @@ def dual_pass(
     nowhere = np.empty((0, 0, 0, 0))
     no_rows = np.empty(0, np.int32)
     no_dense = np.empty((0, 0))
-    flat = np.empty(L * L)
-    pair_mass = np.empty(L * L)
-    pair_mean = np.empty(L * L)
+    flat = np.zeros(L * L)
+    flat_kept = np.empty(len(kept))
+    pair_mass = np.zeros(L * L)
+    pair_mean = np.empty(len(kept))
     gain = 0.0
     for i in order:
         p, q = offsets[i], offsets[i + 1]
@@ -184,9 +186,12 @@ def dual_pass(
                 mix(theta[p + t], target[t], keep, eta, single, u[t])
                 if hinge:
                     settle(u[t])
-            mix(theta_pair[i], pair, keep, eta, single, flat)
+            for j in range(len(kept)):
+                flat_kept[j] = stored(keep * theta_pair[i, j] + eta * pair[kept[j]], single)
             if hinge:
-                settle(flat)
+                settle(flat_kept)
+            for j in range(len(kept)):
+                flat[kept[j]] = flat_kept[j]
             for a in range(L):
                 for c in range(L):
                     arcs[0, 0, 0, a, c] = arcs[1, 0, 0, a, c] = flat[a * L + c]
@@ -209,14 +214,13 @@ def dual_pass(
                     e[t, c] = mu[p + t, c] - gamma[t, c]
                     if hinge and c != gold[p + t]:
                         wrong += gamma[t, c]
-            for a in range(L):
-                for c in range(L):
-                    k = a * L + c
-                    total = sums[0, 0, 0, a, c] + sums[1, 0, 0, a, c]
-                    total += (factors[0, 0, 0, a, c] + factors[1, 0, 0, a, c]) * e_arcs[1, 0, 0, a, c]
-                    pair_mean[k] = stored(total, single)
-                    h -= pair_mean[k] * flat[k]
-                    pair_mass[k] = mu_pair[i, k] - pair_mean[k]
+            for j in range(len(kept)):
+                a, c = kept[j] // L, kept[j] % L
+                total = sums[0, 0, 0, a, c] + sums[1, 0, 0, a, c]
+                total += (factors[0, 0, 0, a, c] + factors[1, 0, 0, a, c]) * e_arcs[1, 0, 0, a, c]
+                pair_mean[j] = stored(total, single)
+                h -= pair_mean[j] * flat_kept[j]
+                pair_mass[kept[j]] = mu_pair[i, j] - pair_mean[j]
             if hinge:
                 h = wrong
             accepted, rise = False, 0.0
@@ -240,9 +244,9 @@ def dual_pass(
                 for c in range(L):
                     theta[p + t, c] = u[t, c]
                     mu[p + t, c] = gamma[t, c]
-            for k in range(L * L):
-                theta_pair[i, k] = flat[k]
-                mu_pair[i, k] = pair_mean[k]
+            for j in range(len(kept)):
+                theta_pair[i, j] = flat_kept[j]
+                mu_pair[i, j] = pair_mean[j]
             if not first_pass:
                 rate[i] = min(FASTEST_HINGE if hinge else FASTEST, FASTER * eta)
             break
