@@ -172,9 +172,12 @@ def run(
         return
     chain, data = offer
     weights, added = compiled_weights(chain, examples.encoded, state), np.empty((0, 2)) if sums is None else sums
+    rows = chain.heavy, chain.prepare(state.weights).dense
 
     def visit(order: Longs) -> tuple[int, int]:
-        wrong = perceptron.perceptron_pass(*(order, *data, margin, growth, squared, *weights, state.clock, added))
+        wrong = perceptron.perceptron_pass(
+            *(order, *data, margin, growth, squared, *weights, *rows, state.clock, added)
+        )
         return wrong, wrong
 
     make_passes(len(examples), state, visit, passes=passes, seed=seed, on_pass=on_pass)
