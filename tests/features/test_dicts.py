@@ -61,6 +61,15 @@ def test_names_that_are_no_strings_are_written_out():
     assert [encoder.describe(a) for a in range(2)] == ["1=x", "True=x"]
 
 
+@pytest.mark.parametrize("name", ["a", "a\0"])
+def test_values_may_hold_any_characters(name):
+    encoder = DictEncoder()
+    X = [[{name: value} for value in ("x", "x\0y", "\0", "", "é", "\ud800")]]
+    encoder.fit_transform(X)
+    assert encoder.transform(X).indices.tolist() == list(range(6))
+    assert encoder.transform([[{name: "y"}, {name: "x\0"}, {name: "x"}]]).indices.tolist() == [0]
+
+
 def test_all_ones_need_no_values():
     encoded = DictEncoder().fit_transform([[{"a": True, "b": "x", "c": 1.0}], [{"a": np.True_, "b": np.False_}]])
     assert len(encoded.values) == 0

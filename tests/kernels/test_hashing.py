@@ -90,7 +90,7 @@ def test_template_keys_are_distinct_for_distinct_digits():
 
 def test_texts_are_found_by_their_beginning_and_the_rest():
     texts = ["a=x", "a=", "ab=x", "a=xé", "a"]
-    encoded = [text.encode() for text in texts]
+    encoded = [text.encode() + b"\0" for text in texts]
     starts = np.cumsum([0, *map(len, encoded)])
     pool, slots = np.frombuffer(b"".join(encoded), np.uint8), np.full(8, -1, np.int32)
     hashing.fill_texts(pool, starts, slots)

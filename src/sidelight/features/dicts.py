@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from ..errors import DataError
-from ..kernels.compiling import Floats, Ints, Longs
+from ..kernels.compiling import Bytes, Floats, Ints, Longs
 from .encoded import Encoded, State
 from .numbering import capacity
 from .templates import sequence_offsets
@@ -81,14 +81,12 @@ class _Values(dict[Any, int]):
 class _Texts:
     """Attributes by their texts, for columns of strings: a hash table, and the texts themselves to compare with."""
 
-    def __init__(self, names: Mapping[str, int]) -> None:
+    def __init__(self, names: Sequence[str]) -> None:
         from ..kernels import hashing
 
-        texts = list(map(_bytes, names))
-        self.starts = np.zeros(len(texts) + 1, np.int64)
-        np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)), out=self.starts[1:])
-        self.pool = np.frombuffer(b"".join(texts), np.uint8)
-        self.slots = np.full(capacity(len(texts)), -1, np.int32)
+        self.pool = _ended(names)
+        self.starts = np.concatenate((np.zeros(1, np.int64), np.flatnonzero(self.pool == 0) + 1))
+        self.slots = np.full(capacity(len(names)), -1, np.int32)
         hashing.fill_texts(self.pool, self.starts, self.slots)
 
     def look_up(self, name: str, column: Sequence[Any], out: Ints) -> bool:
@@ -96,18 +94,19 @@ class _Texts:
         from ..kernels import hashing
 
         try:
-            joined = "\0".join(column)
+            values = _ended(column)
         except TypeError:
             return False
-        if joined.count("\0") != len(column) - 1:
+        if np.count_nonzero(values == 0) != len(column):  # a value with a zero inside is looked up by itself
             return False
-        before, values = (np.frombuffer(_bytes(text), np.uint8) for text in (f"{name}=", joined + "\0"))
+        before = np.frombuffer(f"{name}=".encode("utf-8", "surrogatepass"), np.uint8)
         hashing.look_up_texts(before, values, self.pool, self.starts, self.slots, out)
         return True
 
 
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
+def _ended(texts: Sequence[str]) -> Bytes:
+    """Texts one after the other, a zero byte behind each."""
+    return np.frombuffer("\0".join([*texts, ""]).encode("utf-8", "surrogatepass"), np.uint8)
 
 
 class _Numbers(dict[str, _Values]):
@@ -201,7 +200,9 @@ class DictEncoder:
     def transform(self, X: Sequence[Sequence[Token]]) -> Encoded:
         """Encode X; names never seen are left out."""
         if self._met is None or self._met[0] is not self.names_:
-            self._met = self.names_, _Numbers(self.names_.get, _Texts(self.names_))
+            names = list(self.names_)
+            plain = not any("\0" in name for name in names)
+            self._met = self.names_, _Numbers(self.names_.get, _Texts(names) if plain else None)
         return replace(self._encode(X, self._met[1]), attributes=len(self.names_))
 
     def _encode(self, X: Sequence[Sequence[Token]], numbers: _Numbers) -> Encoded:

@@ -110,10 +110,10 @@ def hashed(text: Bytes, begin: int, end: int, code: Any) -> Any:
 
 @kernel
 def fill_texts(pool: Bytes, starts: Longs, slots: Ints) -> None:
-    """Put the numbers of distinct texts, pool[starts[k]:starts[k + 1]], into 2^n slots that are all -1."""
+    """Put the numbers of distinct texts into 2^n slots that are all -1; pool: the texts, a zero byte behind each."""
     mask = len(slots) - 1
     for k in range(len(starts) - 1):
-        s = slot_of(hashed(pool, starts[k], starts[k + 1], np.uint64(_FNV)), mask)
+        s = slot_of(hashed(pool, starts[k], starts[k + 1] - 1, np.uint64(_FNV)), mask)
         while slots[s] != _EMPTY:
             s = (s + 1) & mask
         slots[s] = k
@@ -133,7 +133,7 @@ def look_up_texts(before: Bytes, values: Bytes, pool: Bytes, starts: Longs, slot
         s = slot_of(hashed(values, begin, end, seed), mask)
         while slots[s] != _EMPTY:
             p = starts[slots[s]]
-            same = starts[slots[s] + 1] - p == width + end - begin
+            same = starts[slots[s] + 1] - 1 - p == width + end - begin
             j = 0
             while same and j < width:
                 same = pool[p + j] == before[j]
