@@ -15,7 +15,7 @@ from . import crfsuite
 from .chunk_features import TEMPLATES, feature_dicts
 from .chunking import Objective, compare_memory, scored, timed
 from .datasets import Task, chunking_files, read_chunking
-from .report import Report
+from .report import RATIO, Report
 from .setting import Setting
 
 PEER = crfsuite.NAME
@@ -120,7 +120,7 @@ def compare_threads(task: Task, setting: Setting, report: Report) -> None:
         for jobs, (seconds, _) in ((1, one), (2, two)):
             report.add(name, f"{jobs} thread{'s' * (jobs > 1)}", seconds, "s")
         asked = THREADS if name == "CRF, default solver" else None
-        report.add(f"{name}: two threads are faster", "times", one[0] / two[0], "labels", at_least=asked)
+        report.add(f"{name}: two threads are faster", "times", one[0] / two[0], RATIO, at_least=asked)
 
 
 def compare_peaks(task: Task, setting: Setting, report: Report) -> None:
