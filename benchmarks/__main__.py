@@ -18,6 +18,7 @@ from . import (
     expectation,
     paraphrase,
     projection,
+    speed,
     tagging,
     wordalign,
 )
@@ -27,7 +28,8 @@ from .setting import TOKENS, Setting
 
 # Modules with `files(setting)`, `scored(setting)` (the data that accuracies are of) and `run(setting, report)`.
 BENCHMARKS = (
-    "startup", "tasks", "defaults", "citations", "annealing", "expectation", "chunking", "letters", "companions",
+    "startup", "tasks", "defaults", "citations", "annealing", "expectation", "chunking", "speed", "letters",
+    "companions",
     "tagging", "gamma", "induction", "structures", "relations", "parsing", "parser", "esl", "transliteration",
     "phonetic", "paraphrase", "entailment", "wordalign", "projection", "agreement", "combined",
 )  # fmt: skip
@@ -42,6 +44,7 @@ TABLES = {
     "wordalign": tuple(wordalign.TABLES),
     "agreement": tuple(agreement.TABLES),
     "esl": esl.TABLES,
+    "speed": tuple(speed.TABLES),
     "projection": tuple(projection.TABLES),
 }
 

@@ -1,6 +1,7 @@
 """The word and POS templates of the CRF++ chunking example, for sidelight and as attribute strings for its peers."""
 
 from collections.abc import Sequence
+from sys import intern
 
 from sidelight import pos, window, word
 
@@ -18,6 +19,15 @@ TEMPLATES = [
     pos & pos[1] & pos[2],
 ]
 _BEFORE, _AFTER = ("<start-2>", "<start-1>"), ("<end+1>", "<end+2>")
+
+
+def feature_dicts(sentence: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
+    """For every token its attributes as a dict from name to value; names are the same objects everywhere."""
+    out = []
+    for token in attributes(sentence):
+        pairs = (attribute.partition("=") for attribute in token)
+        out.append({intern(name): value for name, _, value in pairs})
+    return out
 
 
 def attributes(sentence: Sequence[tuple[str, str]]) -> list[list[str]]:

@@ -1,6 +1,6 @@
 """CRFsuite by python-crfsuite: training and tagging."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -40,12 +40,19 @@ class Trained:
         return self.feature_s + self.training_s
 
 
-def train(X: Sequence[Any], y: Sequence[Any], algorithm: str, parameters: dict[str, Any], folder: Path) -> Trained:
-    """Train on the chunking attributes and write the model to the folder."""
+def train(
+    X: Sequence[Any],
+    y: Sequence[Any],
+    algorithm: str,
+    parameters: dict[str, Any],
+    folder: Path,
+    features: Callable[[Any], Any] = attributes,
+) -> Trained:
+    """Train on the features of each sequence, the chunking attributes by default; write the model to the folder."""
     trainer = pycrfsuite.Trainer(algorithm, parameters, verbose=False)
     started = perf_counter()
     for tokens, labels in zip(X, y, strict=True):
-        trainer.append(attributes(tokens), labels)
+        trainer.append(features(tokens), labels)
     ready = perf_counter()
     path = str(folder / f"{algorithm}.crfsuite")
     trainer.train(path)

@@ -6,6 +6,7 @@ or BAD as a whole.
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,9 @@ def label_set(y: Sequence[Any], numbers: bool = False) -> list[Any]:
     kinds = LABELS if numbers else (str,)
     for i, known in enumerate(y):
         if known is None or isinstance(known, Companion):
+            continue
+        if isinstance(known, list | tuple) and set(map(type, known)) <= {str}:  # as most are
+            found.update(known)
             continue
         for t, label in enumerate(known):
             if isinstance(label, kinds):
@@ -73,8 +77,10 @@ def encode_labels(y: Sequence[Any], lengths: Sequence[int], labels: Sequence[str
     flat: list[Any] = []
     for known, n in zip(y, lengths, strict=True):
         flat.extend([None] * n if known is None or isinstance(known, Companion) else known)
-    codes = np.fromiter((number.get(one, -1) if isinstance(one, LABELS) else -1 for one in flat), np.int32, len(flat))
-    if all(kind is Signal.FULL for kind in kinds):
+    full = all(kind is Signal.FULL for kind in kinds)
+    coded = (number.get(one, -1) if isinstance(one, LABELS) else -1 for one in flat)
+    codes = np.fromiter(map(number.get, flat, repeat(-1)) if full else coded, np.int32, len(flat))
+    if full:
         if (codes < 0).any():
             _unknown_label(y, number)
         return KnownLabels(kinds, codes, None, offsets)

@@ -84,7 +84,7 @@ def kind_of(known: Any) -> Signal:
         return Signal.COMPANION
     if isinstance(known, Given):
         return known.kind
-    if all(isinstance(label, LABELS) for label in known):
+    if set(map(type, known)) <= {str} or all(isinstance(label, LABELS) for label in known):
         return Signal.FULL
     if all(label is None for label in known):
         return Signal.NOTHING

@@ -45,6 +45,31 @@ def test_against_the_oracle(X, X_new, min_count):
         assert rows(again, again.transform(data)) == truth
 
 
+def test_batches_and_what_is_remembered_change_nothing(monkeypatch):
+    X = [[{"a": k % 3 == 0, "b": "xyz"[k % 3], "n": k % 2}, {"a": 0, "n": False}] for k in range(7)]
+    whole = DictEncoder()
+    expected = rows(whole, whole.fit_transform(X))
+    monkeypatch.setattr("sidelight.features.dicts._BATCH", 3)
+    monkeypatch.setattr("sidelight.features.dicts._REMEMBERED", 2)
+    encoder = DictEncoder()
+    assert rows(encoder, encoder.fit_transform(X)) == rows(encoder, encoder.transform(X)) == expected
+
+
+def test_names_that_are_no_strings_are_written_out():
+    encoder = DictEncoder()
+    encoder.fit_transform([[{1: "x"}, {True: "x"}, {"1": "x"}]])
+    assert [encoder.describe(a) for a in range(2)] == ["1=x", "True=x"]
+
+
+@pytest.mark.parametrize("name", ["a", "a\0"])
+def test_values_may_hold_any_characters(name):
+    encoder = DictEncoder()
+    X = [[{name: value} for value in ("x", "x\0y", "\0", "", "é", "\ud800")]]
+    encoder.fit_transform(X)
+    assert encoder.transform(X).indices.tolist() == list(range(6))
+    assert encoder.transform([[{name: "y"}, {name: "x\0"}, {name: "x"}]]).indices.tolist() == [0]
+
+
 def test_all_ones_need_no_values():
     encoded = DictEncoder().fit_transform([[{"a": True, "b": "x", "c": 1.0}], [{"a": np.True_, "b": np.False_}]])
     assert len(encoded.values) == 0

@@ -86,3 +86,17 @@ def test_template_keys_are_distinct_for_distinct_digits():
                 assert 0 <= keys[t] < (3 + 2 * reach) ** 2
                 assert seen.setdefault(tuple(digits), keys[t]) == keys[t]
     assert len(set(seen.values())) == len(seen) > 3
+
+
+def test_texts_are_found_by_their_beginning_and_the_rest():
+    texts = ["a=x", "a=", "ab=x", "a=xé", "a"]
+    encoded = [text.encode() + b"\0" for text in texts]
+    starts = np.cumsum([0, *map(len, encoded)])
+    pool, slots = np.frombuffer(b"".join(encoded), np.uint8), np.full(8, -1, np.int32)
+    hashing.fill_texts(pool, starts, slots)
+    assert sorted(slots) == [-1, -1, -1, 0, 1, 2, 3, 4]
+    for before, values in (("a=", ["x", "", "xé", "y", "xx"]), ("ab=", ["x", ""]), ("", ["a", "ab"])):
+        out = np.empty(len(values), np.int32)
+        data = np.frombuffer("".join(value + "\0" for value in values).encode(), np.uint8)
+        hashing.look_up_texts(np.frombuffer(before.encode(), np.uint8), data, pool, starts, slots, out)
+        assert out.tolist() == [texts.index(before + v) if before + v in texts else -1 for v in values]

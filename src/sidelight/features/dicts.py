@@ -10,18 +10,171 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from numbers import Real
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from ..errors import DataError
-from ..kernels.compiling import Longs
+from ..kernels.compiling import Bytes, Floats, Ints, Longs
 from ..stored import Arrays, numbered, whole
 from .encoded import LARGEST_VALUE, Encoded, State
+from .numbering import capacity
 from .templates import sequence_offsets
 
 Token = Mapping[str, Any]
+
+# How many tokens are encoded at a time, few enough to stay in cache; how many values are remembered between batches.
+_BATCH = 256
+_REMEMBERED = 1 << 18
+
+
+class _Rows(NamedTuple):
+    """Some tokens, encoded: how many attributes each has, their numbers and their values."""
+
+    widths: Longs
+    indices: Ints
+    values: Floats
+
+
+class _Values(dict[Any, int]):
+    """The attribute of every value of one feature, worked out when it is first asked for; -1 where there is none.
+
+    Strings and True stay. Anything else is there for one batch only, as -2 - its place in `others`: numbers seldom
+    recur, and 0, which makes an attribute, equals False, which makes none.
+    """
+
+    def __init__(self, name: str, number_of: Callable[[str], int | None]) -> None:
+        self.name, self.number_of = name, number_of
+        self.others: list[tuple[Any, int, float]] = []
+
+    def __missing__(self, value: Any) -> int:
+        attribute = attribute_of(self.name, value)
+        number = None if attribute is None else self.number_of(attribute[0])
+        found = -1 if number is None else number
+        if not isinstance(value, str) and value is not True:
+            self.others.append((value, found, 0.0 if attribute is None else attribute[1]))
+            found = -1 - len(self.others)
+        self[value] = found
+        return found
+
+    def look_up(self, column: Sequence[Any], indices: Ints, values: Floats) -> bool:
+        """Fills in the attributes of some values and their sizes; False if truth values and zeros cannot be told apart.
+
+        values: ones.
+        """
+        try:
+            indices[:] = np.fromiter(map(self.__getitem__, column), np.int32, len(column))
+            if not self.others:
+                return True
+            kinds = set(map(type, column)) - {str, type(None)}
+            if len(kinds) > 1 and kinds & {bool, np.bool_} and any(value == 0 for value, _, _ in self.others):
+                return False
+            at = np.flatnonzero(indices < -1)
+            places = -2 - indices[at]
+            values[at] = np.array([size for _, _, size in self.others])[places]
+            indices[at] = np.array([number for _, number, _ in self.others], np.int32)[places]
+            return True
+        finally:
+            for value, _, _ in self.others:
+                del self[value]
+            self.others.clear()
+
+
+class _Texts:
+    """Attributes by their texts, for columns of strings: a hash table, and the texts themselves to compare with."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        from ..kernels import hashing
+
+        self.pool = _ended(names)
+        self.starts = np.concatenate((np.zeros(1, np.int64), np.flatnonzero(self.pool == 0) + 1))
+        self.slots = np.full(capacity(len(names)), -1, np.int32)
+        hashing.fill_texts(self.pool, self.starts, self.slots)
+
+    def look_up(self, name: str, column: Sequence[Any], out: Ints) -> bool:
+        """Fills in the attributes of a feature's values, -1 for none; False, with nothing done, if one is no string."""
+        from ..kernels import hashing
+
+        try:
+            values = _ended(column)
+        except TypeError:
+            return False
+        if np.count_nonzero(values == 0) != len(column):  # a value with a zero inside is looked up by itself
+            return False
+        before = np.frombuffer(f"{name}=".encode("utf-8", "surrogatepass"), np.uint8)
+        hashing.look_up_texts(before, values, self.pool, self.starts, self.slots, out)
+        return True
+
+
+def _ended(texts: Sequence[str]) -> Bytes:
+    """Texts one after the other, a zero byte behind each."""
+    return np.frombuffer("\0".join([*texts, ""]).encode("utf-8", "surrogatepass"), np.uint8)
+
+
+class _Numbers(dict[str, _Values]):
+    """The attributes of the values of every feature.
+
+    number_of: the attribute of a text, None where it is left out; texts: all attributes, None while they are learned.
+    """
+
+    def __init__(self, number_of: Callable[[str], int | None], texts: _Texts | None = None) -> None:
+        self.number_of, self.texts = number_of, texts
+
+    def __missing__(self, name: str) -> _Values:
+        self[name] = found = _Values(name, self.number_of)
+        return found
+
+    def look_up(self, name: str, column: Sequence[Any], indices: Ints, values: Floats) -> bool:
+        """Fills in the attributes of a feature's values and their sizes, as `_Values` does."""
+        found = self.texts is not None and self.texts.look_up(name, column, indices)
+        return found or self[name].look_up(column, indices, values)
+
+    def rows(self, tokens: Sequence[Any]) -> _Rows | None:
+        """Encodes tokens column by column, those with the same features in the same order together.
+
+        None if these tokens have to be taken one by one: something is wrong with one of them, or unusual.
+        """
+        if set(map(type, tokens)) - {dict}:
+            return None
+        widths = np.fromiter(map(len, tokens), np.int64, len(tokens))
+        begins, total = np.cumsum(widths) - widths, int(widths.sum())
+        indices, values = np.empty(total, np.int32), np.empty(total)
+        alike: dict[tuple[Any, ...], list[int]] = {}
+        for place, names in enumerate(map(tuple, tokens)):
+            alike.setdefault(names, []).append(place)
+        try:
+            for names, places in alike.items():
+                if set(map(type, names)) - {str}:  # 1 and True are the same key
+                    return None
+                some, ones = np.empty((len(names), len(places)), np.int32), np.ones((len(names), len(places)))
+                columns = zip(*(tokens[place].values() for place in places), strict=True)
+                for k, (name, column) in enumerate(zip(names, columns, strict=True)):
+                    if not self.look_up(name, column, some[k], ones[k]):
+                        return None
+                if len(alike) == 1:  # the usual case, and nothing has to be moved
+                    return _present(widths, some.T.ravel(), ones.T.ravel())
+                at = begins[places] + np.arange(len(names))[:, None]
+                indices[at], values[at] = some, ones
+        except (TypeError, DataError):  # a value that is no attribute; who goes through them one by one says which
+            return None
+        return _present(widths, indices, values)
+
+    def forget_if_many(self) -> None:
+        """Starts anew where much is remembered."""
+        if len(self) + sum(map(len, self.values())) > _REMEMBERED:
+            self.clear()
+
+
+def _present(widths: Longs, indices: Ints, values: Floats) -> _Rows:
+    """Rows without the attributes of number -1."""
+    there = indices >= 0
+    if there.all():
+        return _Rows(widths, indices, values)
+    seen = np.concatenate((np.zeros(1, np.int64), np.cumsum(there)))
+    ends = np.cumsum(widths)
+    return _Rows(seen[ends] - seen[ends - widths], indices[there], values[there])
 
 
 @dataclass
@@ -31,51 +184,69 @@ class DictEncoder:
     min_count: int = 1
     # The names, and the same as a list, made when the first is asked for.
     _listed: tuple[dict[str, int], list[str]] | None = field(default=None, init=False, repr=False, compare=False)
+    # The names, and what was looked up in them.
+    _met: tuple[dict[str, int], _Numbers] | None = field(default=None, init=False, repr=False, compare=False)
 
     def fit_transform(self, X: Sequence[Sequence[Token]]) -> Encoded:
         """Learn the attributes of X and encode it."""
-        if self.min_count <= 1:  # every name has an attribute, so that one pass is enough
-            names: dict[str, int] = {}
-            encoded = self._encode(X, lambda name: names.setdefault(name, len(names)))
+        names: dict[str, int] = {}
+        encoded = self._encode(X, _Numbers(lambda name: names.setdefault(name, len(names))))
+        if self.min_count <= 1:
             self.names_ = names
             return replace(encoded, attributes=len(names))
-        counts = Counter(name for _, _, name, _ in self._features(X))
-        self.names_ = {n: k for k, n in enumerate(n for n, count in counts.items() if count >= self.min_count)}
-        return self.transform(X)
+        kept = np.bincount(encoded.indices, minlength=len(names)) >= self.min_count
+        numbers = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
+        self.names_ = {name: int(number) for name, number in zip(names, numbers, strict=True) if number >= 0}
+        values = encoded.values if len(encoded.values) else np.ones(len(encoded.indices))
+        rows = _present(np.diff(encoded.indptr), numbers[encoded.indices], values)
+        return _joined(encoded.offsets, [rows], len(self.names_))
 
     def transform(self, X: Sequence[Sequence[Token]]) -> Encoded:
         """Encode X; names never seen are left out."""
-        return replace(self._encode(X, self.names_.get), attributes=len(self.names_))
+        if self._met is None or self._met[0] is not self.names_:
+            names = list(self.names_)
+            plain = not any("\0" in name for name in names)
+            self._met = self.names_, _Numbers(self.names_.get, _Texts(names) if plain else None)
+        return replace(self._encode(X, self._met[1]), attributes=len(self.names_))
 
-    def _encode(self, X: Sequence[Sequence[Token]], number_of: Callable[[str], int | None]) -> Encoded:
-        """X, without the number of attributes; number_of: the attribute of a name, None where it is left out."""
+    def _encode(self, X: Sequence[Sequence[Token]], numbers: _Numbers) -> Encoded:
+        """X, without the number of attributes."""
         offsets = self._offsets(X)
-        per_token = np.zeros(int(offsets[-1]) + 1, np.int64)
+        batches: list[_Rows] = []
+        first = 0
+        while first < len(X):
+            last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + _BATCH)))
+            batches.append(self._rows(X[first:last], first, numbers))
+            numbers.forget_if_many()
+            first = last
+        return _joined(offsets, batches, 0)
+
+    def _rows(self, X: Sequence[Any], first: int, numbers: _Numbers) -> _Rows:
+        """A batch of sequences; first: the number of the first one."""
+        return numbers.rows(list(chain.from_iterable(X))) or self._rows_by_steps(X, first, numbers.number_of)
+
+    def _rows_by_steps(self, X: Sequence[Any], first: int, number_of: Callable[[str], int | None]) -> _Rows:
+        offsets = self._offsets(X)
+        widths = np.zeros(int(offsets[-1]), np.int64)
         indices, values = [], []
-        for i, t, name, value in self._features(X):
+        for i, t, name, value in self._features(X, first):
             number = number_of(name)
             if number is not None:
-                per_token[offsets[i] + t + 1] += 1
+                widths[offsets[i - first] + t] += 1
                 indices.append(number)
                 values.append(value)
-        flat = np.array(values, np.float64)
-        if (flat == 1.0).all():
-            flat = np.empty(0)
-        return Encoded(offsets, np.cumsum(per_token), np.array(indices, np.int32), flat, 0)
+        return _Rows(widths, np.array(indices, np.int32), np.array(values, np.float64))
 
     def _offsets(self, X: Sequence[Any]) -> Longs:
         return sequence_offsets(X)
 
-    def _features(self, X: Sequence[Any]) -> Iterator[tuple[int, int, str, float]]:
-        """(sequence, token, attribute, value) of everything that is not absent."""
-        for i, x in enumerate(X):
+    def _features(self, X: Sequence[Any], first: int) -> Iterator[tuple[int, int, str, float]]:
+        """(sequence, token, attribute, value) of everything that is not absent; first: the number of sequence X[0]."""
+        for i, x in enumerate(X, first):
             for t, token in enumerate(x):
                 if not isinstance(token, Mapping):
                     raise DataError(f"sequence {i}, token {t}: expected a feature dict as before, got {token!r}")
                 for name, value in token.items():
-                    if value.__class__ is str:  # as most are
-                        yield i, t, f"{name}={value}", 1.0
-                        continue
                     try:
                         attribute = attribute_of(name, value)
                     except DataError as error:
@@ -85,7 +256,7 @@ class DictEncoder:
 
     def extended(self, X: Sequence[Any]) -> Self:
         """Returns an encoder that knows the names in X too, behind those that it has; `min_count` is of X alone."""
-        grown, counts = copy(self), Counter(name for _, _, name, _ in self._features(X))
+        grown, counts = copy(self), Counter(name for _, _, name, _ in self._features(X, 0))
         new = [name for name, count in counts.items() if count >= self.min_count and name not in self.names_]
         grown.names_ = {**self.names_, **{name: k for k, name in enumerate(new, start=len(self.names_))}}
         return grown
@@ -106,6 +277,15 @@ class DictEncoder:
         encoder = cls(whole(values["min_count"], "min_count"))
         encoder.names_ = numbered(values["names"], "the names of features")
         return encoder
+
+
+def _joined(offsets: Longs, batches: Sequence[_Rows], attributes: int) -> Encoded:
+    """Batches one after the other; values that are all one are left out."""
+    nothing = _Rows(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0))  # before the first row
+    widths, indices, values = (np.concatenate(parts) for parts in zip(nothing, *batches, strict=True))
+    if (values == 1.0).all():
+        values = np.empty(0)
+    return Encoded(offsets, np.cumsum(widths), indices, values, attributes)
 
 
 def attribute_of(name: str, value: Any) -> tuple[str, float] | None:

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import DataError
 from ..kernels.compiling import Longs
 from .arrays import ArrayEncoder
-from .dicts import DictEncoder, attribute_of
+from .dicts import DictEncoder, _Numbers, _Rows, attribute_of
 from .encoded import LARGEST_VALUE, Encoded, Encoder, require_list
 
 
@@ -52,9 +52,12 @@ class BagEncoder(DictEncoder):
     def _offsets(self, X: Sequence[Any]) -> Longs:
         return np.arange(require_list(X, "documents") + 1)
 
-    def _features(self, X: Sequence[Any]) -> Iterator[tuple[int, int, str, float]]:
-        """(document, 0, attribute, value) of everything that is not absent."""
-        for i, document in enumerate(X):
+    def _rows(self, X: Sequence[Any], first: int, numbers: _Numbers) -> _Rows:
+        return self._rows_by_steps(X, first, numbers.number_of)
+
+    def _features(self, X: Sequence[Any], first: int) -> Iterator[tuple[int, int, str, float]]:
+        """(document, 0, attribute, value) of everything that is not absent; first: the number of document X[0]."""
+        for i, document in enumerate(X, first):
             if isinstance(document, str) or not isinstance(document, Mapping | Sequence):
                 raise DataError(f"document {i}: expected a list of words or a feature dict, got {document!r}")
             if not isinstance(document, Mapping):

@@ -1,6 +1,7 @@
 """Attributes by number: every template gives a row a key, and every key that is seen often enough gets a number."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -17,36 +18,43 @@ class Numbering:
     """
 
     def __init__(self, keys: Sequence[Longs]) -> None:
-        from ..kernels import hashing
-
         self.keys = list(keys)
         self.attributes: int = sum(one.shape[1] for one in self.keys)
-        self._tables = []
-        for mine, numbers in self.keys:
-            slots = np.full(_capacity(len(mine)), -1, np.int64)
-            found = np.empty(len(slots), np.int32)
-            hashing.fill_table(mine, numbers.astype(np.int32), slots, found)
-            self._tables.append((slots, found))
 
-    @classmethod
-    def learn(cls, keys: Iterable[Longs], shape: tuple[int, int], min_count: int) -> tuple["Numbering", Ints]:
-        """Numbers the keys seen at least min_count times, and returns the numbers of all rows too.
-
-        keys: those of one template after the other; shape: (rows, templates).
-        """
+    @cached_property
+    def tables(self) -> list[tuple[Longs, Ints]]:
+        """Hash tables from key to number, made when the first key is looked up: training needs none."""
         from ..kernels import hashing
 
-        rows, _ = shape
+        tables = []
+        for mine, numbers in self.keys:
+            slots = np.full(capacity(len(mine)), -1, np.int64)
+            found = np.empty(len(slots), np.int32)
+            hashing.fill_table(mine, numbers.astype(np.int32), slots, found)
+            tables.append((slots, found))
+        return tables
+
+    @classmethod
+    def learn(
+        cls, keys: Callable[[int], Longs], shape: tuple[int, int], min_count: int, n_jobs: int
+    ) -> tuple["Numbering", Ints]:
+        """Numbers the keys seen at least min_count times, and returns the numbers of all rows too.
+
+        keys: those of a template, given its number; shape: (rows, templates). Threads take one template each.
+        """
+        from ..kernels import hashing
+        from ..kernels.parallel import map_each
+
+        rows, templates = shape
         ids = np.empty(shape, np.int32)
-        slots = np.empty(_capacity(rows), np.int64)
-        distinct, counts = np.empty(rows, np.int64), np.empty(rows, np.int64)
-        found: list[tuple[Longs, Longs]] = []
-        for number, mine in enumerate(keys):
-            slots.fill(-1)
-            counts.fill(0)
-            n = hashing.number_keys(mine, slots, ids[:, number], distinct, counts)
-            found.append((distinct[:n].copy(), counts[:n].copy()))
-        return _numbered(ids, found, min_count), ids
+
+        def number(template: int) -> tuple[Longs, Longs]:
+            slots, counts = np.full(capacity(rows), -1, np.int64), np.zeros(rows, np.int64)
+            distinct = np.empty(rows, np.int64)
+            n = hashing.number_keys(keys(template), slots, ids[:, template], distinct, counts)
+            return distinct[:n].copy(), counts[:n].copy()
+
+        return _numbered(ids, map_each(number, range(templates), n_jobs), min_count), ids
 
     def extended(self, keys: Iterable[Longs], min_count: int) -> "Numbering":
         """Returns the numbering with the keys of more rows, which come last; those it has keep their numbers."""
@@ -62,7 +70,7 @@ class Numbering:
         """Writes the number of every key of a template, -1 for one that has none."""
         from ..kernels import hashing
 
-        hashing.look_up(keys, *self._tables[template], out)
+        hashing.look_up(keys, *self.tables[template], out)
 
     def find(self, attribute: int) -> tuple[int, int]:
         """Returns the template and the key of an attribute."""
@@ -120,6 +128,6 @@ def _numbered(ids: Ints, found: list[tuple[Longs, Longs]], min_count: int) -> Nu
     return Numbering(kept)
 
 
-def _capacity(keys: int) -> int:
+def capacity(keys: int) -> int:
     """Slots for a table at most half full."""
     return int(2 ** np.ceil(np.log2(max(2 * keys, 2))))

@@ -156,8 +156,12 @@ class TemplateEncoder:
         self._learn_expressions()
         tables = {e.column: e.known[coded[e.column.index]] for e in self.expressions_.values()}
         shape = int(offsets[-1]), len(self.templates_)
-        keys = (self._keys(template, tables, offsets, 0, len(X)) for template in self.templates_)
-        self.numbering_, ids = Numbering.learn(keys, shape, self.min_count)
+        self.numbering_, ids = Numbering.learn(
+            lambda number: self._keys(self.templates_[number], tables, offsets, 0, len(X)),
+            shape,
+            self.min_count,
+            self.n_jobs,
+        )
         return offsets, ids
 
     def transform(self, X: Sequence[Sequence[Any]]) -> Encoded:
@@ -173,6 +177,7 @@ class TemplateEncoder:
         coded = [self._code(k, values) for k, values in enumerate(columns)]
         tables = {e.column: self._codes_of(e, *coded[e.column.index]) for e in self.expressions_.values()}
         ids = np.empty((int(offsets[-1]), len(self.templates_)), np.int32)
+        _ = self.numbering_.tables  # once, before the threads
 
         def run(first: int, last: int) -> None:
             at = slice(offsets[first], offsets[last])

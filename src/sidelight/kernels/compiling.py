@@ -18,6 +18,7 @@ Longs = NDArray[np.int64]
 Stream = NDArray[np.uint64]
 Bits = NDArray[np.uint64]
 Flags = NDArray[np.bool_]
+Bytes = NDArray[np.uint8]
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -38,6 +38,7 @@ class Space(NamedTuple):
     zeros: Floats
     flat: Floats
     pair_mass: Floats
+    flat_kept: Floats
     pair_mean: Floats
     arcs: Floats
     e_arcs: Floats
@@ -53,11 +54,11 @@ class Space(NamedTuple):
     no_dense: Floats
 
 
-def space(longest: int, L: int) -> Space:
-    """Workspaces for sequences of at most `longest` tokens."""
+def space(longest: int, L: int, kept: int) -> Space:
+    """Workspaces for sequences of at most `longest` tokens; kept: how many label pairs have dual scores."""
     arrays: list[Any] = [np.empty((longest, L)) for _ in range(5)]
     arrays += np.empty(longest), np.zeros(longest, np.int32), np.empty(L), np.empty(L), np.zeros(L)
-    arrays += [np.empty(L * L) for _ in range(3)]
+    arrays += np.zeros(L * L), np.zeros(L * L), np.empty(kept), np.empty(kept)
     arcs = [np.empty((2, 1, 1, L, L)) for _ in range(4)]
     arrays += [*arcs, *(table.reshape(2, L * L) for table in arcs)]
     arrays += np.zeros((2, 1)), np.empty((0, 0, 0, 0)), np.empty(0, np.int32), np.empty((0, 0))
@@ -154,6 +155,7 @@ def dual_pass(
     free_pair: Floats,
     free_start: Floats,
     free_end: Floats,
+    kept: Longs,
     strength: float,
     theta: Singles | Floats,
     theta_pair: Singles | Floats,
@@ -177,10 +179,10 @@ def dual_pass(
     rises; else η is halved and the proposal made again. In the first pass the weights do not know of the sequence yet,
     and the marginals of θ as it stands are taken into them.
 
-    pair, free_pair: (labels * labels,) flat; theta, mu: (tokens, labels), the start and end scores folded in;
-    theta_pair, mu_pair: (sequences, labels * labels); all four float32, or float64 for the hinge loss; share, rate:
-    (sequences,), what each sequence adds to the dual, and its η; gold: (tokens,) for the hinge loss, empty for the log
-    loss.
+    pair, free_pair: (labels * labels,) flat; theta, mu: (tokens, labels), the start and end scores folded in; kept: the
+    flat positions of the label pairs whose θ may differ from zero; theta_pair, mu_pair: (sequences, kept); all four
+    float32, or float64 for the hinge loss; share, rate: (sequences,), what each sequence adds to the dual, and its η;
+    gold: (tokens,) for the hinge loss, empty for the log loss.
     """
     L = theta.shape[1]
     hinge = len(gold) > 0
@@ -188,8 +190,9 @@ def dual_pass(
     target, u, gamma, e, alpha, scale, types = (
         work.target, work.u, work.gamma, work.e, work.alpha, work.scale, work.types,
     )  # fmt: skip
-    flat, pair_mass, pair_mean, zeros = work.flat, work.pair_mass, work.pair_mean, work.zeros
+    flat, flat_kept, pair_mass, pair_mean = work.flat, work.flat_kept, work.pair_mass, work.pair_mean
     arcs, e_arcs, factors, sums = work.flat_arcs, work.flat_e_arcs, work.flat_factors, work.flat_sums
+    zeros = work.zeros
     gain = 0.0
     while at[0] < len(order):
         i = order[at[0]]
@@ -220,9 +223,12 @@ def dual_pass(
                     mix(theta[p + t], target[t], keep, eta, single, u[t])
                     if hinge:
                         settle(u[t])
-                mix(theta_pair[i], pair, keep, eta, single, flat)
+                for j in range(len(kept)):
+                    flat_kept[j] = stored(keep * theta_pair[i, j] + eta * pair[kept[j]], single)
                 if hinge:
-                    settle(flat)
+                    settle(flat_kept)
+                for j in range(len(kept)):
+                    flat[kept[j]] = flat_kept[j]
                 for k in range(L * L):
                     arcs[0, k] = arcs[1, k] = flat[k]
                     factors[0, k] = factors[1, k] = sums[0, k] = sums[1, k] = 0.0
@@ -249,11 +255,12 @@ def dual_pass(
                     e[t, c] = mu[p + t, c] - gamma[t, c]
                     if hinge and c != gold[p + t]:
                         wrong += gamma[t, c]
-            for k in range(L * L):
+            for j in range(len(kept)):
+                k = kept[j]
                 total = sums[0, k] + sums[1, k] + (factors[0, k] + factors[1, k]) * e_arcs[1, k]
-                pair_mean[k] = stored(total, single)
-                h -= pair_mean[k] * flat[k]
-                pair_mass[k] = mu_pair[i, k] - pair_mean[k]
+                pair_mean[j] = stored(total, single)
+                h -= pair_mean[j] * flat_kept[j]
+                pair_mass[k] = mu_pair[i, j] - pair_mean[j]
             if hinge:
                 h = wrong
             accepted, rise = False, 0.0
@@ -277,9 +284,9 @@ def dual_pass(
                 for c in range(L):
                     theta[p + t, c] = u[t, c]
                     mu[p + t, c] = gamma[t, c]
-            for k in range(L * L):
-                theta_pair[i, k] = flat[k]
-                mu_pair[i, k] = pair_mean[k]
+            for j in range(len(kept)):
+                theta_pair[i, j] = flat_kept[j]
+                mu_pair[i, j] = pair_mean[j]
             if not first_pass:
                 rate[i] = min(FASTEST_HINGE if hinge else FASTEST, FASTER * eta)
             break

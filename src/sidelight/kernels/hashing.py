@@ -1,10 +1,16 @@
-"""Feature templates on integer columns: keys of conjunctions, and an open-addressing table from key to number."""
+"""Feature templates on integer columns: keys of conjunctions, and an open-addressing table from key to number.
+
+And the same table for texts.
+"""
+
+from typing import Any
 
 import numpy as np
 
-from .compiling import Ints, Longs, kernel
+from .compiling import Bytes, Ints, Longs, inner, kernel
 
 _EMPTY = -1
+_FNV = 0xCBF29CE484222325
 
 
 @kernel
@@ -92,3 +98,52 @@ def look_up(keys: Longs, slots: Longs, found: Ints, ids: Ints) -> None:
                 ids[t] = found[s]
                 break
             s = (s + 1) & mask
+
+
+@inner
+def hashed(text: Bytes, begin: int, end: int, code: Any) -> Any:
+    """FNV-1a of bytes, going on from the hash of what is before them."""
+    for j in range(begin, end):
+        code = (code ^ np.uint64(text[j])) * np.uint64(0x100000001B3)
+    return code
+
+
+@kernel
+def fill_texts(pool: Bytes, starts: Longs, slots: Ints) -> None:
+    """Put the numbers of distinct texts into 2^n slots that are all -1; pool: the texts, a zero byte behind each."""
+    mask = len(slots) - 1
+    for k in range(len(starts) - 1):
+        s = slot_of(hashed(pool, starts[k], starts[k + 1] - 1, np.uint64(_FNV)), mask)
+        while slots[s] != _EMPTY:
+            s = (s + 1) & mask
+        slots[s] = k
+
+
+@kernel
+def look_up_texts(before: Bytes, values: Bytes, pool: Bytes, starts: Longs, slots: Ints, out: Ints) -> None:
+    """Number of each text, which is `before` and one of the values, each ended by a zero byte; -1 for one not there."""
+    mask, width = len(slots) - 1, len(before)
+    seed = hashed(before, 0, width, np.uint64(_FNV))
+    begin = 0
+    for i in range(len(out)):
+        end = begin
+        while values[end] != 0:
+            end += 1
+        out[i] = -1
+        s = slot_of(hashed(values, begin, end, seed), mask)
+        while slots[s] != _EMPTY:
+            p = starts[slots[s]]
+            same = starts[slots[s] + 1] - 1 - p == width + end - begin
+            j = 0
+            while same and j < width:
+                same = pool[p + j] == before[j]
+                j += 1
+            j = begin
+            while same and j < end:
+                same = pool[p + width + j - begin] == values[j]
+                j += 1
+            if same:
+                out[i] = slots[s]
+                break
+            s = (s + 1) & mask
+        begin = end + 1

@@ -152,7 +152,8 @@ def mira_pass(
                 for t in range(n):
                     if z[t] != y[t]:
                         bump_row(
-                            indptr, indices, values, p + t, pointer, label, y[t], z[t], step, w, late, clock
+                            indptr, indices, values, p + t, pointer, label, y[t], z[t], step, w, late, clock,
+                            no_rows, no_dense,
                         )  # fmt: skip
                 bump_tables(z, -step, clock, places, w, late, arcs, start, end)
         bump_tables(y, total, clock, places, w, late, arcs, start, end)

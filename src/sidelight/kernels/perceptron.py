@@ -29,6 +29,8 @@ def bump_row(
     w: Floats,
     late: Floats,
     clock: float,
+    heavy: Ints,
+    dense: Floats,
 ) -> None:
     """The weights of token t's attributes: a step up for the gold label, down for the guessed one."""
     for n in range(indptr[t], indptr[t + 1]):
@@ -39,6 +41,10 @@ def bump_row(
                 bump(w, late, k, value, clock)
             elif label[k] == guess:
                 bump(w, late, k, -value, clock)
+            else:
+                continue
+            if len(heavy) > 0 and heavy[a] >= 0:
+                dense[heavy[a], label[k]] = w[k]
 
 
 @inner
@@ -123,6 +129,8 @@ def perceptron_pass(
     arcs: Floats,
     start: Floats,
     end: Floats,
+    heavy: Ints,
+    dense: Floats,
     clock: float,
     sums: Floats,
 ) -> int:
@@ -130,7 +138,8 @@ def perceptron_pass(
 
     A wrong token adds margin + growth * clock to the score of an output. weight: (sequences,) the length of the steps
     of each, empty for 1; with `squared` it is that of `implicit_step`. sums: (sequences, 2), to which the steps of each
-    sequence and the steps times their wrong tokens are added; (0, 2) for neither.
+    sequence and the steps times their wrong tokens are added; (0, 2) for neither. heavy, dense: the rows of weights
+    that mirror w for attributes with several labels.
     """
     L, B = len(start), arcs.shape[2]
     longest, widest = 0, 0
@@ -142,7 +151,7 @@ def perceptron_pass(
     touched = np.empty(widest, np.int64)
     unary, delta = np.empty((longest, L)), np.empty((longest, B * L))
     guess, types = np.empty(longest, np.int32), np.zeros(longest, np.int32)
-    no_rows, no_dense, no_stream = np.empty(0, np.int32), np.empty((0, 0)), np.empty(0, np.uint64)
+    no_stream = np.empty(0, np.uint64)
     mistakes = 0
     for i in order:
         p, q = offsets[i], offsets[i + 1]
@@ -151,7 +160,7 @@ def perceptron_pass(
         for t in range(n):
             for c in range(L):
                 unary[t, c] = 0.0 if c == gold[p + t] else price
-        add_scores(indptr[p : q + 1], indices, values, pointer, label, w, no_rows, no_dense, unary[:n])
+        add_scores(indptr[p : q + 1], indices, values, pointer, label, w, heavy, dense, unary[:n])
         best_path(unary[:n], arcs, types[:n], start, end, delta, guess[:n], no_stream)
         wrong, step = 0, weight[i] if len(weight) > 0 else 1.0
         for t in range(n):
@@ -169,7 +178,8 @@ def perceptron_pass(
             for t in range(n):
                 if guess[t] != gold[p + t]:
                     bump_row(
-                        indptr, indices, values, p + t, pointer, label, gold[p + t], guess[t], step, w, late, clock
+                        indptr, indices, values, p + t, pointer, label, gold[p + t], guess[t], step, w, late, clock,
+                        heavy, dense,
                     )  # fmt: skip
             bump_tables(gold[p:q], step, clock, places, w, late, arcs, start, end)
             bump_tables(guess[:n], -step, clock, places, w, late, arcs, start, end)

@@ -110,6 +110,7 @@ class _Dual:
     gold: Ints
     scale: float
     l2: float
+    kept: Longs
     theta: Singles | Floats
     theta_pair: Singles | Floats
     mu: Singles | Floats
@@ -128,13 +129,15 @@ class _Dual:
         """Nearly all mass on the gold outputs; the weights are zero and know of none of it yet."""
         L, tokens, sequences = scorer.labels, encoded.tokens, len(encoded)
         precision = np.float64 if hinge else np.float32
-        theta, theta_pair = np.zeros((tokens, L), precision), np.zeros((sequences, L * L), precision)
+        # Label pairs without a weight keep θ = 0; for the hinge loss, whose θ are shifted, that is no fixed point.
+        kept = np.arange(L * L) if hinge else scorer.pairs
+        theta, theta_pair = np.zeros((tokens, L), precision), np.zeros((sequences, len(kept)), precision)
         theta[np.arange(tokens), gold] = _GOLD_SCORE_HINGE if hinge else _GOLD_SCORE
         mu, mu_pair = np.zeros_like(theta), np.zeros_like(theta_pair)
         mu[np.arange(tokens), gold] = 1.0
-        _count_pairs(mu_pair, encoded.offsets, gold, L)
+        _count_pairs(mu_pair, encoded.offsets, gold, L, kept)
         return cls(
-            scorer, encoded, gold if hinge else np.empty(0, np.int32), scale, l2,
+            scorer, encoded, gold if hinge else np.empty(0, np.int32), scale, l2, kept,
             theta, theta_pair, mu, mu_pair, np.zeros(sequences),
             np.full(sequences, _FIRST_RATE_HINGE if hinge else _FIRST_RATE),
             np.zeros(len(scorer.label)), np.zeros(L * L), np.zeros(L), np.zeros(L),
@@ -146,7 +149,7 @@ class _Dual:
         self.theta[:] = scores.unary
         self.theta[offsets[:-1]] += scores.start.astype(np.float32)
         self.theta[offsets[1:] - 1] += scores.end.astype(np.float32)
-        self.theta_pair[:] = scores.pair[0].ravel()
+        self.theta_pair[:] = scores.pair[0].ravel()[self.kept]
 
     def sweep(self, order: Longs, initial: bool) -> float:
         """Visit the sequences in this order; the gain of D."""
@@ -155,13 +158,13 @@ class _Dual:
         free_pair, free_start, free_end, _ = self.scorer.tables(np.ones(self.scorer.size))
         encoded = self.encoded
         lengths = np.diff(encoded.offsets)
-        work = exponentiated.space(int(lengths.max(initial=0)), self.scorer.labels)
+        work = exponentiated.space(int(lengths.max(initial=0)), self.scorer.labels, len(self.kept))
         at, log_partition, gain = np.zeros(3, np.int64), np.zeros(1), 0.0
         while True:
             gain += exponentiated.dual_pass(
                 order, encoded.offsets, encoded.indptr, encoded.indices, encoded.values,
                 self.scorer.pointer, self.scorer.label, self.w, self.pair, self.first, self.last,
-                free_pair.ravel(), free_start, free_end, 2 * self.l2 / self.scale,
+                free_pair.ravel(), free_start, free_end, self.kept, 2 * self.l2 / self.scale,
                 self.theta, self.theta_pair, self.mu, self.mu_pair, self.share, self.rate, self.gold, initial,
                 work, at, float(log_partition[0]),
             )  # fmt: skip
@@ -211,10 +214,14 @@ def _ascend(
     return Solution(weights, tuple(steps), reached(steps, tolerance))
 
 
-def _count_pairs(out: Singles | Floats, offsets: Longs, labels: Ints, L: int) -> None:
-    """Label pairs of every sequence's gold output."""
+def _count_pairs(out: Singles | Floats, offsets: Longs, labels: Ints, L: int, kept: Longs) -> None:
+    """Label pairs of every sequence's gold output, those at the flat positions `kept`."""
+    column = np.full(L * L, -1)
+    column[kept] = np.arange(len(kept))
     sequence = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     follows = np.ones(len(labels), bool)
     follows[offsets[:-1]] = False
     at = np.flatnonzero(follows)
-    np.add.at(out, (sequence[at], labels[at - 1].astype(np.int64) * L + labels[at]), 1.0)
+    pairs = column[labels[at - 1].astype(np.int64) * L + labels[at]]
+    there = pairs >= 0
+    np.add.at(out, (sequence[at[there]], pairs[there]), 1.0)

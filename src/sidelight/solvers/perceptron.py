@@ -186,10 +186,11 @@ def run(
         return
     chain, data = offer
     weights, added = compiled_weights(chain, examples.encoded, state), np.empty((0, 2)) if sums is None else sums
+    rows = chain.heavy, chain.prepare(state.weights).dense
 
     def visit(order: Longs) -> tuple[int, int]:
         wrong = perceptron.perceptron_pass(
-            *(order, *data, examples.weights, margin, growth, squared, *weights, state.clock, added)
+            *(order, *data, examples.weights, margin, growth, squared, *weights, *rows, state.clock, added)
         )
         return wrong, wrong
 
