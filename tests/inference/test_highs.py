@@ -4,7 +4,7 @@ import os
 import signal
 from dataclasses import replace
 from itertools import product
-from threading import Event, Timer
+from threading import Timer
 from time import monotonic
 
 import numpy as np
@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 
 from sidelight import DataError, Infeasible, SidelightError
 from sidelight.inference.highs import HighsProgram, solve
-from sidelight.kernels.parallel import map_each
+from sidelight.kernels.parallel import map_each, stop_event
 from sidelight.structures.polytope import LinearRows
 
 
@@ -85,7 +85,7 @@ def hard_program(n=80, rows=40):
     return HighsProgram(rng.integers(1, 50, size=n).astype(float), np.ones(n), limits, np.arange(n))
 
 
-def test_time_limit_stop_and_start():
+def test_time_limit_and_start():
     program = hard_program()
     linear = replace(program, whole=np.array([], int))
     none = solve(program, time_limit=0.0)
@@ -99,12 +99,18 @@ def test_time_limit_stop_and_start():
         found = solve(program, time_limit=0.5, start=known)
         assert not found.optimal
         assert given.objective < found.objective < found.bound < solve(linear).objective + 1e-6
-    stop, begun = Event(), monotonic()
-    stop.set()
-    assert not solve(program, stop=stop).optimal
-    assert not solve(linear, stop=stop).optimal
+    assert solve(linear).optimal
+
+
+def test_asked_to_end():
+    program, begun = hard_program(), monotonic()
+
+    def stopped(one):
+        stop_event().set()
+        return solve(one).optimal
+
+    assert map_each(stopped, [program, replace(program, whole=np.array([], int))], 1) == [False, False]
     assert monotonic() - begun < 5
-    assert solve(linear, stop=Event()).optimal
 
 
 @pytest.mark.parametrize("threads", [False, True])

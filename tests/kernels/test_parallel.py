@@ -46,7 +46,8 @@ def test_interrupted_work_is_asked_to_end():
     with pytest.raises(KeyboardInterrupt):
         map_each(wait, [0], 1)
     assert seen[0].is_set()
-    assert stop_event() is None  # of this thread
+    assert not stop_event().is_set()  # of this thread
+    assert not parallel._pool(1).submit(lambda: stop_event().is_set()).result()  # nor of later work
 
 
 def test_threads_are_counted_as_scikit_learn_does():

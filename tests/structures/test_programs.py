@@ -318,7 +318,7 @@ def test_out_of_time_there_is_a_bound():
 def slow_solver(monkeypatch, values, bound, linear=0.5):
     """A solver whose integer programs end early, with these values and this bound, and whose linear ones are halves."""
 
-    def solve(program, *, time_limit=np.inf, stop=None, start=None):
+    def solve(program, *, time_limit=np.inf, start=None):
         if not len(program.whole):
             return highs.HighsSolution(np.full(len(program.gain), linear), 100.0, 100.0, np.empty(0), True)
         slow.starts.append(start)

@@ -128,9 +128,8 @@ class _BranchSearch:
 
     @property
     def late(self) -> bool:
-        """Whether it is to end: it is out of time, or Ctrl-C was pressed."""
-        stop = stop_event()
-        return monotonic() > self.end or (stop is not None and stop.is_set())
+        """Whether it is to end: it is out of time, or asked to (`stop_event`)."""
+        return monotonic() > self.end or stop_event().is_set()
 
     def offer(self, share: _Share, steps: int) -> None:
         """Puts a share into the queue, unless it has no output that could be meant."""

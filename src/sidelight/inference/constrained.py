@@ -11,7 +11,6 @@ Beam search is the approximate choice. Every result says whether it is exact, an
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, islice
-from threading import Event
 from time import monotonic
 from typing import Literal, TypeVar, get_args
 
@@ -19,7 +18,7 @@ import numpy as np
 
 from ..errors import DataError, Infeasible, NotSupported
 from ..kernels.compiling import Flags, Floats, Ints, Longs
-from ..kernels.parallel import map_each
+from ..kernels.parallel import map_each, stop_event
 from ..rules.language import Rule
 from ..structures.known import Outputs
 from ..structures.lattice import SegmentLattice
@@ -106,27 +105,23 @@ def best_outputs(
     searched = np.asarray(((cost > 0) & (values > -np.inf)).any(axis=1))
     bound, exact, nodes = values[:, 0].copy(), np.ones(len(scores), bool), np.zeros(len(scores), np.int64)
     seconds = np.inf if time_limit is None else time_limit
-    limits = _Limits(beam, node_limit, seconds, int(searched.argmax()) if len(searched) else 0, Event())
+    limits = _Limits(beam, node_limit, seconds, int(searched.argmax()) if len(searched) else 0)
 
     def problem(i: int) -> _SequenceSearch:
         assert lattice is not None
         return _SequenceSearch(lattice.sequence(i), rest, slice(scores.offsets[i], scores.offsets[i + 1]), i)
 
     def solve(i: int) -> None:
-        if limits.stop.is_set():  # there is no need for the others
+        if stop_event().is_set():  # there is no need for the others
             return
         one = problem(i)
         answer, tokens = one.solve(k, method, limits), one.tokens
         if i == limits.first and answer.proves_none:
-            limits.stop.set()
+            stop_event().set()
         labels[:, tokens], values[i], exact[i], nodes[i] = answer.labels, answer.scores, answer.exact, answer.nodes
         bound[i] = answer.scores[0] if answer.exact else min(bound[i], answer.bound)
 
-    try:
-        map_each(solve, np.flatnonzero(searched).tolist(), structure.n_jobs)
-    except BaseException:  # Ctrl-C: integer programs that run in threads end soon
-        limits.stop.set()
-        raise
+    map_each(solve, np.flatnonzero(searched).tolist(), structure.n_jobs)
     bad = np.flatnonzero(~(values[:, 0] > -np.inf)).tolist()
     if bad and exact[bad[0]]:
         raise _conflict(structure, scores, rules, bad[0])
@@ -153,7 +148,7 @@ def _without_search(structure: Structure[P], scores: P, k: int) -> tuple[Ints, F
 
 @dataclass(frozen=True)
 class _Limits:
-    """What the solution of one sequence may take; `stop` is set to end it early.
+    """What the solution of one sequence may take.
 
     first: the number of the first sequence that is solved, where contradictions of rules are looked for soon.
     """
@@ -162,7 +157,6 @@ class _Limits:
     nodes: int | None
     seconds: float
     first: int
-    stop: Event
 
 
 @dataclass(frozen=True)
@@ -194,7 +188,7 @@ class _SequenceSearch:
         if method == "program":
             if not self.programmable:
                 raise NotSupported("these rules make too large an integer program; use method='exact' or 'beam'")
-            return self.program(k, limits.seconds, limits.stop)
+            return self.program(k, limits.seconds)
         if method == "beam":
             return self.beam(k, limits.beam)
         end, bound = monotonic() + limits.seconds, np.inf
@@ -217,7 +211,7 @@ class _SequenceSearch:
             raise NotSupported("these rules have too many states to decode under together; use smaller bounds")
         answer = replace(self.none(k), exact=False, bound=np.inf)
         if self.programmable:
-            answer = self.program(k, max(end - monotonic(), 0.0), limits.stop)
+            answer = self.program(k, max(end - monotonic(), 0.0))
         if not answer.exact and self.searchable:
             other = self.beam(k, limits.beam)
             answer = other if other.scores[0] > answer.scores[0] else answer
@@ -275,12 +269,12 @@ class _SequenceSearch:
         )
         return _Answer(self.scores.outputs(codes), values, status != search.LIMIT, nodes, bound)
 
-    def program(self, k: int, seconds: float, stop: Event) -> _Answer:
+    def program(self, k: int, seconds: float) -> _Answer:
         """Integer programs, each excluding the outputs found before."""
         from .program import solve
 
         automata = [replace(m, kind=m.kind[self.tokens]) for m in self.rules.compiled.automata]
-        found, bounds = solve(self.scores.polytope(), automata, self.rules.penalty, k, time_limit=seconds, stop=stop)
+        found, bounds = solve(self.scores.polytope(), automata, self.rules.penalty, k, time_limit=seconds)
         one, marked = self.rules.sequence(self.number), self.scores.marked
         labels, values = np.full((k, len(self.scores.unary)), -1, np.int32), np.full(k, -np.inf)
         for rank, output in enumerate(found):  # the solver's own score is rounded
@@ -372,6 +366,6 @@ def _without_output(structure: Structure[P], scores: P, hard: WeighedRules, limi
         return False, 0
     problem = _SequenceSearch(folded.lattice(), rest, slice(None), 0)
     if not problem.searchable:
-        return problem.programmable and problem.program(1, _CONFLICT_SECONDS, Event()).proves_none, limit
+        return problem.programmable and problem.program(1, _CONFLICT_SECONDS).proves_none, limit
     answer = problem.search(1, 40, limit)
     return answer.proves_none, answer.nodes

@@ -52,20 +52,18 @@ class HighsSolution:
     optimal: bool
 
 
-def solve(
-    program: HighsProgram, *, time_limit: float = np.inf, stop: Event | None = None, start: Floats | None = None
-) -> HighsSolution:
+def solve(program: HighsProgram, *, time_limit: float = np.inf, start: Floats | None = None) -> HighsSolution:
     """Returns the best point; raises `Infeasible` where no point satisfies the rows.
 
-    time_limit: seconds; `stop` ends it early when it is set, as if out of time. start: (variables,) values to begin
-    with, nan where they are not known; an integer program completes them if there is time.
+    time_limit: seconds; `stop_event` ends it early, as if out of time. start: (variables,) values to begin with, nan
+    where they are not known; an integer program completes them if there is time.
     """
     import highspy
 
     solver = _loaded(program)
     solver.setOptionValue("time_limit", time_limit)
     interrupted = Event()
-    stops = [event for event in (stop, stop_event(), interrupted) if event is not None]
+    stops = stop_event(), interrupted
     linear = (solver.cbSimplexInterrupt, solver.cbIpmInterrupt)
     for asks in (solver.cbMipInterrupt,) if len(program.whole) else linear:
         asks.subscribe(lambda event: event.interrupt() if any(one.is_set() for one in stops) else None)

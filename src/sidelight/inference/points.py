@@ -6,7 +6,6 @@ by a row of its own before the next one is searched for, exactly: points may con
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from threading import Event
 from time import monotonic
 
 import numpy as np
@@ -31,14 +30,12 @@ def k_best(
     k: int = 1,
     *,
     time_limit: float = np.inf,
-    stop: Event | None = None,
     start: Flags | None = None,
 ) -> Points:
     """Returns the k best points by the whole variables, which are 0 or 1; none where no point satisfies the rows.
 
     Points differ in their whole variables; others, such as the slack of rows, take their best values. Out of
-    time, the points are the best ones found. `stop` ends it early, as if out of time. start: (whole variables,) a point
-    to begin with.
+    time, the points are the best ones found. start: (whole variables,) a point to begin with.
     """
     whole, end = program.whole, monotonic() + time_limit
     choices = Polytope(program.gain, whole, program.rows, lambda chosen: chosen)
@@ -48,7 +45,7 @@ def k_best(
     exact, bound, repairs = True, -np.inf, 0
     while len(found) < k:
         try:
-            best = _solved(program, end, stop, start)
+            best = _solved(program, end, start)
         except Infeasible:
             break
         exact, bound = exact and best.optimal, max(bound, best.bound)
@@ -79,19 +76,19 @@ def _score(program: HighsProgram, point: Flags, values: Floats) -> float:
     return float(program.gain[used] @ x[used])
 
 
-def _solved(program: HighsProgram, end: float, stop: Event | None, start: Flags | None) -> highs.HighsSolution:
+def _solved(program: HighsProgram, end: float, start: Flags | None) -> highs.HighsSolution:
     """Returns the best point; by the linear program where that is whole."""
     scale = _scale(program.gain[program.whole])
     scaled = replace(program, gain=program.gain * scale)
     relaxed = replace(scaled, whole=np.empty(0, np.int64))
-    first = highs.solve(relaxed, time_limit=max(end - monotonic(), 0.0), stop=stop)
+    first = highs.solve(relaxed, time_limit=max(end - monotonic(), 0.0))
     if not first.optimal or first.values is None:
         best = highs.HighsSolution(None, -np.inf, _without_rows(scaled), np.empty(0), False)
     elif (np.abs(first.values - np.round(first.values))[program.whole] <= _WHOLE).all():
         best = first
     else:
         left = max(end - monotonic(), 0.0)
-        best = highs.solve(scaled, time_limit=left, stop=stop, start=_complete(scaled, start))
+        best = highs.solve(scaled, time_limit=left, start=_complete(scaled, start))
         best = replace(best, bound=min(best.bound, first.objective))
     if best.values is None and start is not None:
         best = _given(scaled, start, best.bound)

@@ -7,7 +7,6 @@ the steps from label to label, its flow is conserved. Penalties are the costs of
 
 from collections.abc import Sequence
 from dataclasses import replace
-from threading import Event
 from time import monotonic
 from typing import TypeVar
 
@@ -30,12 +29,10 @@ def solve(
     k: int = 1,
     *,
     time_limit: float = np.inf,
-    stop: Event | None = None,
 ) -> tuple[list[T], Floats]:
     """Returns the k best outputs, fewer where there are fewer, and an upper bound on each one's score: (k,).
 
-    Out of time, the outputs are the best ones found and the bounds above their scores. `stop` ends it early, as if out
-    of time.
+    Out of time, the outputs are the best ones found and the bounds above their scores.
     """
     program = HighsProgram(outputs.scores, np.ones(len(outputs.scores)), outputs.rows, outputs.choices)
     for automaton, rho in zip(automata, penalty, strict=True):
@@ -45,7 +42,7 @@ def solve(
     end = monotonic() + time_limit
     for rank in range(k):
         try:
-            best = highs.solve(program, time_limit=max(end - monotonic(), 0.0), stop=stop)
+            best = highs.solve(program, time_limit=max(end - monotonic(), 0.0))
         except Infeasible:
             break
         bounds[rank] = best.bound

@@ -90,22 +90,25 @@ def map_shards(function: Callable[[int, int], R], offsets: NDArray[np.int64], n_
 _at_work = local()
 
 
-def stop_event() -> Event | None:
-    """The event that asks the current thread to end its work early, if it has been given any; see `map_each`."""
-    return getattr(_at_work, "stop", None)
+def stop_event() -> Event:
+    """The event that asks the current thread to end its work early: that of `map_each`, else one that nobody sets."""
+    return getattr(_at_work, "stop", None) or Event()
 
 
 def map_each(function: Callable[[T], R], items: Iterable[T], n_jobs: int | None = -1) -> list[R]:
     """`function(item)` for every item, each as a thread becomes free; the results in order.
 
     The caller only waits, so that Ctrl-C stops it: items not yet begun are then left out, and those that take long are
-    asked to end (`stop_event`).
+    asked to end (`stop_event`), as they are after an error.
     """
     stop = Event()
 
     def run(item: T) -> R:
         _at_work.stop = stop
-        return function(item)
+        try:
+            return function(item)
+        finally:
+            _at_work.stop = None  # threads go on to other work
 
     try:
         return list(_pool(thread_count(n_jobs)).map(run, items))

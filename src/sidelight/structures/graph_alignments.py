@@ -10,7 +10,6 @@ gain in pairs, which `kernels/graph_alignment.py` searches; what takes too long 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from threading import Event
 from typing import Any
 
 import numpy as np
@@ -172,12 +171,12 @@ class GraphAlignments(Programs):
         searches until the best output is proved to be it.
     """
 
-    def solve(self, scores: Floats, shape: Shape, k: int = 1, *, stop: Event | None = None) -> Points:
+    def solve(self, scores: Floats, shape: Shape, k: int = 1) -> Points:
         """Returns the k best outputs of one input, with a bound and whether they are proved to be the best."""
         rows: ProgramRows = shape[1]
         graphs = rows.graphs if isinstance(rows, GraphRows) else None
         if k > 1 or graphs is None or not np.isfinite(scores[graphs.places[2] :]).all():
-            return super().solve(scores, shape, k, stop=stop)
+            return super().solve(scores, shape, k)
         from ..kernels.graph_alignment import best_alignment
 
         source, _, pairs, edges, others, _ = graphs.places.tolist()
@@ -197,7 +196,7 @@ class GraphAlignments(Programs):
         if bound <= best:
             return Points.proved(own, score)
         self._starts.put(rows, output)
-        found = super().solve(scores, shape, stop=stop)
+        found = super().solve(scores, shape)
         limit = min(found.bound, bound + constant)
         if found.exact or (len(found.values) and found.scores[0] >= score[0]):
             return replace(found, bound=limit)

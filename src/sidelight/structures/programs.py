@@ -7,7 +7,7 @@ of its variables and the rows over these, `ProgramRows`. HiGHS finds the best ou
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from threading import Event, Lock
+from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -103,11 +103,10 @@ class Programs(FlatStructure):
         variables, rows = shape
         return HighsProgram(np.asarray(scores, float), np.ones(variables), rows.rows, np.arange(variables))
 
-    def solve(self, scores: Floats, shape: Shape, k: int = 1, *, stop: Event | None = None) -> Points:
+    def solve(self, scores: Floats, shape: Shape, k: int = 1) -> Points:
         """Returns the k best outputs of one input, with a bound and whether they are proved to be the best.
 
         There are none where no output satisfies the rows, or where none was found in time; then it is not proved.
-        `stop` ends it early, as if out of time.
         """
         rows: ProgramRows = shape[1]
         if rows.impossible:
@@ -119,16 +118,14 @@ class Programs(FlatStructure):
         if small is None:
             left, small = np.arange(rows.variables), rows
         begin = None if start is None else start[left]
-        found = _joined(self._apart(scores[left], small, k, stop, begin), len(left), k)
+        found = _joined(self._apart(scores[left], small, k, begin), len(left), k)
         values = np.zeros((len(found.values), rows.variables), bool)
         values[:, left] = found.values
         if len(values):
             self._starts.put(rows, values[0])
         return replace(found, values=values)
 
-    def _apart(
-        self, scores: Floats, rows: ProgramRows, k: int, stop: Event | None, start: Flags | None
-    ) -> Iterator[tuple[Longs, Points]]:
+    def _apart(self, scores: Floats, rows: ProgramRows, k: int, start: Flags | None) -> Iterator[tuple[Longs, Points]]:
         """The k best values of the variables of each component."""
         from ..inference.points import k_best
 
@@ -141,7 +138,7 @@ class Programs(FlatStructure):
                 yield one.variables, listed
                 continue
             begin, left = None if start is None else start[one.variables], max(end - monotonic(), 0.0)
-            yield one.variables, k_best(_program(one, scores), k, time_limit=left, stop=stop, start=begin)
+            yield one.variables, k_best(_program(one, scores), k, time_limit=left, start=begin)
 
     def best_under_rows(
         self, scores: Floats, shape: Shape, rows: LinearRows, penalty: Floats, k: int, seconds: float
@@ -165,13 +162,13 @@ class Programs(FlatStructure):
         """The k best outputs of each input; `exact` and `bound` say which of them are not proved to be the best."""
         require_count(k)
         _require_scores(scores)
-        offsets, count, stop = self.output_offsets(scores), len(scores), Event()
+        offsets, count = self.output_offsets(scores), len(scores)
         values, ranked = np.full((k, offsets[-1]), -1, np.int32), np.full((count, k), -np.inf)
         exact, bound = np.ones(count, bool), np.empty(count)
 
         def run(i: int) -> None:
             theta, shape = scores.of(i)
-            found = self.solve(theta, shape, int(k), stop=stop)
+            found = self.solve(theta, shape, int(k))
             if not len(found.values):
                 self._require_time(found, i)
                 raise Infeasible(_why_none(theta, shape[1]), i)
@@ -180,11 +177,7 @@ class Programs(FlatStructure):
             ranked[i, :last] = [theta[output].sum() for output in found.values]
             exact[i], bound[i] = found.exact, ranked[i, 0] if found.exact else max(found.bound, ranked[i, 0])
 
-        try:
-            self._each(run, count)
-        except BaseException:  # an error, or Ctrl-C: programs that run in other threads end soon
-            stop.set()
-            raise
+        self._each(run, count)
         require_feasible(ranked[:, 0])
         if exact.all():
             return Ranked(Outputs(values, offsets), ranked)
