@@ -16,7 +16,6 @@ from sidelight.stored import (
     places,
     pointer,
     read_arrays,
-    require_tables,
     whole,
     within,
 )
@@ -93,12 +92,6 @@ def test_arrays_within_a_folder():
     assert len(found) == 2
     assert "z" not in found
     assert found["y"].shape == (2,)
-
-
-def test_large_tables():
-    require_tables(16384, 1)
-    with pytest.raises(DataError, match="2000 labels at order 2 make tables of 59"):
-        require_tables(2000, 2)
 
 
 def test_plain_values():

@@ -63,9 +63,18 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Returns a hint for a message, with the known name that is most like one that is not known; empty without any."""
+    return "".join(f"; did you mean {one!r}?" for one in close_names(name, known))
+
+
+def close_names(name: str, known: Iterable[str], count: int = 1) -> list[str]:
+    """Returns the known names that are most like one that is not known; at most `count` of them."""
     names = {one.lower(): one for one in known}
-    found = get_close_matches(name.lower(), names, n=1, cutoff=0.7)
-    return f"; did you mean {names[found[0]]!r}?" if found else ""
+    return [names[found] for found in get_close_matches(name.lower(), names, n=count, cutoff=0.7)]
+
+
+def listed(words: Sequence[str], last: str = "and") -> str:
+    """Returns words as a message lists them: "a", "a and b", "a, b and c"."""
+    return f" {last} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 @contextmanager

@@ -28,8 +28,6 @@ from .errors import DataError
 Arrays = Mapping[str, NDArray[Any]]
 # The largest weight or count: sums and products of a few of these are still numbers.
 _LARGEST = 1e100
-# The most entries of a table that predictions make for all label pairs or triples: 2 GiB of them.
-_MOST_ENTRIES = 1 << 28
 # Whole numbers of a file are below this, so that arrays can hold them.
 _WHOLE = 1 << 62
 
@@ -159,16 +157,6 @@ def _settled(size: int | str, length: int, sizes: dict[str, int]) -> int:
         if name.isidentifier() and name not in sizes:
             sizes[name] = max(length - int(more or 0), 0)
     return _evaluate(size, sizes)
-
-
-def require_tables(labels: int, order: int) -> None:
-    """Raises `DataError` where tables over label pairs (order 1) or triples (order 2) are too large to be made."""
-    entries = labels ** (order + 1)
-    if entries > _MOST_ENTRIES:
-        raise DataError(
-            f"{labels} labels at order {order} make tables of {8 * entries / 2**30:.3g} GiB, and at most "
-            f"{8 * _MOST_ENTRIES >> 30} GiB are read from a file"
-        )
 
 
 class _Within(Mapping[str, NDArray[Any]]):

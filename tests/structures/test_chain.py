@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sidelight.errors import DataError, Infeasible
-from sidelight.structures.chain import Chain, ChainParts
+from sidelight.structures.chain import Chain, ChainParts, require_tables
 from tests.structure_kit import check_loss, check_sampling, check_structure, check_ties, known_labels
 
 
@@ -323,3 +323,12 @@ def test_the_loss_counts_wrong_tokens(order, partial):
     rng = np.random.default_rng(4)
     scores = random_scores(rng, [3, 1, 4], order=order)
     check_loss(Chain(), scores, known_labels(rng, scores, partial))
+
+
+def test_large_tables():
+    require_tables(16384, 1)
+    require_tables(645, 2)
+    with pytest.raises(DataError, match=r"pairs of 16,385 labels takes 2.1 GB of memory.* use at most 16,384 labels"):
+        require_tables(16385, 1)
+    with pytest.raises(DataError, match=r"triples of 2,000 labels.* use order=1, or at most 645 labels"):
+        require_tables(2000, 2)

@@ -6,13 +6,13 @@
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from difflib import get_close_matches
 from enum import StrEnum
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 import typer
 
+from sidelight.errors import close_names, listed
 from sidelight.learners.registry import REGISTRY
 from sidelight.supervision import Signal
 
@@ -146,12 +146,11 @@ def names(settings: Sequence[str]) -> list[str]:
 
 
 def close_parameters(name: str) -> list[str]:
-    """Parameters that are spelt nearly so."""
+    """Parameters whose names are nearly this one."""
     known = {
         parameter for one in CLASSES | WRAPPERS for parameter in _known_parameters(one) if parameter not in NOT_SET
     }
-    lower = {parameter.lower(): parameter for parameter in known}
-    return [lower[found] for found in get_close_matches(name.lower(), lower, 2, 0.75)]
+    return close_names(name, known, 2)
 
 
 def has_parameter(name: str, *learners: str) -> bool:
@@ -180,8 +179,7 @@ def _require(name: str, parameter: str) -> None:
         return
     others = [other for other in CLASSES | WRAPPERS if parameter in _known_parameters(other)]
     if others:
-        listed = " and ".join([", ".join(others[:-1]), others[-1]] if others[1:] else others)
-        advice = f"{listed} {'has' if len(others) == 1 else 'have'} it (--learner)"
+        advice = f"{listed(others)} {'has' if len(others) == 1 else 'have'} it (--learner)"
     else:
         advice = f"it has {', '.join(p for p in _known_parameters(name) if p not in NOT_SET)}"
     raise typer.BadParameter(f"the learner {name} has no such parameter; {advice}", param_hint=_flag(parameter))
@@ -220,8 +218,7 @@ def _value(parameter: inspect.Parameter, text: str) -> Any:
     wanted = [_CALLED[kind] for kind in kinds if kind in _CALLED] + choices
     if len(wanted) < len(kinds):  # it may be something else, of which only the learner knows how it is written
         return text
-    listed = " or ".join([", ".join(wanted[:-1]), wanted[-1]] if wanted[1:] else wanted)
-    message = f"{parameter.name} must be {listed}, got {text!r}"
+    message = f"{parameter.name} must be {listed(wanted, 'or')}, got {text!r}"
     raise typer.BadParameter(message, param_hint=_flag(parameter.name))
 
 

@@ -8,7 +8,7 @@ import typer
 
 from sidelight.cli.options import FormatName
 from sidelight.data.source import source_name
-from sidelight.errors import DataError
+from sidelight.errors import DataError, listed
 
 _COLUMNAR = ("columns", "tsv")
 
@@ -187,8 +187,7 @@ class Reader:
     @staticmethod
     def _refuse(option: str, value: str | None, name: str, formats: tuple[str, ...]) -> None:
         if value is not None and name not in formats:
-            listed = " and ".join([", ".join(formats[:-1]), formats[-1]] if formats[1:] else formats)
-            message = f"the format {name} has no such thing; {listed} {'have' if formats[1:] else 'has'}"
+            message = f"the format {name} has no such thing; {listed(formats)} {'have' if formats[1:] else 'has'}"
             raise typer.BadParameter(message, param_hint=option)
 
 

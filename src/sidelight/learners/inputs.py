@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..containers import plain_inputs, plain_outputs
-from ..errors import DataError, Infeasible, SidelightError
+from ..errors import DataError, Infeasible, SidelightError, numbers_of
 from ..inference.constrained import Constrained
 from ..structures.known import Outputs
 
@@ -152,9 +152,10 @@ def _numbers_among_all(kept: list[int], noun: str) -> Iterator[None]:
         return f"{noun} {kept[number]}" if number < len(kept) else found[0]
 
     try:
-        yield
-    except Infeasible as error:
-        raise (error if error.sequence is None else error.numbered(kept[error.sequence])) from None
+        with numbers_of(kept):
+            yield
+    except Infeasible:
+        raise
     except SidelightError as error:
         error.args = (re.sub(rf"\b{noun} (\d+)\b", among_all, str(error), count=1),)
         raise

@@ -16,8 +16,8 @@ import numpy as np
 from ..features.encoded import Encoded
 from ..features.symbols import SymbolEncoder
 from ..kernels.compiling import Floats
-from ..stored import Arrays, finite, read_arrays, require_tables
-from ..structures.chain import ChainParts
+from ..stored import Arrays, finite, read_arrays
+from ..structures.chain import ChainParts, require_tables
 
 # What a model file keeps, with order two also the last.
 _STORED = {

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from ..features.encoded import Encoded
 from ..kernels.compiling import Floats, Ints, Longs
-from ..stored import Arrays, ArraySpec, places, pointer, read_arrays, require_tables
-from ..structures.chain import ChainParts, count_tables
+from ..stored import Arrays, ArraySpec, places, pointer, read_arrays
+from ..structures.chain import ChainParts, count_tables, require_tables
 from ..structures.known import KnownLabels
 from .protocol import SparseVectors
 

@@ -25,8 +25,8 @@ from ..errors import DataError
 from ..features.encoded import Encoded
 from ..features.segments import SegmentEncoded
 from ..kernels.compiling import Floats, Ints, Longs
-from ..stored import Arrays, ArraySpec, read_arrays, require_tables, within
-from ..structures.chain import ChainParts
+from ..stored import Arrays, ArraySpec, read_arrays, within
+from ..structures.chain import ChainParts, require_tables
 from ..structures.known import KnownLabels
 from ..structures.segmentation import Segmentation, SegmentParts
 from . import linear

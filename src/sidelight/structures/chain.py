@@ -27,12 +27,23 @@ if TYPE_CHECKING:
 LARGE = 1e8
 # What probabilities may miss of their sum.
 EXACT = 1e-6
-# An output that scores so much more than any other has all the mass but for that.
+# An output that scores this much more than any other has all the mass, up to rounding.
 AHEAD = 40.0
-
-
 # The least share of a sequence where sequences are weighed.
 _LEAST = 1e-300
+# Entries of one table of label pairs or triples at most; they take 2 GiB.
+_MOST_ENTRIES = 2**28
+
+
+def require_tables(labels: int, order: int) -> None:
+    """Raises `DataError` where one table of label pairs, or of triples for order two, would be too large."""
+    if labels ** (order + 1) > _MOST_ENTRIES:
+        most = int(_MOST_ENTRIES ** (1 / (order + 1)) + 1e-9)
+        what, instead = ("triples", "order=1, or ") if order == 2 else ("pairs", "")
+        raise DataError(
+            f"a table of {what} of {labels:,} labels takes {8 * labels ** (order + 1) / 1e9:,.1f} GB of memory, and "
+            f"several are needed; use {instead}at most {most:,} labels"
+        )
 
 
 @dataclass(frozen=True)

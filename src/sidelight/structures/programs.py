@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..errors import DataError, Infeasible, NotSupported
+from ..errors import DataError, Infeasible, NotSupported, listed
 from ..kernels.compiling import Flags, Floats, Ints, Longs
 from ..kernels.parallel import map_each
 from ..supervision import Signal
@@ -306,4 +306,4 @@ def _conflict(scores: Floats, rows: ProgramRows) -> list[int]:
 def _listed(names: Sequence[str]) -> str:
     """Names between commas, the first few of many."""
     some = [*names[:_NAMED], *([f"{len(names) - _NAMED} others"] if len(names) > _NAMED else [])]
-    return " and ".join([", ".join(some[:-1]), some[-1]] if len(some) > 1 else some)
+    return listed(some)

@@ -15,12 +15,9 @@ from ...metrics import token_accuracy
 from ...scorers.edges import EdgeScorer
 from ...scorers.linear import LinearScorer
 from ...stored import Arrays
-from ...structures.chain import Chain, ChainParts
+from ...structures.chain import Chain, ChainParts, require_tables
 from ...structures.known import KnownLabels
 from .task import LabelTask, Reasons, Weighted, attribute_reasons
-
-# Bytes that one table of label pairs or triples takes at most.
-_LARGEST_TABLE = 2**30
 
 
 @dataclass(frozen=True)
@@ -71,19 +68,8 @@ class Labelling(LabelTask):
 
     def known(self, read: Sequence[Any], sizes: Sequence[int], classes: Sequence[str]) -> KnownLabels:
         """Returns y as arrays."""
-        self._require_memory(len(classes))
+        require_tables(len(classes), self.order)
         return encode_labels(read, sizes, classes)
-
-    def _require_memory(self, labels: int) -> None:
-        """Raises `DataError` where one table of label pairs, or of triples for order two, would be too large."""
-        size = 8 * labels ** (self.order + 1)
-        if size > _LARGEST_TABLE:
-            most = int((_LARGEST_TABLE / 8) ** (1 / (self.order + 1)) + 1e-9)
-            what, instead = ("triples", "order=1, or ") if self.order == 2 else ("pairs", "")
-            raise DataError(
-                f"a table of {what} of {labels:,} labels takes {size / 1e9:,.1f} GB of memory, and several are needed; "
-                f"use {instead}at most {most:,} labels"
-            )
 
     def write(self, decisions: list[Any]) -> list[Any]:
         """Returns the labels of every sequence."""
@@ -103,7 +89,6 @@ class Labelling(LabelTask):
 
     def restore(self, labels: int, arrays: Arrays) -> Any:
         """Returns the scorer whose arrays these are."""
-        self._require_memory(labels)
         if self.edges:
             return EdgeScorer.from_arrays(labels, arrays)
         return LinearScorer.from_arrays(labels, self.order, arrays)
