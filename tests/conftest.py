@@ -1,12 +1,17 @@
 import os
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 # Small matrices are no work for several threads: those that wait for more would only burn processor time.
 # NumPy and SciPy read this when they are imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from sidelight.learners.choosing import guard
+
+# How long a draw or a test takes says more about the machine than about the library.
+settings.register_profile("sidelight", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("sidelight")
 
 
 @pytest.fixture(autouse=True)

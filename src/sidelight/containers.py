@@ -58,13 +58,16 @@ def class_names(column: Any) -> Sequence[str] | None:
     return None if features is None else list(features.names)
 
 
-def column_names(table: Any) -> list[str] | None:
-    """Returns the names of a table's columns, or None if an object is no table of a library that is known here."""
+def column_names(table: Any) -> list[Any] | None:
+    """Returns the names of a table's columns, or None if an object is no table of a library that is known here.
+
+    Names of pandas need not be texts.
+    """
     if library_of(table) not in ("pandas", "polars", "pyarrow", "datasets") or not hasattr(table, "__len__"):
         return None
     names = getattr(table, "column_names", None)  # pyarrow, datasets
     names = getattr(table, "columns", None) if names is None else names
-    return None if names is None or isinstance(names, dict) else list(map(str, names))
+    return None if names is None or isinstance(names, dict) else list(names)
 
 
 def column_values(column: Any) -> list[Any]:
@@ -73,7 +76,7 @@ def column_values(column: Any) -> list[Any]:
     return _LISTED[library](column) if library in _LISTED else list(column)
 
 
-def table_column(table: Any, name: str) -> list[Any]:
+def table_column(table: Any, name: Any) -> list[Any]:
     """Returns the values of one of a table's columns, names in the place of the integers of a `ClassLabel`."""
     values = column_values(table[name])
     names = class_names(table.features[name]) if library_of(table) == "datasets" else None
@@ -121,23 +124,29 @@ def _plain_batch(batch: Any) -> Any:
     return column_values(batch)
 
 
-def _plain_table(table: Any, names: list[str]) -> Any:
+def _is_numeric(table: Any) -> bool:
+    """Whether a frame of pandas or polars holds nothing but numbers and truth values."""
+    library = library_of(table)
+    if library == "pandas":
+        return all(kind.kind in "biufc" for kind in table.dtypes)
+    return library == "polars" and all(kind.is_numeric() or str(kind) == "Boolean" for kind in table.dtypes)
+
+
+def _plain_table(table: Any, names: list[Any]) -> Any:
     """Sequences from a table with a row for each and lists in its cells; a table of numbers is a matrix."""
+    if _is_numeric(table):
+        return table.to_numpy()
     columns = [table_column(table, name) for name in names]
     if all(_is_listed(cell) for column in columns for cell in column):
         rows = zip(*columns, strict=True)
         return columns[0] if len(columns) == 1 else [zipped(i, names, row) for i, row in enumerate(rows)]
-    if library_of(table) in ("pandas", "polars") and not any(
-        isinstance(cell, str) or _is_listed(cell) for column in columns for cell in column
-    ):
-        return table.to_numpy()
     raise DataError(
         f"a table is X where all its cells are lists of tokens; choose columns, or read it with read_table(table, "
-        f"columns=..., label=..., sequence=...); there are {', '.join(names)}"
+        f"columns=..., label=..., sequence=...); there are {', '.join(map(str, names))}"
     )
 
 
-def zipped(index: int, names: Sequence[str], row: Sequence[Any]) -> list[tuple[Any, ...]]:
+def zipped(index: int, names: Sequence[Any], row: Sequence[Any]) -> list[tuple[Any, ...]]:
     """Returns the tokens of one sequence as tuples, from a list for each column."""
     cells = [column_values(cell) for cell in row]
     lengths = set(map(len, cells))
@@ -159,7 +168,7 @@ def _plain_sequence(x: Any) -> Any:
         return x
     names = column_names(x)
     if names is not None:  # a frame with a row for each token
-        return zipped(0, names, [x[name] for name in names])
+        return x.to_numpy() if _is_numeric(x) else zipped(0, names, [x[name] for name in names])
     if library != "numpy":
         return column_values(x)
     if getattr(x, "dtype", None) is None or x.dtype.kind not in "OUST" or x.ndim not in (1, 2):

@@ -151,11 +151,20 @@ def _describe(learner: Any, folder: str) -> tuple[dict[str, Any], dict[str, Any]
     return out, named
 
 
+def _labels(classes: Any) -> list[Any]:
+    """The labels of a file: different texts, or different whole numbers."""
+    if isinstance(classes, list) and classes and all(type(label) is int for label in classes):
+        if len(set(classes)) != len(classes):
+            raise DataError("the labels must be different numbers")
+        return classes
+    return list(numbered(classes, "the labels"))
+
+
 def _rebuild(header: Any, arrays: Arrays, folder: str) -> Any:
     """The learner that `_describe` described."""
     if folder.count("/") > _DEEPEST:
         raise DataError(f"more than {_DEEPEST} learners are inside of each other")
-    learner, encoder, labels = _unfitted(header), None, list(numbered(header["classes"], "the labels"))
+    learner, encoder, labels = _unfitted(header), None, _labels(header["classes"])
     learner.classes_ = labels
     for part in learner.models_:
         inner = header["models"].get(part)

@@ -72,5 +72,5 @@ def test_half_of_the_companions_is_told(learner, companion, message):
 @both
 def test_without_labels_the_classes_are_named(learner):
     model = learner(classes=["A", "T"]).fit(WORDS, [GOOD, GOOD, GOOD, BAD])
-    assert model.classes_ == ["A", "T"]
+    assert list(model.classes_) == ["A", "T"]
     assert model.decision_function(WORDS)[:3].min() > model.decision_function(WORDS)[3]

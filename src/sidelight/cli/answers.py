@@ -115,7 +115,7 @@ def write_columns(answers: Answers, path: str, format: str, kept: Any) -> None:
     """The columns of the input, the label in the place where the input had one, else last, then its probability if
     there are marginals.
 
-    kept: all columns of the input as `reading.Rows`; None where those of the tokens and the label last are all.
+    kept: all columns of the input as `reading.FileRows`; None where those of the tokens and the label last are all.
     """
     from sidelight.data import FORMATS
 

@@ -22,7 +22,7 @@ class Sequences(NamedTuple):
     kept: Any = None
 
 
-class Rows(NamedTuple):
+class FileRows(NamedTuple):
     """All columns of every token of a file, and which of them is the label's; None where there is none."""
 
     rows: list[list[list[str]]]
@@ -78,7 +78,7 @@ class Reader:
     def read(self, path: str, *, labels: bool) -> Sequences:
         """Read a file, or standard input if it is "-"; with `labels`, it must be a format that can have them.
 
-        Of columns that are named, or whose label is not the last, all columns are kept (`kept`), as `Rows`.
+        Of columns that are named, or whose label is not the last, all columns are kept (`kept`), as `FileRows`.
         """
         from sidelight.data import FORMATS, guess_format
         from sidelight.data.columns import column_rows
@@ -96,7 +96,7 @@ class Reader:
         kept = None
         if name in _COLUMNAR and (self.columns is not None or options["label"] not in (None, -1)):
             place = self.named.label if self.columns is not None else options["label"]
-            kept = Rows(column_rows(lines, separator="\t" if name == "tsv" else None, comment=self.comment), place)
+            kept = FileRows(column_rows(lines, separator="\t" if name == "tsv" else None, comment=self.comment), place)
         return Sequences(X, y, name, kept)
 
     def read_unlabeled(self, path: str) -> list[Any]:

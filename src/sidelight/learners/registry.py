@@ -55,7 +55,6 @@ REGISTRY: dict[str, Entry] = {
         "margins.latent_svm", FULL, PARTIAL, command="latent-svm", base=True, documents="also", weighted=True
     ),
     "JLIS": _row("margins.jlis", FULL, COMPANION, command="jlis", documents="also", weighted=True),
-    "TransductiveSVM": _row("margins.transductive_svm", FULL, NOTHING, command="transductive-svm", documents="also"),
     "LCLR": _row("margins.lclr", COMPANION, command="lclr", weighted=True),
     "TwoStage": _row("margins.lclr", COMPANION, weighted=True),
     "CCM": _row("wrappers.ccm", FULL, PARTIAL, command="ccm", inside="hmm", documents="also", weighted=True),
@@ -82,6 +81,7 @@ REGISTRY: dict[str, Entry] = {
         "wrappers.combined", FULL, PARTIAL, NOTHING, COMPANION, command="combined", inside="crf", weighted=True
     ),
     "Agreement": _row("wrappers.agreement", FULL, NOTHING, documents="also"),
+    "TransductiveSVM": _row("margins.transductive_svm", FULL, NOTHING, command="transductive-svm", documents="also"),
     "ContrastiveEstimation": _row("labelled.contrastive", FULL, PARTIAL, NOTHING, command="contrastive"),
     "MaxEnt": _row("labelled.maxent", FULL, PARTIAL, documents="only", weighted=True),
     "DocumentJLIS": _row("margins.document_jlis", FULL, COMPANION, documents="only", weighted=True),

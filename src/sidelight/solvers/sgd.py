@@ -37,7 +37,7 @@ def minimize(
 ) -> Solution:
     """Passes over the inputs in random order until `certificate.reached` is content; l2 must be above zero."""
     rng, steps = np.random.default_rng(seed), list[Step]()
-    way = _Way(loss, start, l2, _first_rate(loss, start, l2, rng))
+    way = _AveragedSteps(loss, start, l2, _first_rate(loss, start, l2, rng))
     for iteration in range(1, max_iterations + 1):
         way.visit(rng.permutation(len(loss.encoded)))
         value, gradient = loss(way.mean)
@@ -50,7 +50,7 @@ def minimize(
     return Solution(way.mean, tuple(steps), reached(steps, tolerance))
 
 
-class _Way:
+class _AveragedSteps:
     """Where the steps stand: the weights, their mean, and the number of visits."""
 
     def __init__(self, loss: LogLoss[Any], start: Floats, l2: float, rate: float) -> None:
@@ -76,7 +76,7 @@ def _first_rate(loss: LogLoss[Any], start: Floats, l2: float, rng: np.random.Gen
     sample = _some(loss, first, min(first + _SAMPLE, count))
     order = rng.permutation(len(sample.encoded))
     for exponent in _EXPONENTS:
-        way = _Way(sample, start, l2, min(2.0**exponent, 0.5 / l2))  # longer steps turn the signs of the weights
+        way = _AveragedSteps(sample, start, l2, min(2.0**exponent, 0.5 / l2))  # longer steps turn the signs of the weights
         way.visit(order)
         objective = sample(way.mean)[0] + penalty(way.mean, 0.0, l2)
         if objective < lowest:
