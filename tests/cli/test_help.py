@@ -35,7 +35,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("examples")
     write_files(str(folder))
     words, tags = WORDS.split(), TAGS.split()
-    for name in ("few.tsv", "train.tsv", "dev.tsv", "gold.tsv", "predicted.tsv"):  # quick to learn from
+    for name in ("few.tsv", "train.tsv", "dev.tsv", "gold.tsv", "predicted.tsv", "other.tsv"):  # quick to learn from
         X, y = sidelight.generate_references(8, seed=1)
         write_columns(folder / name, X, y)
     write_columns(folder / "more.txt", X)
