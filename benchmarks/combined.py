@@ -1,6 +1,6 @@
 """All signals at once on citations: 10 labelled references, and whatever else is known (`Combined`).
 
-Beside them there are 1,000 unlabelled references (100 of them said to be GOOD), a shuffled copy of each as BAD, the
+Beside them there are 1,000 unlabelled references (100 of them marked GOOD), a shuffled copy of each as BAD, the
 rules of Table 3.1 of M.-W. Chang 2011, the share of each field, and 20 references of which one half is labelled. Other
 learners have the labels and one of these; those of rules or shares the unlabelled references too. The shares are those
 of all labelled references of the training file: what somebody might know who does not label.

@@ -21,7 +21,7 @@ from .report import Report, quoted
 from .setting import Setting
 
 LABELLED, COMPANIONS, TEST = (10, 20, 40, 80), (0, 2000, 8000), 300
-# One of so many pairs of which a yes or no is known belongs together: 1,000 and 10,000 in section 4.1.
+# One of this many pairs with a yes or no belongs together: 1,000 and 10,000 in section 4.1.
 SHARE = 11
 # What missed margins cost; both were among 0.1, 1 and 10 in the papers.
 C1, C2 = 1.0, 1.0
@@ -151,7 +151,7 @@ def companions(pool: Sequence[Spelled], count: int, rng: np.random.Generator) ->
 
 
 def learned(labelled: int, count: int, seed: int) -> float:
-    """F1 on test pairs, after learning from so many pairs with alignments and so many with a yes or no."""
+    """F1 on test pairs, after learning from `labelled` pairs with alignments and `count` pairs with a yes or no."""
     drawn = names(labelled + COMPANIONS[-1] // SHARE + TEST, seed)
     known, pool, test = drawn[:labelled], drawn[labelled:-TEST], drawn[-TEST:]
     X, y = [(one.name, one.spelling) for one in known], [_written(one.links) for one in known]

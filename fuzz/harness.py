@@ -26,7 +26,7 @@ from sidelight.errors import SidelightError
 
 # What one case may take: seconds of processor time, and memory beyond that of a process that is ready to begin.
 SECONDS, MEBIBYTES = 20.0, 1024
-# The parent waits so many times longer, since the machine may be busy; getting ready includes compiling kernels.
+# The parent waits this many times as long, since the machine may be busy; getting ready includes compiling kernels.
 _PATIENCE, _READY_SECONDS = 5, 3600.0
 _SHOWN = 20
 
@@ -84,15 +84,15 @@ def _run_process(target: str, folder: str, seed: int, first: int, last: int, rep
                 report.failures.append((number, f"the process ended with status {process.wait()}"))
                 report.cases += 1
                 return number + 1
-            said = json.loads(line)
-            if "ready" in said:
+            result = json.loads(line)
+            if "ready" in result:
                 ready = True
                 continue
             report.cases += 1
-            if said["failure"]:
-                report.failures.append((number, said["failure"]))
+            if result["failure"]:
+                report.failures.append((number, result["failure"]))
             else:
-                report.outcomes[said["outcome"]] += 1
+                report.outcomes[result["outcome"]] += 1
             number += 1
         return number
     finally:

@@ -1,8 +1,8 @@
 """Inputs and outputs that come in containers of other libraries, as plain lists.
 
 Arrays of strings of NumPy, columns and tables of pandas, polars, pyarrow and Hugging Face `datasets`, `Doc`s of spaCy.
-None of these libraries is imported here: an object tells by its class which one it is of. Arrays of numbers, which are
-features, stay as they are.
+None of these libraries is imported here: the class of an object shows which one it comes from. Arrays of numbers, which
+are features, stay as they are.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -10,7 +10,7 @@ from typing import Any
 
 from .errors import DataError
 
-# How the values of a column are had as a list, by the library that the column is of.
+# How the values of a column become a list, by the library that the column comes from.
 _LISTED: dict[str, Callable[[Any], list[Any]]] = {
     "numpy": lambda column: list(column.tolist()),
     "pandas": lambda column: list(column.tolist()),
@@ -21,7 +21,7 @@ _LISTED: dict[str, Callable[[Any], list[Any]]] = {
 
 
 def library_of(value: Any) -> str:
-    """Returns the name of the library that an object's class is of."""
+    """Returns the name of the library that an object's class comes from."""
     return _home(type(value))
 
 

@@ -48,8 +48,8 @@ _ENCODERS: dict[str, Any] = {
 # A fixed time stamp, so that equal models give equal files.
 _STAMP = (2000, 1, 1, 0, 0, 0)
 _HEADER = "header.json"
-# Unpacked, all members take at most so many bytes and so many for each byte of the file; the header, whose values take
-# several times the bytes of their texts in memory, takes less. `save` keeps to it.
+# Unpacked, all members together take at most _ROOM bytes and _RATIO for each byte of the file. The header has limits of
+# its own, since its values take several times as much memory as their texts. `save` keeps to these limits.
 _ROOM, _RATIO = 1 << 24, 100
 _HEADER_ROOM, _HEADER_RATIO = 1 << 20, 10
 # How many learners, or lists and other values, may be inside of each other.

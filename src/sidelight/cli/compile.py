@@ -63,7 +63,7 @@ def command(
     from sidelight.kernels import store
 
     if cpu and not all(get_host_cpu_features().get(one) for one in store.LEVELS[cpu]):
-        raise SidelightError(f"{cpu} has instructions that this processor has not; compile for it on one that has")
+        raise SidelightError(f"{cpu} has instructions that this processor lacks; run this on a processor that has them")
     folder = store.SHIPPED if folder is None else folder / "sidelight"
     try:
         folder.mkdir(parents=True, exist_ok=True)

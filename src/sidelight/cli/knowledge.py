@@ -28,8 +28,8 @@ from sidelight.cli.parameters import (
 from sidelight.cli.reading import DataReader, Sequences
 from sidelight.errors import DataError, Infeasible, did_you_mean
 
-# By how much a tree must be above others for each wrong word, where nothing is said: an arc has some hundred features,
-# each of which changes by one.
+# By how much a tree must be above others for each wrong word, unless --margin is given: an arc has some hundred
+# features, each of which changes by one.
 MARGIN = 300.0
 
 

@@ -108,7 +108,7 @@ def command(
         console = results()
         console.print(shown.page(evaluation, console.width, confusion=confusion))
         if test is not None:
-            console.print(f"right labels of a sequence, less those of {against}: {test}", markup=False)
+            console.print(f"right labels per sequence, difference from {against}: {test}", markup=False)
 
 
 def _gold(task: Any, options: Reader, path: str) -> tuple[Any, Any, DataReader, Sequences]:

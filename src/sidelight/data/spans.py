@@ -185,7 +185,7 @@ def spans_of_tokens(y: Sequence[Sequence[str]], scheme: Scheme) -> list[list[tup
 
 
 def span_labels(count: int, spans: Iterable[tuple[str, int, int]], scheme: Prefixes) -> list[str]:
-    """Return the labels of so many tokens that write these spans, (label, first token, token behind the last)."""
+    """Return the labels of `count` tokens with these spans, each (label, first token, token behind the last)."""
     if scheme not in ("bio", "bioes", "runs"):
         raise DataError(f"expected the scheme 'bio', 'bioes' or 'runs', got {scheme!r}")
     labels = [_OUTSIDE] * count

@@ -30,7 +30,7 @@ _BATCH = 256
 _REMEMBERED = 1 << 18
 
 
-class _Rows(NamedTuple):
+class TokenRows(NamedTuple):
     """Some tokens, encoded: how many attributes each has, their numbers and their values."""
 
     widths: Longs
@@ -60,7 +60,7 @@ class _Values(dict[Any, int]):
         return found
 
     def look_up(self, column: Sequence[Any], indices: Ints, values: Floats) -> bool:
-        """Fills in the attributes of some values and their sizes; False if truth values and zeros cannot be told apart.
+        """Fills in the attributes of some values and their sizes; False if truth values and zeros would be mixed up.
 
         values: ones.
         """
@@ -113,7 +113,7 @@ def _ended(texts: Sequence[str]) -> Bytes:
     return np.frombuffer("\0".join([*texts, ""]).encode("utf-8", "surrogatepass"), np.uint8)
 
 
-class _Numbers(dict[str, _Values]):
+class FeatureNumbers(dict[str, _Values]):
     """The attributes of the values of every feature.
 
     number_of: the attribute of a text, None where it is left out; texts: all attributes, None while they are learned.
@@ -131,7 +131,7 @@ class _Numbers(dict[str, _Values]):
         found = self.texts is not None and self.texts.look_up(name, column, indices)
         return found or self[name].look_up(column, indices, values)
 
-    def rows(self, tokens: Sequence[Any]) -> _Rows | None:
+    def rows(self, tokens: Sequence[Any]) -> TokenRows | None:
         """Encodes tokens column by column, those with the same features in the same order together.
 
         None if these tokens have to be taken one by one: something is wrong with one of them, or unusual.
@@ -157,7 +157,10 @@ class _Numbers(dict[str, _Values]):
                     return _present(widths, some.T.ravel(), ones.T.ravel())
                 at = begins[places] + np.arange(len(names))[:, None]
                 indices[at], values[at] = some, ones
-        except (TypeError, DataError):  # a value that is no attribute; who goes through them one by one says which
+        except (
+            TypeError,
+            DataError,
+        ):  # a value that is no attribute; the error names it if they go one by one
             return None
         return _present(widths, indices, values)
 
@@ -167,14 +170,14 @@ class _Numbers(dict[str, _Values]):
             self.clear()
 
 
-def _present(widths: Longs, indices: Ints, values: Floats) -> _Rows:
+def _present(widths: Longs, indices: Ints, values: Floats) -> TokenRows:
     """Rows without the attributes of number -1."""
     there = indices >= 0
     if there.all():
-        return _Rows(widths, indices, values)
+        return TokenRows(widths, indices, values)
     seen = np.concatenate((np.zeros(1, np.int64), np.cumsum(there)))
     ends = np.cumsum(widths)
-    return _Rows(seen[ends] - seen[ends - widths], indices[there], values[there])
+    return TokenRows(seen[ends] - seen[ends - widths], indices[there], values[there])
 
 
 @dataclass
@@ -185,12 +188,12 @@ class DictEncoder:
     # The names, and the same as a list, made when the first is asked for.
     _listed: tuple[dict[str, int], list[str]] | None = field(default=None, init=False, repr=False, compare=False)
     # The names, and what was looked up in them.
-    _met: tuple[dict[str, int], _Numbers] | None = field(default=None, init=False, repr=False, compare=False)
+    _met: tuple[dict[str, int], FeatureNumbers] | None = field(default=None, init=False, repr=False, compare=False)
 
     def fit_transform(self, X: Sequence[Sequence[Token]]) -> Encoded:
         """Learn the attributes of X and encode it."""
         names: dict[str, int] = {}
-        encoded = self._encode(X, _Numbers(lambda name: names.setdefault(name, len(names))))
+        encoded = self._encode(X, FeatureNumbers(lambda name: names.setdefault(name, len(names))))
         if self.min_count <= 1:
             self.names_ = names
             return replace(encoded, attributes=len(names))
@@ -206,13 +209,13 @@ class DictEncoder:
         if self._met is None or self._met[0] is not self.names_:
             names = list(self.names_)
             plain = not any("\0" in name for name in names)
-            self._met = self.names_, _Numbers(self.names_.get, _Texts(names) if plain else None)
+            self._met = self.names_, FeatureNumbers(self.names_.get, _Texts(names) if plain else None)
         return replace(self._encode(X, self._met[1]), attributes=len(self.names_))
 
-    def _encode(self, X: Sequence[Sequence[Token]], numbers: _Numbers) -> Encoded:
+    def _encode(self, X: Sequence[Sequence[Token]], numbers: FeatureNumbers) -> Encoded:
         """X, without the number of attributes."""
         offsets = self._offsets(X)
-        batches: list[_Rows] = []
+        batches: list[TokenRows] = []
         first = 0
         while first < len(X):
             last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + _BATCH)))
@@ -221,11 +224,11 @@ class DictEncoder:
             first = last
         return _joined(offsets, batches, 0)
 
-    def _rows(self, X: Sequence[Any], first: int, numbers: _Numbers) -> _Rows:
+    def _rows(self, X: Sequence[Any], first: int, numbers: FeatureNumbers) -> TokenRows:
         """A batch of sequences; first: the number of the first one."""
         return numbers.rows(list(chain.from_iterable(X))) or self._rows_by_steps(X, first, numbers.number_of)
 
-    def _rows_by_steps(self, X: Sequence[Any], first: int, number_of: Callable[[str], int | None]) -> _Rows:
+    def _rows_by_steps(self, X: Sequence[Any], first: int, number_of: Callable[[str], int | None]) -> TokenRows:
         offsets = self._offsets(X)
         widths = np.zeros(int(offsets[-1]), np.int64)
         indices, values = [], []
@@ -235,7 +238,7 @@ class DictEncoder:
                 widths[offsets[i - first] + t] += 1
                 indices.append(number)
                 values.append(value)
-        return _Rows(widths, np.array(indices, np.int32), np.array(values, np.float64))
+        return TokenRows(widths, np.array(indices, np.int32), np.array(values, np.float64))
 
     def _offsets(self, X: Sequence[Any]) -> Longs:
         return sequence_offsets(X)
@@ -279,9 +282,9 @@ class DictEncoder:
         return encoder
 
 
-def _joined(offsets: Longs, batches: Sequence[_Rows], attributes: int) -> Encoded:
+def _joined(offsets: Longs, batches: Sequence[TokenRows], attributes: int) -> Encoded:
     """Batches one after the other; values that are all one are left out."""
-    nothing = _Rows(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0))  # before the first row
+    nothing = TokenRows(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0))  # before the first row
     widths, indices, values = (np.concatenate(parts) for parts in zip(nothing, *batches, strict=True))
     if (values == 1.0).all():
         values = np.empty(0)

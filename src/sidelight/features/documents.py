@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import DataError
 from ..kernels.compiling import Longs
 from .arrays import ArrayEncoder
-from .dicts import DictEncoder, _Numbers, _Rows, attribute_of
+from .dicts import DictEncoder, FeatureNumbers, TokenRows, attribute_of
 from .encoded import LARGEST_VALUE, Encoded, Encoder, require_list
 
 
@@ -52,7 +52,7 @@ class BagEncoder(DictEncoder):
     def _offsets(self, X: Sequence[Any]) -> Longs:
         return np.arange(require_list(X, "documents") + 1)
 
-    def _rows(self, X: Sequence[Any], first: int, numbers: _Numbers) -> _Rows:
+    def _rows(self, X: Sequence[Any], first: int, numbers: FeatureNumbers) -> TokenRows:
         return self._rows_by_steps(X, first, numbers.number_of)
 
     def _features(self, X: Sequence[Any], first: int) -> Iterator[tuple[int, int, str, float]]:
@@ -123,6 +123,6 @@ def _matrix(X: Any, width: int | None = None) -> Any:
     if len(odd):
         row, column = (int(place[odd[0]]) for place in whole.coords)
         raise DataError(
-            f"document {row}: feature {column} is not a finite number, but NaN or inf, or beyond {LARGEST_VALUE:g}"
+            f"document {row}: feature {column} is not a finite number: it is NaN, inf or beyond {LARGEST_VALUE:g}"
         )
     return whole.tocsr()

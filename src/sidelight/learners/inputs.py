@@ -1,5 +1,7 @@
-"""What every learner does to X and y before anything else: other libraries' containers become lists, and empty inputs
-are set aside, in fitting as if they were not there, in prediction with an output of nothing.
+"""What every learner does to X and y before anything else.
+
+Containers of other libraries become lists, and empty inputs are set aside: fits ignore them, and predictions give them
+an empty output.
 """
 
 import inspect
@@ -81,7 +83,7 @@ def _reading(method: Any, fitting: bool, spread: Spread | None) -> Any:
         except TypeError:
             return method(*args, **named)  # which says what is wrong
         given = bound.arguments
-        if not {"x", "X"} & given.keys():  # of a class elsewhere, with names of its own
+        if not {"x", "X"} & given.keys():  # a class outside of the package may call its inputs something else
             return method(*args, **named)
         if "x" in given:
             (given["x"],) = plain_inputs([given["x"]])

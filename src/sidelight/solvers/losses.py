@@ -28,8 +28,8 @@ class LogLoss(Generic[S]):
     Z(x, y) sums over the outputs that agree with what is known, so for a full label it is the score of that output
     (Eq. 2.8 of Chang 2011 with its sign mended, and C = 1 / (2 l2)) and for a partial one the likelihood of all
     completions. Any structure with marginals will do. counts: (inputs,) what each term is multiplied by, None for 1.
-    Where parts cannot be told `apart` by inputs, only those that count the same and stand side by side are worked out
-    together.
+    Where the parts of different inputs are summed up (`apart` returns None), only neighbours with the same count are
+    worked out together.
     """
 
     scorer: S

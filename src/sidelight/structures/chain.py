@@ -604,7 +604,7 @@ class Chain:
         That is one group, in which log c_i - log Z_i is added to the scores of each sequence.
         """
         total, unary = float(counts.sum()), scores.unary.copy()
-        if not total > 0:  # slopes of inputs that are told apart by far
+        if not total > 0:  # all counts are zero
             return self.indicator(scores, np.zeros(len(unary), np.int32)).times(0.0)
         unary[scores.offsets[:-1]] += (np.log(np.maximum(counts / total, _LEAST)) - log_partition)[:, None]
         drawn = self.group_marginals(replace(scores, unary=unary), np.array([0, len(scores)], np.int64))

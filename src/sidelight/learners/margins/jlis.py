@@ -133,7 +133,7 @@ class JointLearner(LatentCompanionParameters, Learner):
 
     @guarded
     def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
-        """Learn from inputs X, of which y tells the labels, GOOD or BAD.
+        """Learn from inputs X, each with its labels, GOOD or BAD in y.
 
         sample_weight : what C1 or C2 is multiplied by for each input, at least 0; None: 1 for all. The guard compares
         without weights.
