@@ -390,13 +390,19 @@ class ArcEncoder:
         scorer = ArcScorer(self.bits_, Trees(1), 2, templates=self.templates)  # of the first of two labels
         pointer, places = scorer.places(some, 2 * np.arange(some.tokens))
         found, first, times = np.unique(places, return_index=True, return_counts=True)
-        names: dict[int, str] = {}
-        for at in np.argsort(-times, kind="stable")[:_NAMED].tolist():
-            part = int(np.searchsorted(pointer, first[at], side="right")) - 1
-            index = int(np.searchsorted(some.offsets, part, side="right")) - 1
-            child, head = (int(end[part - some.offsets[index]]) for end in arc_ends(int(some.shapes[index, 0])))
-            features = some.features(index, head, child + 1) + some.label_features(index, head, child + 1, joint=True)
-            names[int(found[at])] = features[first[at] - pointer[part]]
+        chosen = np.argsort(-times, kind="stable")[:_NAMED]
+        parts = np.searchsorted(pointer, first[chosen], side="right") - 1
+        home = np.searchsorted(some.offsets, parts, side="right") - 1
+        names, here, part, features = dict.fromkeys(found[chosen].tolist(), ""), -1, -1, list[tuple[str, str]]()
+        for k in np.argsort(parts, kind="stable").tolist():  # those of the same sentence and arc one after the other
+            if home[k] != here:
+                here = int(home[k])
+                sentence, ends = _Sentence(*some.sentences[here], self.templates), arc_ends(int(some.shapes[here, 0]))
+            if parts[k] != part:
+                part = int(parts[k])
+                child, head = (int(end[part - some.offsets[here]]) for end in ends)
+                features = [*sentence.features(head, child + 1), *sentence.labelled(head, child + 1, joint=True)]
+            names[int(found[chosen[k]])] = "=".join(features[first[chosen[k]] - pointer[part]])
         return names
 
     def describe(self, attribute: int) -> str:

@@ -76,8 +76,8 @@ def _first_rate(loss: LogLoss[Any], start: Floats, l2: float, rng: np.random.Gen
     sample = _some(loss, first, min(first + _SAMPLE, count))
     order = rng.permutation(len(sample.encoded))
     for exponent in _EXPONENTS:
-        rate = min(2.0**exponent, 0.5 / l2)  # longer steps turn the signs of the weights
-        way = _AveragedSteps(sample, start, l2, rate)
+        # Longer steps would turn the signs of the weights.
+        way = _AveragedSteps(sample, start, l2, min(2.0**exponent, 0.5 / l2))
         way.visit(order)
         objective = sample(way.mean)[0] + penalty(way.mean, 0.0, l2)
         if objective < lowest:
