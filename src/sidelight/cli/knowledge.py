@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +26,7 @@ from sidelight.cli.parameters import (
     require_task,
 )
 from sidelight.cli.reading import DataReader, Sequences
-from sidelight.errors import DataError, Infeasible, did_you_mean
+from sidelight.errors import DataError, Infeasible, did_you_mean, listed
 
 # By how much a tree must be above others for each wrong word, unless --margin is given: an arc has some hundred
 # features, each of which changes by one.
@@ -126,7 +126,7 @@ class KnowledgeOptions:
         if name in WRAPPERS:
             return name, base or (DEFAULT_BASES[name] if usual == "auto" else usual)
         if base is not None:
-            message = f"the learner {name} does not go around another; {_listed(WRAPPERS)} do (--learner)"
+            message = f"the learner {name} does not go around another; {listed(list(WRAPPERS))} do (--learner)"
             raise typer.BadParameter(message, param_hint="--base")
         if name == "auto" or name in UNLABELLED:
             return None, name
@@ -145,7 +145,7 @@ class KnowledgeOptions:
     def _check(self, wrapper: str | None, inside: str, settings: Sequence[str]) -> None:
         if wrapper and inside not in BASES:
             more = f"; {inside} learns from --good and --bad" if inside in COMPANIONS else ""
-            message = f"rules and unlabelled data do not go with the learner {inside}, but with {_listed(BASES)}"
+            message = f"rules and unlabelled data do not go with the learner {inside}, but with {listed(BASES)}"
             raise typer.BadParameter(message + more, param_hint="--learner")
         if self.rules and wrapper in ("em", "self-training"):
             raise typer.BadParameter(f"{wrapper} has no use for rules; codl and pr have", param_hint="--rules")
@@ -275,11 +275,6 @@ def way_out(learner: str | None, estimator: Any) -> str:
         ways = {0.0: "--penalty 1 --norm l1", math.inf: "--norm l1 --bound 1", -math.inf: "--learner codl"}
         return f" ({ways.get(gamma, '--penalty 1')})"
     return f" ({learner} takes every rule as hard, so leave one out)" if learner in COMPANIONS else ""
-
-
-def _listed(names: Iterable[str]) -> str:
-    *some, last = names
-    return f"{', '.join(some)} and {last}"
 
 
 def usual_learner(task: Any) -> str:

@@ -66,7 +66,7 @@ def command(
         BaseName | None,
         typer.Option(
             metavar="NAME",
-            help="What a learner goes around that goes around another: crf, hmm, semicrf, perceptron, mira, svm.",
+            help="The learner inside, for one that goes around another: crf, hmm, semicrf, perceptron, mira, svm.",
             show_default=False,
         ),
     ] = None,
@@ -88,7 +88,7 @@ def command(
     task: Annotated[
         TaskName | None,
         typer.Option(
-            help="What is learned where it is no labels: parsing is heads of words (CoNLL-U), aligning links of two "
+            help="What is learned instead of labels: parsing is heads of words (CoNLL-U), aligning links of two "
             "strings in order, matching links in any order (both JSON lines).",
             show_default=False,
         ),
@@ -172,7 +172,7 @@ def command(
 ) -> None:
     """Learn from labelled sequences, and from rules, unlabelled, good and bad ones, and write a model.
 
-    Of a learner that goes around no other, --rules makes a ccm and --unlabeled a codl; auto chooses itself.
+    --rules makes a ccm of a learner that goes around no other, and --unlabeled a codl; auto uses both itself.
     """
     from sidelight.cli.output import check_figure, check_writable, print_json
     from sidelight.cli.templates import parse_arc_template, parse_template, read_templates
