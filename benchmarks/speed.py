@@ -21,7 +21,7 @@ from .setting import Setting
 PEER = crfsuite.NAME
 EPOCHS = 10
 PERCEPTRON = {"max_iterations": EPOCHS, **crfsuite.OBSERVED_ONLY}
-# What was asked for: times as shares of CRFsuite's, and by how much two threads are faster than one.
+# Targets: times as shares of CRFsuite's, and by how much two threads are faster than one.
 DICT_PREDICTION, DICT_TRAINING = 1.0, 0.5
 CRF_TIMES = {0.5: 0.08, 0.1: 1 / 3}
 PERCEPTRON_TIME = 0.2
@@ -119,8 +119,8 @@ def compare_threads(task: Task, setting: Setting, report: Report) -> None:
         )
         for jobs, (seconds, _) in ((1, one), (2, two)):
             report.add(name, f"{jobs} thread{'s' * (jobs > 1)}", seconds, "s")
-        asked = THREADS if name == "CRF, default solver" else None
-        report.add(f"{name}: two threads are faster", "times", one[0] / two[0], RATIO, at_least=asked)
+        target = THREADS if name == "CRF, default solver" else None
+        report.add(f"{name}: two threads are faster", "times", one[0] / two[0], RATIO, at_least=target)
 
 
 def compare_peaks(task: Task, setting: Setting, report: Report) -> None:

@@ -52,7 +52,7 @@ _HEADER = "header.json"
 # its own, since its values take several times as much memory as their texts. `save` keeps to these limits.
 _ROOM, _RATIO = 1 << 24, 100
 _HEADER_ROOM, _HEADER_RATIO = 1 << 20, 10
-# How many learners, or lists and other values, may be inside of each other.
+# How deeply learners, or lists and other values, may be nested.
 _DEEPEST = 40
 
 
@@ -163,7 +163,7 @@ def _labels(classes: Any) -> list[Any]:
 def _rebuild(header: Any, arrays: Arrays, folder: str) -> Any:
     """The learner that `_describe` described."""
     if folder.count("/") > _DEEPEST:
-        raise DataError(f"more than {_DEEPEST} learners are inside of each other")
+        raise DataError(f"learners are nested more than {_DEEPEST} deep")
     learner, encoder, labels = _unfitted(header), None, _labels(header["classes"])
     learner.classes_ = labels
     for part in learner.models_:
@@ -378,7 +378,7 @@ def _plain(value: Any) -> Any:
 def _rich(value: Any, depth: int = 0) -> Any:
     """Take back what `_plain` gave."""
     if depth > _DEEPEST:
-        raise DataError(f"more than {_DEEPEST} values are inside of each other")
+        raise DataError(f"values are nested more than {_DEEPEST} deep")
     deeper = partial(_rich, depth=depth + 1)
     match value:
         case list():
@@ -410,7 +410,7 @@ def _view(*values: Any) -> View:
     check_values(given, parameter_hints(View), "a view")
     view = View(**given)
     if view.part is not None and view.part[1] < 1:
-        raise DataError(f"part of a view is one of at least one part, got {view.part}")
+        raise DataError(f"a view is one of at least 1 part of the features, got {view.part}")
     return view
 
 

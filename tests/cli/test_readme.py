@@ -26,6 +26,11 @@ def blocks(text: str, language: str) -> list[str]:
     return [one.text for one in readme.blocks(text) if one.language == language]
 
 
+def test_every_page_is_linked() -> None:
+    more = (ROOT / "README.md").read_text().split("## More")[1]
+    assert [page.name for page in (ROOT / "docs").glob("*.md") if f"(docs/{page.name})" not in more] == []
+
+
 def test_python_example() -> None:
     (code,) = blocks(SECTION, "python")
     assert len(readme.promises(code)) == 3

@@ -99,7 +99,7 @@ class PartScorer:
         """Returns the scorer that gave these arrays."""
         size = int(read_arrays(arrays, _STORED)["size"][0])
         if size % (labels or 1):
-            raise DataError(f"{size} weights are not as many for each of {labels} labels")
+            raise DataError(f"there are {size} weights, and {labels} labels with equally many each are expected")
         return cls(size, structure, labels)
 
 

@@ -31,7 +31,7 @@ def minimize(
     least: float = 0.1,
     on_step: Callable[[Step], None] = lambda step: None,
 ) -> Solution:
-    """Run L-BFGS until `certificate.reached` is content; without `convex`, which has a dual bound, `least` counts."""
+    """Run L-BFGS until `certificate.reached` holds; without `convex`, which has a dual bound, `least` counts."""
     steps: list[Step] = []
     seen: dict[str, Any] = {}
 

@@ -56,7 +56,7 @@ class Demand(Protocol):
 
     @property
     def cost(self) -> Floats | float:
-        """C of every input, or of each."""
+        """C: one number for all inputs, or one for each."""
         ...
 
     def __len__(self) -> int: ...

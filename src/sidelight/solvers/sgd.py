@@ -35,7 +35,7 @@ def minimize(
     seed: int,
     on_step: Callable[[Step], None] = lambda step: None,
 ) -> Solution:
-    """Passes over the inputs in random order until `certificate.reached` is content; l2 must be above zero."""
+    """Passes over the inputs in random order until `certificate.reached` holds; l2 must be above zero."""
     rng, steps = np.random.default_rng(seed), list[Step]()
     way = _AveragedSteps(loss, start, l2, _first_rate(loss, start, l2, rng))
     for iteration in range(1, max_iterations + 1):
