@@ -26,7 +26,7 @@ def test_subgradient_steps_do_not_converge_where_the_objective_rises():
     with pytest.warns(ConvergenceWarning, match="StructuralSVM stopped before its tolerance"):
         found = StructuralSVM(C=10.0, solver="sgd").fit(inputs, labels)
     assert not found.converged_
-    optimum = StructuralSVM(C=10.0, tolerance=1e-4, max_iterations=3000).fit(inputs, labels).trace_[-1]
+    optimum = StructuralSVM(C=10.0, tolerance=1e-3, max_iterations=3000).fit(inputs, labels).trace_[-1]
     assert found.trace_[-1].dual <= optimum.objective
     assert found.trace_[-1].objective < 1.15 * optimum.objective
 
