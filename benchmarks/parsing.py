@@ -89,8 +89,8 @@ def run(setting: Setting, report: Report) -> None:
         raise MissingData(f"{treebank_file(setting.data)} has fewer than {SENTENCES} sentences")
     words, first = sum(map(len, task.eval_X)), setting.seeds[0]
     report.note(
-        f"{task.train_tokens:,} words to learn from, {words:,} to score; from whole trees {' and '.join(BY_ORDER)} "
-        f"have the mean of all seeds, and the others, which hardly depend on it, the seed {first}."
+        f"{task.train_tokens:,} words to learn from, {words:,} to score; of whole trees {' and '.join(BY_ORDER)} have "
+        f"the mean of all seeds, and the others, which hardly depend on it, the seed {first}."
     )
     with report.section("Whole trees"):
         _whole_trees(setting, report, task)
