@@ -36,7 +36,8 @@ def test_the_objective_counts_margins_of_all_inputs(tmp_path):
 
 def test_without_unlabelled_inputs_it_is_the_structural_svm():
     options = {"C": 0.3, "tolerance": 1e-3, "epsilon": 1e-3}
-    alone = TransductiveSVM(**options, **QUICK).fit(X[:8], Y[:8])
+    with pytest.warns(UserWarning, match="no sequence is unlabelled: this is the structural SVM of the labelled ones"):
+        alone = TransductiveSVM(**options, **QUICK).fit(X[:8], Y[:8])
     plain = StructuralSVM(**options).fit(X[:8], Y[:8])
     np.testing.assert_allclose(alone.objective_, plain.trace_[-1].objective, rtol=2e-3)
 
@@ -47,6 +48,12 @@ def test_outputs_keep_to_the_rules():
     known = [Y[i] if i in some else None for i in range(len(Y))]
     learner = TransductiveSVM(rules=[starts_with(label)], **QUICK).fit(X, known)
     assert {labels[0] for labels in learner.predict(X)} == {label}
+
+
+def test_labels_that_contradict_the_rules_are_named():
+    label = next(a for labels in Y for a in labels if a != Y[0][0])
+    with pytest.warns(UserWarning, match="labelled sequences contradict the rules or the dictionary, sequence 0"):
+        TransductiveSVM(rules=[starts_with(label)], steps=1, **QUICK).fit(X, HALF)
 
 
 def test_bad_input():

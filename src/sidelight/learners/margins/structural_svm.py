@@ -85,7 +85,7 @@ class StructuralSVM(MarginParameters, LinearParameters, Learner):
         if self.solver not in ("dcd", "eg", "sgd"):
             raise DataError(f"solver must be 'dcd', 'eg' or 'sgd', got {self.solver!r}")
         if self.solver == "eg" and self.loss != "hinge":
-            raise NotSupported("solver 'eg' needs loss='hinge'; use solver='dcd' for the squared hinge")
+            raise NotSupported("solver 'eg' needs loss='hinge'; use solver='dcd' for other losses")
         if self.solver == "sgd" and self.loss == "logistic":
             raise NotSupported("solver 'sgd' needs a hinge loss; use solver='dcd' for the logistic one")
         if self.solver == "eg" and self.order == 2:

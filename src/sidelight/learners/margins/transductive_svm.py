@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 import numpy as np
 
 from ...dictionary import TagDictionary
-from ...errors import DataError
+from ...errors import DataError, warn
 from ...kernels.compiling import Floats
 from ...rules.language import Rule
 from ...solvers import latent_margins
@@ -18,7 +18,7 @@ from ..learner import Learner
 from ..model import Prepared, prepare
 from ..parameters import GuardParameters, LatentParameters, LinearParameters, declared, require_number
 from ..sample_weights import refuse_weights
-from .jlis import some_inputs
+from .jlis import compare_labels, some_inputs
 from .latent_svm import LATENT, all_runs, check_rounds, keep_lowest, lowest, rounds_and_end
 from .structural_svm import StructuralSVM, labelled_weights, svm_of
 
@@ -78,7 +78,10 @@ class TransductiveSVM(GuardParameters, LatentParameters, LinearParameters, Learn
         full, rest = which[Signal.FULL], which[Signal.NOTHING]
         if not full:
             raise DataError(f"margins begin from labelled {self.task_.noun}s, and there are none")
+        if not rest:
+            warn(f"no {self.task_.noun} is unlabelled: this is the structural SVM of the labelled ones")
         prepared = prepare(self, X, y, self.all_labels(read))
+        compare_labels(self, X, read, prepared.classes)
         known = prepared.known.take(np.array(full)).all_known()
         labelled = Labelled(some_inputs(self, X, prepared, full), known, float(self.C))
         pool = some_inputs(self, X, prepared, rest) if rest else None
