@@ -102,7 +102,8 @@ def test_measurements_are_met_up_to_their_noise():
         (lambda: label_regularization(BASE, [None, None]), "come from full labels, and y has none"),
         (lambda: label_regularization(BASE, Y, target="none"), "target is 'shares' or 'bounds', got 'none'"),
         (lambda: measurements(BASE, [], noise="pink"), "noise is 'box' or 'gaussian', got 'pink'"),
-        (lambda: measurements(BASE, [], width=0.0), "the width of the noise is above 0, got 0.0"),
+        (lambda: measurements(BASE, [], width=0.0), "the width of the noise is a finite number above 0, got 0.0"),
+        (lambda: measurements(BASE, [], width="1"), "the width of the noise is a finite number above 0, got '1'"),
     ],
 )
 def test_bad_input(make, message):

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from sidelight import StructuralSVM, TransductiveSVM, load, starts_with
+from sidelight import Classifying, Matching, StructuralSVM, TransductiveSVM, load, starts_with
 from sidelight.errors import DataError, NotSupported
 from tests.learners.samples import labelled
+from tests.parts_data import shuffles
 
 X, Y = labelled(seed=1, count=16, longest=6)
 HALF = [labels if i < 8 else None for i, labels in enumerate(Y)]
@@ -54,6 +55,17 @@ def test_labels_that_contradict_the_rules_are_named():
     label = next(a for labels in Y for a in labels if a != Y[0][0])
     with pytest.warns(UserWarning, match="labelled sequences contradict the rules or the dictionary, sequence 0"):
         TransductiveSVM(rules=[starts_with(label)], steps=1, **QUICK).fit(X, HALF)
+
+
+@pytest.mark.parametrize(
+    ("task", "data"),
+    [(Matching(), shuffles(6)), (Classifying(), ([["ball"], ["judge"]] * 3, ["sport", "law"] * 3))],
+    ids=["matching", "documents"],
+)
+def test_other_outputs_are_chosen_too(task, data):
+    X, y = data
+    learner = TransductiveSVM(task=task, steps=1, **QUICK).fit(X, [*y[:4], None, None])
+    assert learner.predict(X[:4]) == y[:4]
 
 
 def test_bad_input():

@@ -131,5 +131,5 @@ class _Chosen:
 
     def _demand(self, values: Any, w: Floats, cost: float) -> Labelled:
         task, classes = self.learner.task_, self.prepared.classes
-        y = task.decode(values, self.pool.scores(w), classes)
-        return Labelled(self.pool, task.known(y, self.sizes, classes), cost)
+        read = task.read(task.decode(values, self.pool.scores(w), classes), self.sizes)
+        return Labelled(self.pool, task.known(read, self.sizes, classes), cost)

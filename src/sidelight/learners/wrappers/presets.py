@@ -2,6 +2,8 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from math import inf
+from numbers import Real
 from typing import Any, Literal
 
 from ...containers import plain_outputs
@@ -100,8 +102,8 @@ def measurements(
     """
     if noise not in ("box", "gaussian"):
         raise DataError(f"noise is 'box' or 'gaussian', got {noise!r}")
-    if not width > 0:
-        raise DataError(f"the width of the noise is above 0, got {width!r}")
+    if not (isinstance(width, Real) and 0 < width < inf):
+        raise DataError(f"the width of the noise is a finite number above 0, got {width!r}")
     if noise == "gaussian":
         given: dict[str, Any] = {"norm": "squared", "penalty": 1 / width**2}
     else:
