@@ -1,4 +1,4 @@
-"""Parts of speech of UD English: Figures 6.2 and 6.6a of Chang 2011, which are about the Wall Street Journal."""
+"""Parts of speech of UD English: Figures 6.2, 6.5b and 6.6a of Chang 2011, which are about the Wall Street Journal."""
 
 from statistics import fmean
 

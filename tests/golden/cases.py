@@ -65,7 +65,9 @@ CASES: dict[str, Case] = {
     "svm": _on("words", lambda: sl.StructuralSVM(["word"], tolerance=0.1)),
     "latent-svm": _on("words", lambda: sl.LatentStructuralSVM(["word"], tolerance=0.1, change=0.1)),
     "jlis": _on("words", lambda: sl.JLIS(["word"], tolerance=0.1, change=0.1), COMPANIONS),
-    "transductive-svm": _on("words", lambda: sl.TransductiveSVM(["word"], tolerance=0.1, change=0.1), FEW),
+    "transductive-svm": _on(
+        "words", lambda: sl.TransductiveSVM(["word"], rules=RULES[:1], dictionary=TAGS, tolerance=0.1, change=0.1), FEW
+    ),
     "codl": _on("words", lambda: sl.CoDL(sl.HMM(), RULES, iterations=1), FEW),
     "em": _on("words", lambda: sl.EM(sl.HMM(), iterations=1), FEW),
     "self-training": _on("words", lambda: sl.SelfTraining(sl.HMM()), FEW),

@@ -49,6 +49,7 @@ F = ["word"]
         CCM(CRF(F, tolerance=1e-9), guard=False),
         StructuralSVM(F, tolerance=1e-6),
         StructuralSVM(F, tolerance=1e-6, loss="hinge"),
+        StructuralSVM(F, tolerance=1e-6, loss="logistic"),
         LatentStructuralSVM(F, tolerance=1e-6),
     ],
     ids=lambda one: type(one).__name__,

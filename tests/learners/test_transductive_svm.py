@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from sidelight import StructuralSVM, TransductiveSVM, load, starts_with
+from sidelight import Classifying, Matching, StructuralSVM, TransductiveSVM, load, starts_with
 from sidelight.errors import DataError, NotSupported
 from tests.learners.samples import labelled
+from tests.parts_data import shuffles
 
 X, Y = labelled(seed=1, count=16, longest=6)
 HALF = [labels if i < 8 else None for i, labels in enumerate(Y)]
@@ -36,7 +37,8 @@ def test_the_objective_counts_margins_of_all_inputs(tmp_path):
 
 def test_without_unlabelled_inputs_it_is_the_structural_svm():
     options = {"C": 0.3, "tolerance": 1e-3, "epsilon": 1e-3}
-    alone = TransductiveSVM(**options, **QUICK).fit(X[:8], Y[:8])
+    with pytest.warns(UserWarning, match="no sequence is unlabelled: this is the structural SVM of the labelled ones"):
+        alone = TransductiveSVM(**options, **QUICK).fit(X[:8], Y[:8])
     plain = StructuralSVM(**options).fit(X[:8], Y[:8])
     np.testing.assert_allclose(alone.objective_, plain.trace_[-1].objective, rtol=2e-3)
 
@@ -47,6 +49,23 @@ def test_outputs_keep_to_the_rules():
     known = [Y[i] if i in some else None for i in range(len(Y))]
     learner = TransductiveSVM(rules=[starts_with(label)], **QUICK).fit(X, known)
     assert {labels[0] for labels in learner.predict(X)} == {label}
+
+
+def test_labels_that_contradict_the_rules_are_named():
+    label = next(a for labels in Y for a in labels if a != Y[0][0])
+    with pytest.warns(UserWarning, match="labelled sequences contradict the rules or the dictionary, sequence 0"):
+        TransductiveSVM(rules=[starts_with(label)], steps=1, **QUICK).fit(X, HALF)
+
+
+@pytest.mark.parametrize(
+    ("task", "data"),
+    [(Matching(), shuffles(6)), (Classifying(), ([["ball"], ["judge"]] * 3, ["sport", "law"] * 3))],
+    ids=["matching", "documents"],
+)
+def test_other_outputs_are_chosen_too(task, data):
+    X, y = data
+    learner = TransductiveSVM(task=task, steps=1, **QUICK).fit(X, [*y[:4], None, None])
+    assert learner.predict(X[:4]) == y[:4]
 
 
 def test_bad_input():

@@ -206,7 +206,9 @@ class MarginParameters:
     """What the large-margin learners have."""
 
     loss: Annotated[
-        MarginLoss, "What a margin missed by ξ costs: its square, itself, or log(1 + exp(ξ)), which is never zero."
+        MarginLoss,
+        "What a margin missed by ξ costs: its square, itself, or log(1 + exp(ξ)). The last is never zero, so that the "
+        "objective has less room to fall: give a lower tolerance with it.",
     ] = "squared_hinge"
     tolerance: Annotated[float, "The duality gap to stop at, as a share of the objective."] = 0.01
     epsilon: Annotated[

@@ -3,9 +3,9 @@
     minimise  P(w) = Σ_i f_i(w) + l2 ‖w‖²
 
 Visit t sees one of the n inputs and moves w by -η_t [n ∇f_i(w) + 2 l2 w], with η_t = η_0 / (1 + 2 l2 η_0 t): the step
-size begins at η_0 and nears 1 / (2 l2 t), with which strongly convex functions converge. η_0 is the power of two with
-which a pass over a sample ends lowest (Bottou 2012). What is kept is the mean of w weighted by t, whose objective nears
-the optimum at the rate 1 / t (Lacoste-Julien et al. 2012).
+size begins at η_0 and nears 1 / (2 l2 t), with which strongly convex functions converge. η_0 is m / n times the power
+of two, at most 1 / (2 l2), with which a pass over a sample of m inputs alone ends lowest (Bottou 2012). What is kept is
+the mean of w weighted by t, whose objective nears the optimum at the rate 1 / t (Lacoste-Julien et al. 2012).
 
 After each pass the objective, its gradient and with these the duality gap are worked out at the mean, so the solver
 stops by the certificate that L-BFGS has.

@@ -106,6 +106,30 @@ def _search(learner: Any, X: Any, classes: Sequence[str]) -> Argmax:
     return best
 
 
+def compare_labels(learner: Any, X: Any, y: Any, classes: Sequence[str]) -> None:
+    """Warn where labelled sequences contradict the rules or the dictionary: such outputs become impossible."""
+    labelled = by_kind(y)[Signal.FULL]
+    if not labelled or not (learner.dictionary or learner.rules):
+        return
+    some, gold = [X[i] for i in labelled], [y[i] for i in labelled]
+    bad: set[int] = set()
+    if learner.dictionary is not None:
+        for i, known, tags in zip(labelled, gold, learner.dictionary.apply(some), strict=True):
+            if any(allowed is not None and label not in allowed for label, allowed in zip(known, tags, strict=True)):
+                bad.add(i)
+    if learner.rules:
+        seen = learner.task_.for_rules(some)
+        outputs = learner.structure_.token_labels(learner.task_.known_to_rules(gold, seen, classes).outputs.values)
+        hard = [rule.hard() for rule in learner.rules]
+        violated = learner.task_.compiled(hard, seen, classes).violations(outputs).sum(axis=1)
+        bad |= {labelled[n] for n in np.flatnonzero(violated)}
+    if bad:
+        warn(
+            f"{len(bad)} of {len(labelled)} labelled {learner.task_.noun}s contradict the rules or the dictionary, "
+            f"{learner.task_.noun} {min(bad)} for one; outputs like theirs will never be predicted",
+        )
+
+
 @declared
 class JointLearner(LatentCompanionParameters, Learner):
     """Labels and GOOD / BAD on any task; a subclass says what its task and its other parameters are."""
@@ -144,7 +168,7 @@ class JointLearner(LatentCompanionParameters, Learner):
         check_companions(self)
         self._check_known(known)
         prepared = prepare(self, X, y, self.all_labels(known, required=False))
-        self._compare_labels(X, known, prepared.classes)
+        compare_labels(self, X, known, prepared.classes)
         runs = self._learn(X, known, prepared, np.ones(len(known)) if counts is None else counts)
         weights = lowest(runs).weights
         self._adopt(prepared.model(weights[:-1].copy()))
@@ -217,31 +241,6 @@ class JointLearner(LatentCompanionParameters, Learner):
             return None
         known = prepared.known.take(np.array(which))
         return Labelled(some_inputs(self, X, prepared, which), known.all_known(), self.C1 * counts[which])
-
-    def _compare_labels(self, X: Any, y: Any, classes: Sequence[str]) -> None:
-        """Warn where labelled sequences contradict the rules or the dictionary: such outputs become impossible."""
-        labelled = by_kind(y)[Signal.FULL]
-        if not labelled or not (self.dictionary or self.rules):
-            return
-        some, gold = [X[i] for i in labelled], [y[i] for i in labelled]
-        bad: set[int] = set()
-        if self.dictionary is not None:
-            for i, known, tags in zip(labelled, gold, self.dictionary.apply(some), strict=True):
-                if any(
-                    allowed is not None and label not in allowed for label, allowed in zip(known, tags, strict=True)
-                ):
-                    bad.add(i)
-        if self.rules:
-            seen = self.task_.for_rules(some)
-            outputs = self.structure_.token_labels(self.task_.known_to_rules(gold, seen, classes).outputs.values)
-            hard = [rule.hard() for rule in self.rules]
-            violated = self.task_.compiled(hard, seen, classes).violations(outputs).sum(axis=1)
-            bad |= {labelled[n] for n in np.flatnonzero(violated)}
-        if bad:
-            warn(
-                f"{len(bad)} of {len(labelled)} labelled {self.task_.noun}s contradict the rules or the dictionary, "
-                f"{self.task_.noun} {min(bad)} for one; outputs like theirs will never be predicted",
-            )
 
     def decision_function(self, X: Any) -> Floats:
         """max_y w·F_B(x, y) of each input, over the outputs that are possible: above zero, it looks GOOD."""

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 import numpy as np
 
 from ...dictionary import TagDictionary
-from ...errors import DataError
+from ...errors import DataError, warn
 from ...kernels.compiling import Floats
 from ...rules.language import Rule
 from ...solvers import latent_margins
@@ -18,7 +18,7 @@ from ..learner import Learner
 from ..model import Prepared, prepare
 from ..parameters import GuardParameters, LatentParameters, LinearParameters, declared, require_number
 from ..sample_weights import refuse_weights
-from .jlis import some_inputs
+from .jlis import compare_labels, some_inputs
 from .latent_svm import LATENT, all_runs, check_rounds, keep_lowest, lowest, rounds_and_end
 from .structural_svm import StructuralSVM, labelled_weights, svm_of
 
@@ -33,7 +33,10 @@ class TransductiveSVM(GuardParameters, LatentParameters, LinearParameters, Learn
     2012 (Zien et al. 2007; section 2.5.3 of Chang 2011) with hard rules. It begins with the weights of the labelled
     inputs, and C_U is doubled step by step, as Joachims (1999) does. Rounds choose outputs, then solve for w; an output
     is replaced where that lowers its ξ, so the objective never rises within a step. It draws the model towards what it
-    predicts already, and can do harm with few labelled inputs.
+    predicts already, and nothing keeps the shares of labels, so that common ones can grow. With 10 labelled and 300
+    unlabelled references it was 4.8 and 4.7 points below the `StructuralSVM` in two draws of four, and 0.3 and 3.4
+    above in the others; with the rule that fields change after punctuation, 4.1 to 4.7 below `CCM` in three of three.
+    `fit` compares it with the `StructuralSVM` where `guard` is set.
 
     Attributes
     ----------
@@ -78,7 +81,10 @@ class TransductiveSVM(GuardParameters, LatentParameters, LinearParameters, Learn
         full, rest = which[Signal.FULL], which[Signal.NOTHING]
         if not full:
             raise DataError(f"margins begin from labelled {self.task_.noun}s, and there are none")
+        if not rest:
+            warn(f"no {self.task_.noun} is unlabelled: this is the structural SVM of the labelled ones")
         prepared = prepare(self, X, y, self.all_labels(read))
+        compare_labels(self, X, read, prepared.classes)
         known = prepared.known.take(np.array(full)).all_known()
         labelled = Labelled(some_inputs(self, X, prepared, full), known, float(self.C))
         pool = some_inputs(self, X, prepared, rest) if rest else None
@@ -128,5 +134,5 @@ class _Chosen:
 
     def _demand(self, values: Any, w: Floats, cost: float) -> Labelled:
         task, classes = self.learner.task_, self.prepared.classes
-        y = task.decode(values, self.pool.scores(w), classes)
-        return Labelled(self.pool, task.known(y, self.sizes, classes), cost)
+        read = task.read(task.decode(values, self.pool.scores(w), classes), self.sizes)
+        return Labelled(self.pool, task.known(read, self.sizes, classes), cost)
