@@ -2,6 +2,7 @@
 
 import io
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from benchmarks.__main__ import main
 from benchmarks.companions import TABLES, fields, sample, tags
 from benchmarks.companions.sample import COMPANIONS, SVM, Costs, draw
 from benchmarks.datasets import MissingData, Task
-from sidelight import generate_references, write_columns, write_conllu
+from sidelight import JLIS, generate_references, write_columns, write_conllu
 
 SENTENCES = [
     (["the", "walk", "ends", "here"], ["DET", "NOUN", "VERB", "ADV"]),
@@ -36,11 +37,15 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         write_columns(tmp_path / "citations" / name, X[:20], y[:20], separator="\t")
     write_columns(tmp_path / "citations" / "unlabeled.txt", X[20:], None)
     (tmp_path / "ud" / "en_ewt").mkdir(parents=True)
-    X, y = zip(*SENTENCES * 5, strict=True)
+    X, y = zip(*SENTENCES * 4, strict=True)
     for name in ("train.conllu", "dev.conllu"):
         write_conllu(tmp_path / "ud" / "en_ewt" / name, X, y)
     monkeypatch.setattr(fields, "CHOSEN", {20: fields.CHOSEN[100], 40: fields.CHOSEN[400]})
-    monkeypatch.setattr(fields, "OPTIONS", {**fields.OPTIONS, "tolerance": 0.5, "max_iterations": 3})
+    for module in (fields, tags):
+        monkeypatch.setattr(module, "OPTIONS", {**module.OPTIONS, "tolerance": 0.5, "max_iterations": 3})
+    monkeypatch.setattr(sample, "JLIS", partial(JLIS, change=0.5))
+    monkeypatch.setattr(tags, "ROUNDS", {})
+    monkeypatch.setattr(tags, "CHANGE", 0.5)
     monkeypatch.setattr(fields, "GOOD_REFERENCES", 4)
     monkeypatch.setattr(fields, "BAD_REFERENCES", (0, 4))
     monkeypatch.setattr(tags, "COSTS", {8: Costs(1.0, 1.0, 0.1), 200: Costs(0.1, 0.1, 0.1)})

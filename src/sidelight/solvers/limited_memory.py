@@ -52,6 +52,8 @@ class Changes:
 
     def step(self, gradient: Floats) -> Floats:
         """-H ∇f; asked once at every point that a change has led to."""
+        from scipy.linalg.lapack import dtrtrs
+
         used = len(self.order)
         if not used:
             return -gradient
@@ -63,12 +65,11 @@ class Changes:
         self.products[:, :, newest] = bend
         self.products[1, newest] = bend[1]
         self.along = here
-        at = np.ix_(self.order, self.order)
-        R, G = np.triu(self.products[0][at]), self.products[1][at]
+        R, G = self.products[:, self.order][:, :, self.order]  # of R the upper triangle alone is read
         p, q = here[0, self.order], self.gamma * here[1, self.order]
-        back = np.linalg.solve(R, p)
+        back = dtrtrs(R, p)[0]
         both = np.zeros((2, used))
-        both[0, self.order] = np.linalg.solve(R.T, np.diag(R) * back + self.gamma * (G @ back) - q)
+        both[0, self.order] = dtrtrs(R, R.diagonal() * back + self.gamma * (G @ back) - q, trans=1)[0]
         both[1, self.order] = -self.gamma * back
         out: Floats = -self.gamma * gradient
         out -= both[0] @ S
