@@ -20,7 +20,7 @@ from sidelight.errors import DataError, Infeasible, NotSupported
 from tests.learners.samples import labelled
 
 X, Y = labelled(seed=1, count=30, longest=8)
-SOON = {"change": 0.01}  # where only a model is needed, not the last of what the objective falls by
+SOON = {"change": 0.01, "tolerance": 0.1}  # where only a model is needed, not the last of what the objective falls by
 LONG = [i for i, x in enumerate(X) if len(x) > 3]
 
 
@@ -112,7 +112,7 @@ def test_the_binary_task_alone_needs_no_labels():
 
 def test_restarts_keep_the_lowest_objective():
     data, y = mixed(0)
-    options = {"classes": ["A", "T", "Y"], "C2": 10.0, "change": 1e-3}
+    options = {"classes": ["A", "T", "Y"], "C2": 2.0, "change": 0.01}
     learner = JLIS(restarts=3, **options).fit(data, y)
     assert len(learner.run_objectives_) == 3
     assert learner.objective_ == min(learner.run_objectives_)
@@ -160,11 +160,11 @@ def test_few_iterations_and_rounds():
     data, y = mixed(3)
     for iterations in (1, 2):
         with pytest.warns(ConvergenceWarning, match="JLIS stopped before its tolerance"):
-            learner = JLIS(C2=10.0, max_iterations=iterations, tolerance=1e-6, max_rounds=10).fit(data, y)
+            learner = JLIS(C2=10.0, max_iterations=iterations, tolerance=1e-6, max_rounds=5).fit(data, y)
         values = [one.objective for one in learner.rounds_] + [learner.objective_]
         assert (np.diff(values) <= 1e-9 * np.abs(values[1:])).all()
     with pytest.warns(ConvergenceWarning, match="JLIS still changed by more than `change` after 1 rounds"):
-        assert not JLIS(max_rounds=1).fit(data, y).converged_
+        assert not JLIS(max_rounds=1, tolerance=0.1).fit(data, y).converged_
 
 
 def test_a_dictionary_limits_outputs():
@@ -228,11 +228,10 @@ def test_rules_limit_outputs(tmp_path):
 
 def test_ties_are_random_under_rules_that_fold():
     data, y = mixed(0)
-    options = {"classes": ["A", "T", "Y"], "C2": 10.0, "change": 1e-3}
+    options = {"classes": ["A", "T", "Y"], "C2": 2.0, "change": 0.01}
     vacuous = [starts_with("A", "T", "Y")]
     objectives = [JLIS(rules=vacuous, random_state=seed, **options).fit(data, y).objective_ for seed in range(2)]
-    free = [JLIS(random_state=seed, **options).fit(data, y).objective_ for seed in range(2)]
-    np.testing.assert_allclose(objectives, free, rtol=0.02)
+    np.testing.assert_allclose(objectives[0], JLIS(random_state=0, **options).fit(data, y).objective_, rtol=0.02)
     assert len(set(objectives)) == 2
 
 
