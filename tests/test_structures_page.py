@@ -14,6 +14,7 @@ from sidelight import (
     PosteriorRegularization,
     SelfTraining,
     StructuralSVM,
+    TransductiveSVM,
     count,
 )
 from sidelight.errors import DataError, NotSupported
@@ -58,11 +59,16 @@ def test_what_the_page_says_of_errors(page):
         page["crf"].predict("abc")
     for learner in (JLIS(task=page["FindSpan"]()), SelfTraining(CRF(task=page["FindSpan"]()))):
         assert learner.fit(page["X"], page["y"]).score(page["X"], page["y"]) > 0.9
+    some = [one if i % 3 else None for i, one in enumerate(page["y"])]
+    found = TransductiveSVM(task=page["FindSpan"](), change=0.1).fit(page["X"], some)
+    assert found.score(page["X"], page["y"]) > 0.9
     with pytest.raises(NotSupported, match="FindSpan does not say what rules could speak of"):
         CCM(CRF(task=page["FindSpan"]()), [count() <= 1]).fit(page["X"], page["y"])
     with pytest.raises(NotSupported, match="works out expectations under rules, which FindSpan does not offer"):
         PosteriorRegularization(CRF(task=page["FindSpan"]()), [count() <= 1]).fit(page["X"], page["y"])
-    with pytest.raises(NotSupported, match=r"CRF cannot learn from unlabelled sentences \(None\) .*; leave them out"):
+    with pytest.raises(
+        NotSupported, match=r"CRF cannot learn from unlabelled sentences \(None\) .*; use TransductiveSVM"
+    ):
         page["crf"].fit(page["X"][:2], [None, (0, 1)])
     with pytest.raises(NotSupported, match="FindSpan does not say which parts belong to a token"):
         page["crf"].explain(page["X"][0])
