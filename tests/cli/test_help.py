@@ -10,7 +10,7 @@ import pytest
 import typer
 
 import sidelight
-from sidelight import DMV, HMM, load, write_columns, write_pairs, write_trees
+from sidelight import DMV, HMM, JLIS, load, write_columns, write_pairs, write_trees
 from sidelight.cli import align, demo, templates, train, transfer
 from sidelight.cli.main import COMMANDS, app
 from sidelight.cli.parameters import NOT_SET
@@ -35,7 +35,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("examples")
     write_files(str(folder))
     words, tags = WORDS.split(), TAGS.split()
-    for name in ("few.tsv", "train.tsv", "dev.tsv", "gold.tsv", "predicted.tsv"):  # quick to learn from
+    for name in ("few.tsv", "train.tsv", "dev.tsv", "gold.tsv", "predicted.tsv", "other.tsv"):  # quick to learn from
         X, y = sidelight.generate_references(8, seed=1)
         write_columns(folder / name, X, y)
     write_columns(folder / "more.txt", X)
@@ -88,6 +88,8 @@ def typed(run: Run, line: str) -> Said:
 @pytest.mark.usefixtures("quick")
 def test_examples_run_as_written(run: Run, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(place)
+    for name in ("change", "tolerance"):  # commands are the point here, not what they learn
+        monkeypatch.setitem(JLIS.__init__.__kwdefaults__, name, 0.5)
     whole = demo_run.run_demo
     monkeypatch.setattr(demo_run, "run_demo", lambda labeled, **more: whole([5], **more | {"test": 9, "unlabeled": 9}))
     for line in EXAMPLES:
