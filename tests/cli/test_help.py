@@ -10,7 +10,7 @@ import pytest
 import typer
 
 import sidelight
-from sidelight import DMV, HMM, load, write_columns, write_pairs, write_trees
+from sidelight import DMV, HMM, JLIS, load, write_columns, write_pairs, write_trees
 from sidelight.cli import align, demo, templates, train, transfer
 from sidelight.cli.main import COMMANDS, app
 from sidelight.cli.parameters import NOT_SET
@@ -88,6 +88,8 @@ def typed(run: Run, line: str) -> Said:
 @pytest.mark.usefixtures("quick")
 def test_examples_run_as_written(run: Run, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(place)
+    for name in ("change", "tolerance"):  # commands are the point here, not what they learn
+        monkeypatch.setitem(JLIS.__init__.__kwdefaults__, name, 0.5)
     whole = demo_run.run_demo
     monkeypatch.setattr(demo_run, "run_demo", lambda labeled, **more: whole([5], **more | {"test": 9, "unlabeled": 9}))
     for line in EXAMPLES:

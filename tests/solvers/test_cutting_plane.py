@@ -99,8 +99,8 @@ def test_the_optimum_is_that_of_all_outputs(seed, labels, C, squared):
 
 @pytest.mark.parametrize("squared", [True, False])
 def test_duals_never_fall_and_bound_every_primal(squared):
-    loss, _ = make(5, lengths=LENGTHS * 3, labels=3)
-    cost = np.full(3 * len(LENGTHS), 1.0)
+    loss, _ = make(5, lengths=LENGTHS * 2, labels=3)
+    cost = np.full(2 * len(LENGTHS), 1.0)
     found, _ = solve([Labelled(batch_of(loss), loss.known, 1.0)], loss.scorer.size, cost, squared)
     duals = np.array([step.dual for step in found.steps])
     primals = np.array([step.objective for step in found.steps])
