@@ -729,7 +729,7 @@ def test_one_label_everywhere_is_told(cls, monkeypatch):
         assert not cls(CRF(l2=1.0, tolerance=0.01), [once, *shares], **few).fit(references, known).guard_.collapsed
 
 
-def documents(count=120):
+def documents(count=80):
     """Feature dicts of four words; a document is good if it has one of two."""
     rng = np.random.default_rng(0)
     found = [{str(w): 1.0 for w in rng.choice([f"w{i}" for i in range(12)], 4, replace=False)} for _ in range(count)]

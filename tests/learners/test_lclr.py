@@ -250,12 +250,12 @@ def test_chains_and_trees(tmp_path):
     assert {label for labels in model.predict_structure(good) for label in labels} <= {"1", "2"}
     model.save(tmp_path / "m")
     np.testing.assert_array_equal(load(tmp_path / "m").predict(bad), model.predict(bad))
-    trees, _ = sentences(20)
+    trees, _ = sentences(12)
     bad = [[x[i] for i in rng.permutation(len(x))] for x in trees]
     model = LCLR(task=Parsing(projective=True), C=10.0, size="length", change=0.01).fit(
-        trees + bad, [1] * 20 + [0] * 20
+        trees + bad, [1] * 12 + [0] * 12
     )
-    assert model.score(trees + bad, [1] * 20 + [0] * 20) > 0.8
+    assert model.score(trees + bad, [1] * 12 + [0] * 12) > 0.8
     with pytest.raises(DataError, match=r"name them in classes=\[...\]"):
         LCLR().fit(good + words, [1] * len(good) + [0] * len(words))
 
