@@ -157,7 +157,7 @@ def test_labels_after_heads(tmp_path):
         CRF(task=Parsing(labelled=True, joint=False)).fit(X, y)
 
 
-@pytest.mark.parametrize("length", [1, 300])
+@pytest.mark.parametrize("length", [1, 500])
 def test_short_and_long_sentences(length):
     X = [[("w", "X")] * length, [("a", "X"), ("b", "Y")]]
     y = [list(range(length)), [0, 1]]
