@@ -69,7 +69,10 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def close_names(name: str, known: Iterable[str], count: int = 1) -> list[str]:
     """Returns the known names that are most like one that is not known; at most `count` of them."""
     names = {one.lower(): one for one in known}
-    return [names[found] for found in get_close_matches(name.lower(), names, n=count, cutoff=0.7)]
+    close = get_close_matches(name.lower(), names, n=count, cutoff=0.7)
+    if not close:  # two letters of a short name may have changed places
+        close = [one for one in names if sorted(one) == sorted(name.lower())][:count]
+    return [names[found] for found in close]
 
 
 def listed(words: Sequence[str], last: str = "and") -> str:

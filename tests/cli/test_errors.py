@@ -128,6 +128,10 @@ def test_files_that_are_no_models(run: Run, folder: Path, tmp_path: Path, comman
         (["-l", "crf", "--set", "colour=red"], "--colour: the learner crf has no such parameter; it has solver, order"),
         (["-l", "crf", "--set", "l2"], "expected name=value, got 'l2'"),
         (["-l", "crf", "--L2", "1"], "--L2: there is no such option; is it --l2?"),
+        (
+            ["-l", "crf", "--l3", "1"],
+            "--l3: there is no such option; `sidelight learners NAME` lists those of a learner",
+        ),
         (["-l", "crf", "--solver", "dcd"], "solver must be auto, eg, lbfgs or sgd, got 'dcd'"),
         (["-l", "crf", "--set", "l2=much"], "l2 must be a number, got 'much'"),
         (["-l", "crf", "--set", "order=1.5"], "order must be a whole number, got '1.5'"),
@@ -192,6 +196,9 @@ def test_text_has_no_labels(run: Run, folder: Path, tmp_path: Path) -> None:
 def test_a_forgotten_label_column(run: Run, folder: Path, tmp_path: Path) -> None:
     said = run("predict", folder / "crf.model", folder / "dev.tsv")
     assert (said.code, "say --labeled" in said.err) == (1, True)
+    assert run("train", folder / "train.tsv", "-o", tmp_path / "semicrf.model", "-l", "semicrf", "-q").code == 0
+    said = run("predict", tmp_path / "semicrf.model", folder / "dev.tsv")
+    assert (said.code, "say --labeled" in said.err) == (1, True)
     model = tmp_path / "hmm.model"  # it reads words alone, and would take any other column
     assert run("train", folder / "train.tsv", "-o", model, "-l", "hmm", "-q").code == 0
     assert "the last column has labels of the model only" in run("predict", model, folder / "train.tsv").err
@@ -231,6 +238,15 @@ def test_interrupted(run: Run, folder: Path, tmp_path: Path, monkeypatch: pytest
     said = run("train", folder / "train.tsv", "-o", tmp_path / "m", "-q")
     assert (said.code, said.err) == (130, "interrupted\n")
     assert os.listdir(tmp_path) == []
+
+
+def test_interrupted_in_a_kernel(run: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+
+    monkeypatch.setattr(Reader, "read", interrupt)
+    said = run("train", folder / "train.tsv", "-o", tmp_path / "m", "-q")
+    assert (said.code, said.err) == (130, "interrupted\n")
 
 
 def test_score_refuses_different_tokens(run: Run, tmp_path: Path) -> None:

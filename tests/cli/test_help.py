@@ -140,6 +140,7 @@ def test_learners_are_listed_and_shown(run: Run) -> None:
     said = run("learners", "pr")
     for part in ("maximise  L(w)", "iterations = 10", "goes around  hmm", "[--rules]", "unlabelled sequences"):
         assert part in said.out
+    assert "or another (--base): crf, semicrf\n" in re.sub(" +\n", "\n", said.out)
     facts = run("learners", "CRF", "--json").json
     assert (facts["command"], facts["base"]) == ("crf", None)
     assert {"name": "l2", "type": "float", "default": "0.1"}.items() <= next(

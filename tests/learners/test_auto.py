@@ -36,7 +36,7 @@ from sidelight import (
 )
 from sidelight.demo.rules import REFERENCE_RULES
 from sidelight.learners.choosing.candidates import Candidate, Knowledge, fallback, too_slow
-from sidelight.learners.choosing.race import Race, Tried
+from sidelight.learners.choosing.race import Race, Result, Tried
 from sidelight.learners.choosing.trials import Fold
 from tests.learner_kit import check_learner
 from tests.learners.samples import FORMS, labelled
@@ -259,6 +259,16 @@ def test_the_choice():
     assert choice(base, chance, sure) == "sure"
     assert choice(base, tried("same", [5] * 10)) == "b"
     assert choice(worse, base, tried("between", [4] * 10)) == "b"
+
+
+def test_a_base_with_a_lower_score_is_not_called_the_best():
+    base, above = tried("b", [5] * 10, supervised=True), tried("above", [9, 9, 9, 9, 2, 2, 2, 2, 3, 5], supervised=True)
+    race = Race(Knowledge(X[:10], Y[:10], ["author"]), parts=5, budget=1.0, most=0, seed=0, show=lambda _: None)
+    race.tried, race.base = [base, above], base
+    assert " and no other is better by more than a standard error (above: +" in race._why(base)
+    race.tried = [base, tried("below", [4] * 10, supervised=True)]
+    assert race._why(base).endswith(", the most of those that were tried.")
+    assert Result("one", False, score=0.5, difference=0.1, error=float("nan"), sequences=1).points == "+10.0"
 
 
 def test_a_candidate_that_fails_is_told_of(monkeypatch):

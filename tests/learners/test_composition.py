@@ -1,11 +1,13 @@
 """Learners that are composed of others: what the inner ones know is not lost on the way."""
 
 import warnings
+from contextlib import suppress
 
 import numpy as np
 import pytest
 from sklearn.base import is_classifier
 
+import sidelight
 from sidelight import (
     CCM,
     CRF,
@@ -26,12 +28,15 @@ from sidelight import (
     SemiCRF,
     TagDictionary,
     count,
+    generate_references,
     load,
     once_each,
     starts_with,
 )
 from sidelight.learners.model import Fitted
+from sidelight.learners.registry import REGISTRY
 from sidelight.report.posteriors import posteriors_of
+from sidelight.supervision import Signal
 from tests.learners.samples import labelled
 
 X, Y = labelled()
@@ -165,3 +170,22 @@ def test_only_what_has_one_label_per_input_is_a_classifier():
         True
     ] * 3
     assert [is_classifier(one) for one in (CRF(), HMM(), CCM(HMM()), CRF(task=Parsing()))] == [False] * 4
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [name for name, one in REGISTRY.items() if one.inside])
+def test_learners_go_around_what_the_registry_says(name: str) -> None:
+    X, y = generate_references(8, seed=1)
+    X, y = [x[:6] for x in X], [labels[:6] for labels in y]
+    known = [*y[:4], *[None if Signal.NOTHING in REGISTRY[name].signals else labels for labels in y[4:]]]
+    taken = []
+    for base, one in REGISTRY.items():
+        if one.base:
+            learner = getattr(sidelight, name)(getattr(sidelight, base)())
+            few = {"guard": False, "iterations": 1}
+            learner.set_params(**{key: few[key] for key in few if key in learner.get_params(deep=False)})
+            with suppress(NotSupported):
+                learner.fit(X, known)
+                taken.append(one.command)
+    bases = REGISTRY[name].around or [one.command for one in REGISTRY.values() if one.base]
+    assert sorted(taken) == sorted(bases)

@@ -72,7 +72,7 @@ def test_later_attributes_get_weights_and_later_labels_are_refused(learner, tmp_
         model.partial_fit([["a"]], [["A"]], classes=["A", "B"])
     with pytest.raises(DataError, match="sequence 0, token 1: label 'Q' was never seen"):
         learner().partial_fit([["a", "b"]], [["A", "Q"]], classes=["A", "B"])
-    with pytest.raises(DataError, match="trained on tokens of 1 columns, these have 2"):
+    with pytest.raises(DataError, match="trained on tokens of 1 column, these have 2"):
         model.partial_fit([[("a", "b")]], [["A"]])
 
 

@@ -82,7 +82,7 @@ def test_lengths_tell_what_words_do_not():
     """Two kinds of runs of the same word differ in nothing but their length."""
     rng = np.random.default_rng(0)
     y = []
-    for _ in range(40):
+    for _ in range(130):
         short, long = int(rng.integers(1, 3)), int(rng.integers(5, 8))
         y.append(["A"] * short + ["B"] * long + ["A"] * int(rng.integers(1, 3)) + ["B"] * int(rng.integers(5, 8)))
     X = [
@@ -92,8 +92,8 @@ def test_lengths_tell_what_words_do_not():
     kind = {"features": ["word"], "begin_features": [], "end_features": ["word"]}
     plain = SemiCRF(**kind, length=False).fit(X[:30], y[:30]).score(X[30:], y[30:])
     aware = SemiCRF(**kind).fit(X[:30], y[:30]).score(X[30:], y[30:])
-    assert aware > plain
-    assert aware > 0.85
+    assert aware > plain + 0.03
+    assert aware > 0.92
 
 
 def test_segment_features_help_on_references(references):

@@ -186,6 +186,8 @@ def test_a_rule_in_the_place_of_a_file():
     assert list(map(repr, given_rules("bio()"))) == ["(bio()).hard()"]
     with pytest.raises(DataError, match="did you mean 'bioes'"):
         given_rules("biose()")
+    with pytest.raises(DataError, match="did you mean 'bio'"):
+        given_rules("boi()")
     with pytest.raises(DataError, match="does not exist"):
         given_rules("rules.toml")
 

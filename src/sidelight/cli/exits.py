@@ -32,7 +32,9 @@ class CommandGroup(TyperGroup):
         except SidelightError as error:
             print(f"error: {as_typed(str(error))}", file=sys.stderr)
             raise typer.Exit(1) from None
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemError) as error:
+            if not _interrupted(error):
+                raise
             print("interrupted", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
         except OSError as error:
@@ -43,6 +45,13 @@ class CommandGroup(TyperGroup):
             print(f"error: cannot write: {error.strerror}", file=sys.stderr)
             raise typer.Exit(_close_output(1)) from None
         return result
+
+
+def _interrupted(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is behind this error: in a compiled kernel it becomes the cause of a SystemError."""
+    while isinstance(error, SystemError):
+        error = error.__cause__
+    return isinstance(error, KeyboardInterrupt)
 
 
 def _close_output(code: int) -> int:

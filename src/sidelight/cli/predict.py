@@ -127,7 +127,7 @@ def _suspect_labels(learner: Any, sequences: Sequences) -> None:
             raise DataError("the last column has labels of the model only; if it is the label, say --labeled")
     if expected is not None and found == expected + 1:
         raise DataError(
-            f"the model was trained on tokens of {expected} columns, these have {found}; "
+            f"the model was trained on tokens of {expected} column{'s' * (expected > 1)}, these have {found}; "
             "if the last is the label, say --labeled; --columns says which others to leave out"
         )
 

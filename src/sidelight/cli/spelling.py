@@ -51,12 +51,11 @@ class LearningCommand(Command):
         name, equals, value = argument.removeprefix("--").partition("=")
         parameters = _OLDER_PARAMETERS.get(name, (name.replace("-", "_"),))
         if not all(map(has_parameter, parameters)):
+            if get_close_matches(name, [one[2:] for one in declared if one.startswith("--")]):
+                return [argument]
             close = [f"--{one.replace('_', '-')}" for one in close_parameters(parameters[0])]
-            if close and not get_close_matches(f"--{name}", declared):
-                raise typer.BadParameter(
-                    f"there is no such option; is it {' or '.join(close)}?", param_hint=f"--{name}"
-                )
-            return [argument]
+            advice = f"is it {' or '.join(close)}?" if close else "`sidelight learners NAME` lists those of a learner"
+            raise typer.BadParameter(f"there is no such option; {advice}", param_hint=f"--{name}")
         if not equals and not rest:
             raise typer.BadParameter("a value is missing", param_hint=f"--{name}")
         text = value if equals else rest.pop(0)

@@ -10,7 +10,11 @@ from sidelight.cli.parameters import TASKS
 from sidelight.learners.registry import REGISTRY
 
 # Parts of messages that options say in another way.
-_PHRASES = {"label=None": "--unlabeled FILE", "classes=[...]": "--classes A,B"}
+_PHRASES = {
+    "label=None": "--unlabeled FILE",
+    "classes=[...]": "--classes A,B",
+    "give the separator of the columns": "say --format tsv (tabs between columns) or --format columns (spaces)",
+}
 _COMMANDS = {name: entry.command for name, entry in REGISTRY.items() if entry.command}
 _VALUE = r"(?:'[^']*'|\"[^\"]*\"|True|False|None|-?[\d.]*\d|\.\.\.)"
 _CLASSES = "|".join(sorted(_COMMANDS, key=len, reverse=True))

@@ -45,6 +45,11 @@ class SegmentEncoder:
     first: Encoder | None
     last: Encoder | None
 
+    @property
+    def width_(self) -> int | None:
+        """The columns of a token in training; None where it has no templates."""
+        return getattr(self.token, "width_", None)
+
     @classmethod
     def choose(
         cls,

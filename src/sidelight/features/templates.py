@@ -173,7 +173,7 @@ class TemplateEncoder:
             return self.numbering_.encoded(np.empty((0, len(self.templates_)), np.int32), offsets)
         columns = split_columns(X)
         if len(columns) != self.width_:
-            raise DataError(f"the model was trained on tokens of {self.width_} columns, these have {len(columns)}")
+            raise self._other_width(len(columns))
         coded = [self._code(k, values) for k, values in enumerate(columns)]
         tables = {e.column: self._codes_of(e, *coded[e.column.index]) for e in self.expressions_.values()}
         ids = np.empty((int(offsets[-1]), len(self.templates_)), np.int32)
@@ -188,6 +188,12 @@ class TemplateEncoder:
         parallel.map_shards(run, offsets, self.n_jobs)
         return self.numbering_.encoded(ids, offsets)
 
+    def _other_width(self, found: int) -> DataError:
+        return DataError(
+            f"the model was trained on tokens of {self.width_} column{'s' * (self.width_ > 1)}, these have {found}; "
+            "give every token the columns that it had in training"
+        )
+
     def extended(self, X: Sequence[Sequence[Any]]) -> "TemplateEncoder":
         """Returns an encoder that knows the attributes of X too, behind those that it has; `min_count` is of X alone.
 
@@ -195,7 +201,7 @@ class TemplateEncoder:
         """
         offsets, columns = sequence_offsets(X), split_columns(X)
         if len(columns) != self.width_:
-            raise DataError(f"the model was trained on tokens of {self.width_} columns, these have {len(columns)}")
+            raise self._other_width(len(columns))
         grown = copy(self)
         grown.words_ = [dict(words) for words in self.words_]
         for words, values in zip(grown.words_, columns, strict=True):

@@ -17,15 +17,17 @@ class Entry:
 
     module: its module in this folder; signals: the kinds of y that it can use; command: its name on the command line,
     None if it has none; inside: for a learner around others, the command-line name of what it goes around by default;
-    base: whether others may go around it on the command line; expecting: whether it reads rules as statements about
-    expectations; documents: "also" if it takes documents as well as sequences, "only" if it takes nothing else;
-    weighted: whether inputs can count differently (`sample_weight`).
+    around: the names of all that it can go around, empty where that is every base; base: whether others may go around
+    it on the command line; expecting: whether it reads rules as statements about expectations; documents: "also" if it
+    takes documents as well as sequences, "only" if it takes nothing else; weighted: whether inputs can count
+    differently (`sample_weight`).
     """
 
     module: str
     signals: frozenset[Signal]
     command: str | None = None
     inside: str | None = None
+    around: tuple[str, ...] = ()
     base: bool = False
     expecting: bool = False
     documents: str = ""
@@ -36,6 +38,8 @@ def _row(module: str, *signals: Signal, **more: object) -> Entry:
     return Entry(module, frozenset(signals), **more)  # type: ignore[arg-type]
 
 
+# Bases that can be fitted to expected parts.
+_EXPECTED = ("hmm", "crf", "semicrf")
 # Learners that read rules as statements about expectations.
 _EXPECTING = {"expecting": True, "documents": "also"}
 
@@ -59,26 +63,36 @@ REGISTRY: dict[str, Entry] = {
     "TwoStage": _row("margins.lclr", COMPANION, weighted=True),
     "CCM": _row("wrappers.ccm", FULL, PARTIAL, command="ccm", inside="hmm", documents="also", weighted=True),
     "CoDL": _row("wrappers.codl", FULL, NOTHING, command="codl", inside="hmm", documents="also"),
-    "EM": _row("wrappers.em", FULL, PARTIAL, NOTHING, command="em", inside="hmm"),
+    "EM": _row("wrappers.em", FULL, PARTIAL, NOTHING, command="em", inside="hmm", around=("hmm",)),
     "SelfTraining": _row(
         "wrappers.self_training", FULL, NOTHING, command="self-training", inside="hmm", documents="also"
     ),
     "PosteriorRegularization": _row(
-        "wrappers.posterior", FULL, PARTIAL, NOTHING, command="pr", inside="hmm", expecting=True
+        "wrappers.posterior", FULL, PARTIAL, NOTHING, command="pr", inside="hmm", around=_EXPECTED, expecting=True
     ),
-    "UnifiedEM": _row("wrappers.unified", FULL, PARTIAL, NOTHING, command="uem", inside="hmm", **_EXPECTING),
+    "UnifiedEM": _row(
+        "wrappers.unified", FULL, PARTIAL, NOTHING, command="uem", inside="hmm", around=_EXPECTED, **_EXPECTING
+    ),
     # All unlabelled sequences weigh as much as the labelled ones here, so an HMM would not make the most of few labels.
     "DeterministicAnnealing": _row(
-        "wrappers.annealing", FULL, PARTIAL, NOTHING, command="daso", inside="crf", expecting=True
+        "wrappers.annealing", FULL, PARTIAL, NOTHING, command="daso", inside="crf", around=_EXPECTED, expecting=True
     ),
     "GeneralizedExpectation": _row(
-        "wrappers.generalized", FULL, PARTIAL, NOTHING, command="ge", inside="crf", expecting=True
+        "wrappers.generalized", FULL, PARTIAL, NOTHING, command="ge", inside="crf", around=("crf",), expecting=True
     ),
     "EntropyRegularization": _row(
-        "wrappers.entropy", FULL, PARTIAL, NOTHING, command="er", inside="crf", expecting=True
+        "wrappers.entropy", FULL, PARTIAL, NOTHING, command="er", inside="crf", around=("crf",), expecting=True
     ),
     "Combined": _row(
-        "wrappers.combined", FULL, PARTIAL, NOTHING, COMPANION, command="combined", inside="crf", weighted=True
+        "wrappers.combined",
+        FULL,
+        PARTIAL,
+        NOTHING,
+        COMPANION,
+        command="combined",
+        inside="crf",
+        around=_EXPECTED,
+        weighted=True,
     ),
     "Agreement": _row("wrappers.agreement", FULL, NOTHING, documents="also"),
     "TransductiveSVM": _row("margins.transductive_svm", FULL, NOTHING, command="transductive-svm", documents="also"),

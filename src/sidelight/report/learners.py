@@ -94,8 +94,9 @@ def learner_page(facts: LearnerFacts, elsewhere: Mapping[str, str]) -> Group:
         ("learns from", Text(", ".join(facts.learns_from))),
     ]
     if facts.base:
-        bases = ", ".join(one.command for one in REGISTRY.values() if one.base and one.command)
-        head.append(("goes around", Text(f"{facts.base}, or another (--base): {bases}")))
+        bases = REGISTRY[facts.name].around or [one.command for one in REGISTRY.values() if one.base and one.command]
+        others = ", ".join(one for one in bases if one != facts.base)
+        head.append(("goes around", Text(facts.base + (f", or another (--base): {others}" if others else ""))))
     parts: list[RenderableType] = [grid(head), Text(facts.summary)]
     parts += map(_paragraph, filter(None, facts.description.split("\n\n")))
     parts.append(Text("Parameters: --set NAME=VALUE or --NAME VALUE", "bold"))

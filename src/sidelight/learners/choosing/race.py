@@ -60,7 +60,8 @@ class Result:
         """The difference, as it is shown."""
         if self.difference is None or self.error is None or not self.sequences:
             return ""
-        return f"{100 * self.difference:+.1f} ± {100 * self.error:.1f}"
+        doubt = "" if isnan(self.error) else f" ± {100 * self.error:.1f}"  # one sequence alone has no standard error
+        return f"{100 * self.difference:+.1f}{doubt}"
 
     @property
     def cells(self) -> list[str]:
@@ -265,21 +266,18 @@ class Race:
         assert self.base is not None
         name, score = chosen.candidate.name, f"{100 * chosen.trial.score:.1f} % {self.metric.name}"
         held = f"{len(self.base.trial.sequences):,} labelled sequences held out"
-        others = [tried for tried in self.tried if tried.complete and not tried.candidate.supervised]
+        others = [tried for tried in self.tried if tried.complete and tried is not chosen]
         if not chosen.candidate.supervised:
             points = chosen.result(self.base).points
             why = f"{name} has {score} on {held}, {points} points against {self.base.candidate.name}, the base that "
             why += "learns from labels alone"
             return f"{why}{self._gone(chosen)}."
         why = f"{name} has {score} on {held}"
-        if not others:
+        if all(tried.candidate.supervised and tried.trial.score <= chosen.trial.score for tried in others):
             return f"{why}, the most of those that were tried."
         best = max(others, key=lambda tried: tried.trial.score)
         points = best.result(self.base).points
-        return (
-            f"{why}, and nothing that uses more is better by more than a standard error ({best.candidate.name}: "
-            f"{points} points)."
-        )
+        return f"{why}, and no other is better by more than a standard error ({best.candidate.name}: {points} points)."
 
 
 def _merit(tried: Tried, base: Tried) -> float:
