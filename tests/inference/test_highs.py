@@ -113,6 +113,15 @@ def test_asked_to_end():
     assert monotonic() - begun < 5
 
 
+@pytest.fixture
+def _heard():
+    """Ctrl-C reaches Python, also in a run that was started in the background, where it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_heard")
 @pytest.mark.parametrize("threads", [False, True])
 def test_ctrl_c_ends_a_program(threads):
     program, begun = hard_program(), monotonic()
