@@ -137,4 +137,5 @@ def _unknown_label(y: Sequence[Any], number: dict[Any, int]) -> None:
                     raise DataError(
                         f"sequence {i}, token {t}: label {label!r} was never seen in training; "
                         f"known are {', '.join(map(str, number))}{did_you_mean(str(label), map(str, number))}"
+                        "; name labels that training lacks with classes=[...]"
                     )
