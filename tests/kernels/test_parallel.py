@@ -24,16 +24,22 @@ def test_shards_cover_all_sequences_in_order_and_share_the_tokens():
 @pytest.mark.parametrize("n_jobs", [1, 2, 3, 40])
 def test_results_come_in_shard_order_and_shards_do_not_depend_on_the_threads(n_jobs):
     offsets = np.arange(0, 9001, 10)
-    assert len(shards(offsets)) == 9
+    assert len(shards(offsets)) == 8
     assert map_shards(lambda a, b: (a, b), offsets, n_jobs) == shards(offsets)
 
 
-@pytest.mark.parametrize(("worth", "here"), [(np.inf, True), (-1.0, False)])
-def test_threads_are_for_work_that_is_worth_them(worth, here, monkeypatch):
-    monkeypatch.setattr(parallel, "_WORTH_SECONDS", worth)
-    first, *others = map_shards(lambda a, b: current_thread(), np.arange(0, 9001, 10), 2)
-    assert first is main_thread()
-    assert [thread is main_thread() for thread in others] == [here] * 8
+@pytest.mark.parametrize(("tokens", "here"), [(3990, True), (4000, False)])
+def test_threads_are_for_batches_that_are_worth_them(tokens, here):
+    used = map_shards(lambda a, b: current_thread(), np.arange(0, tokens + 1, 10), 2)
+    assert len(used) > 1
+    assert {thread is main_thread() for thread in used} == {here}
+
+
+@pytest.mark.parametrize("tokens", [900, 2500, 7900, 12_345, 500_000])
+def test_two_four_or_eight_threads_have_equally_many_shards(tokens):
+    count = len(shards(np.arange(0, tokens + 1, 5)))
+    assert count == 1 << (count.bit_length() - 1) <= 16
+    assert count * 1000 <= max(tokens, 1000)
 
 
 def test_interrupted_work_is_asked_to_end():

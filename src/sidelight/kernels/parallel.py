@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
 from threading import Event, local
-from time import perf_counter
 from typing import TypeVar
 
 import numpy as np
@@ -21,11 +20,10 @@ from ..errors import DataError
 R = TypeVar("R")
 T = TypeVar("T")
 
-# Tokens of a shard at least.
-_SMALLEST_SHARD = 1000
-# Seconds of work that threads are worth their cost for; from this many tokens on there are as many, whatever is done.
-_WORTH_SECONDS, _WORTH_TOKENS = 5e-3, 200_000
-# Shards of a batch at most, and so threads that are of use. A shard of a gradient has a vector of its own.
+# Tokens of a shard at least, and of a batch that threads are worth their cost for.
+_SMALLEST_SHARD, _WORTH_TOKENS = 1000, 4000
+# Shards of a batch at most, and so threads that are of use. A shard of a gradient has a vector of its own. It is a power
+# of two, as all counts of shards are, so that two, four or eight threads have equally many.
 _MOST_SHARDS = 16
 
 
@@ -59,7 +57,8 @@ if hasattr(os, "register_at_fork"):  # a forked process has the pool but not its
 def shards(offsets: NDArray[np.int64]) -> list[tuple[int, int]]:
     """Split sequences into ranges (first, last + 1) of about equally many tokens, few where there are few tokens."""
     sequences, tokens = len(offsets) - 1, int(offsets[-1] - offsets[0])
-    count = max(1, min(_MOST_SHARDS, sequences, tokens // _SMALLEST_SHARD))
+    most = max(1, min(_MOST_SHARDS, sequences, tokens // _SMALLEST_SHARD))
+    count = 1 << (most.bit_length() - 1)
     cuts = offsets[0] + np.arange(1, count) * tokens // count
     edges = np.unique(np.concatenate(([0], np.searchsorted(offsets, cuts), [sequences])))
     return [(int(a), int(b)) for a, b in pairwise(edges)] or [(0, 0)]
@@ -68,15 +67,10 @@ def shards(offsets: NDArray[np.int64]) -> list[tuple[int, int]]:
 def each_shard(function: Callable[[int, int], R], offsets: NDArray[np.int64], n_jobs: int | None = -1) -> Iterator[R]:
     """`function(first, last)` for every shard, in threads, one result after the other in shard order.
 
-    What is added up as it comes need not be kept; nothing runs before the first result is asked for. The time that the
-    first shard of a small batch takes says whether threads are worth their cost for the others.
+    What is added up as it comes need not be kept; nothing runs before the first result is asked for.
     """
     ranges, threads = shards(offsets), thread_count(n_jobs)
-    if threads > 1 and len(ranges) > 1 and offsets[-1] - offsets[0] < _WORTH_TOKENS:
-        begin = perf_counter()
-        yield function(*ranges.pop(0))
-        threads = threads if (perf_counter() - begin) * len(ranges) > _WORTH_SECONDS else 1
-    if threads == 1 or len(ranges) == 1:
+    if threads == 1 or len(ranges) == 1 or offsets[-1] - offsets[0] < _WORTH_TOKENS:
         yield from (function(*bounds) for bounds in ranges)
     else:
         yield from _pool(threads).map(lambda bounds: function(*bounds), ranges)
