@@ -63,6 +63,10 @@ class Encoded:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Other processes, and copies, get the rows of these sequences alone."""
+        return dict(vars(self.take(np.arange(len(self)))))
+
     @property
     def tokens(self) -> int:
         """Number of tokens."""

@@ -5,7 +5,7 @@ bit for any `n_jobs`.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
@@ -22,9 +22,9 @@ T = TypeVar("T")
 
 # Tokens of a shard at least, and of a batch that threads are worth their cost for.
 _SMALLEST_SHARD, _WORTH_TOKENS = 1000, 4000
-# Shards of a batch at most, and so threads that are of use. A shard of a gradient has a vector of its own. It is a power
-# of two, as all counts of shards are, so that two, four or eight threads have equally many.
-_MOST_SHARDS = 16
+# Shards of a batch at most, and so threads that are of use. A shard of a gradient has a vector of its own. All counts of
+# shards are powers of two, so that two, four or eight threads have equally many.
+MOST_SHARDS = 16
 
 
 def available_cores() -> int:
@@ -54,11 +54,10 @@ if hasattr(os, "register_at_fork"):  # a forked process has the pool but not its
     os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
-def shards(offsets: NDArray[np.int64]) -> list[tuple[int, int]]:
+def shards(offsets: NDArray[np.int64], most: int = MOST_SHARDS) -> list[tuple[int, int]]:
     """Split sequences into ranges (first, last + 1) of about equally many tokens, few where there are few tokens."""
     sequences, tokens = len(offsets) - 1, int(offsets[-1] - offsets[0])
-    most = max(1, min(_MOST_SHARDS, sequences, tokens // _SMALLEST_SHARD))
-    count = 1 << (most.bit_length() - 1)
+    count = 1 << (max(1, min(most, sequences, tokens // _SMALLEST_SHARD)).bit_length() - 1)
     cuts = offsets[0] + np.arange(1, count) * tokens // count
     edges = np.unique(np.concatenate(([0], np.searchsorted(offsets, cuts), [sequences])))
     return [(int(a), int(b)) for a, b in pairwise(edges)] or [(0, 0)]
@@ -69,11 +68,17 @@ def each_shard(function: Callable[[int, int], R], offsets: NDArray[np.int64], n_
 
     What is added up as it comes need not be kept; nothing runs before the first result is asked for.
     """
-    ranges, threads = shards(offsets), thread_count(n_jobs)
-    if threads == 1 or len(ranges) == 1 or offsets[-1] - offsets[0] < _WORTH_TOKENS:
-        yield from (function(*bounds) for bounds in ranges)
+    small = offsets[-1] - offsets[0] < _WORTH_TOKENS
+    return each(lambda bounds: function(*bounds), shards(offsets), 1 if small else n_jobs)
+
+
+def each(function: Callable[[T], R], items: Sequence[T], n_jobs: int | None = -1) -> Iterator[R]:
+    """`function(item)` for every item, in threads, one result after the other in order, when it is asked for."""
+    threads = thread_count(n_jobs)
+    if threads == 1 or len(items) == 1:
+        yield from map(function, items)
     else:
-        yield from _pool(threads).map(lambda bounds: function(*bounds), ranges)
+        yield from _pool(threads).map(function, items)
 
 
 def map_shards(function: Callable[[int, int], R], offsets: NDArray[np.int64], n_jobs: int | None = -1) -> list[R]:

@@ -10,7 +10,9 @@ import numpy as np
 from ..features.encoded import Encoded
 from ..kernels.compiling import Flags, Floats, Longs
 from ..kernels.parallel import each_shard, map_shards
+from ..running import Scattered, scatter, shards
 from ..scorers.protocol import ReadyWeights, Scorer
+from ..scorers.ready import KeepsReady
 from ..structures.chain import Chain
 from ..structures.known import Known
 from ..structures.protocol import Structure
@@ -40,21 +42,43 @@ class LogLoss(Generic[S]):
 
     def __call__(self, w: Floats) -> tuple[float, Floats]:
         """Loss and gradient at w."""
-        weights = self.scorer.prepare(w)
-        results = each_shard(lambda a, b: self._shard(weights, a, b), self.encoded.offsets, self.structure.n_jobs)
         loss, gradient = 0.0, np.zeros(self.scorer.size)
-        for own, part in results:
+        for own, part in self._parts.map(_LogLossTerms.total, w.view()):
             loss += own
             gradient += part
         return loss, gradient
 
-    def _shard(self, weights: ReadyWeights[Any], first: int, last: int) -> tuple[float, Floats]:
-        loss, gradient = 0.0, self.scorer.expectation()
+    @cached_property
+    def _parts(self) -> Scattered["_LogLossTerms"]:
+        """The terms of every shard, where they are worked out."""
+        ranges = shards(self.encoded.offsets)
         single: Structure[Any] = replace(self.structure, n_jobs=1)  # type: ignore[type-var]
-        for lo, hi in _blocks(self.encoded.offsets, first, last, _block_of(self.scorer)):
+        parts = [
+            _LogLossTerms(
+                single, self.encoded.sequences(a, b), self.known.inputs(a, b),
+                None if self.counts is None else self.counts[a:b],
+            )
+            for a, b in ranges
+        ]  # fmt: skip
+        return scatter(parts, KeepsReady(self.scorer), self.structure.n_jobs)
+
+
+@dataclass(frozen=True)
+class _LogLossTerms:
+    """Some inputs of a `LogLoss`, which are worked out by one thread."""
+
+    structure: Structure[Any]
+    encoded: Encoded
+    known: Known[Any]
+    counts: Floats | None
+
+    def total(self, scorer: KeepsReady, w: Floats) -> tuple[float, Floats]:
+        """The loss of these inputs, and its gradient."""
+        loss, gradient, weights = 0.0, scorer.expectation(), scorer.prepare(w)
+        for lo, hi in blocks(self.encoded.offsets, block_of(scorer.scorer)):
             scores = weights.scores(self.encoded.sequences(lo, hi))
             for a, b, some in self._alike(scores, lo, hi):
-                terms, rest = self._terms(single, some, a, b)
+                terms, rest = self._terms(some, a, b)
                 counts = np.ones(b - a) if self.counts is None else self.counts[a:b]
                 loss += float(counts @ terms)
                 if (counts != counts[0]).any():
@@ -72,14 +96,14 @@ class LogLoss(Generic[S]):
             return [(first, last, scores if apart is None else apart)]
         return [(first + a, first + b, scores.sequences(a, b)) for a, b in pairwise([0, *cuts, last - first])]
 
-    def _terms(self, single: Structure[Any], scores: Any, lo: int, hi: int) -> tuple[Floats, Any]:
+    def _terms(self, scores: Any, lo: int, hi: int) -> tuple[Floats, Any]:
         """The loss of each input, and expected parts less those given what is known."""
-        predicted, known = single.marginals(scores), self.known.inputs(lo, hi)
+        predicted, known = self.structure.marginals(scores), self.known.inputs(lo, hi)
         if known.full:
             outputs = known.outputs.values
-            terms = predicted.log_partition - single.score(scores, outputs)
-            return terms, predicted.parts - single.indicator(scores, outputs)
-        target = single.marginals(known.restrict(scores))
+            terms = predicted.log_partition - self.structure.score(scores, outputs)
+            return terms, predicted.parts - self.structure.indicator(scores, outputs)
+        target = self.structure.marginals(known.restrict(scores))
         return predicted.log_partition - target.log_partition, predicted.parts - target.parts
 
 
@@ -121,7 +145,7 @@ class ExpectedLoss(Generic[S]):
     def _shard(self, weights: ReadyWeights[Any], some: Encoded, first: int, last: int) -> tuple[float, Floats]:
         total, gradient = 0.0, self.scorer.expectation()
         single: Structure[Any] = replace(self.structure, n_jobs=1)  # type: ignore[type-var]
-        for lo, hi in _blocks(some.offsets, first, last, _block_of(self.scorer)):
+        for lo, hi in blocks(some.offsets, block_of(self.scorer), first, last):
             block = some.sequences(lo, hi)
             predicted = single.marginals(weights.scores(block))
             total += float(predicted.log_partition.sum())
@@ -213,8 +237,8 @@ class CompanionLoss(Generic[S]):
 
         def shard(first: int, last: int) -> list[Floats]:
             single: Structure[Any] = replace(self.structure, n_jobs=1)  # type: ignore[type-var]
-            blocks = _blocks(self.encoded.offsets, first, last, _block_of(self.scorer))
-            return [single.marginals(weights.scores(self.encoded.sequences(*one))).log_partition for one in blocks]
+            ranges = blocks(self.encoded.offsets, block_of(self.scorer), first, last)
+            return [single.marginals(weights.scores(self.encoded.sequences(*one))).log_partition for one in ranges]
 
         found = map_shards(shard, self.encoded.offsets, self.structure.n_jobs)
         return np.concatenate([one for some in found for one in some])
@@ -226,7 +250,7 @@ class CompanionLoss(Generic[S]):
         def shard(lo: int, hi: int) -> Floats:
             single: Structure[Any] = replace(self.structure, n_jobs=1)  # type: ignore[type-var]
             total = self.scorer.expectation()
-            for a, b in _blocks(some.offsets, lo, hi, _block_of(self.scorer)):
+            for a, b in blocks(some.offsets, block_of(self.scorer), lo, hi):
                 block = some.sequences(a, b)
                 total.add(block, weighed_parts(single, weights.scores(block), counts[a:b], own[a:b]))
             return total.total()
@@ -261,18 +285,36 @@ class HingeLoss(Generic[S]):
 
     def __call__(self, w: Floats) -> float:
         """Loss at w."""
-        weights = self.scorer.prepare(w)
-        return sum(map_shards(lambda a, b: self._shard(weights, a, b), self.encoded.offsets, self.structure.n_jobs))
+        return sum(self._parts.map(_HingeTerms.total, w.view()))
 
-    def _shard(self, weights: ReadyWeights[Any], first: int, last: int) -> float:
+    @cached_property
+    def _parts(self) -> Scattered["_HingeTerms"]:
+        """The terms of every shard, where they are worked out."""
         single: Structure[Any] = replace(self.structure, n_jobs=1)  # type: ignore[type-var]
-        loss = 0.0
-        for lo, hi in _blocks(self.encoded.offsets, first, last, _block_of(self.scorer)):
-            scores = weights.scores(self.encoded.sequences(lo, hi))
-            known = self.known.inputs(lo, hi)
-            delta = single.loss(scores, known)
-            worst = single.argmax(scores + delta.cost).scores + delta.constant
-            missed = np.maximum(worst - single.score(scores, known.outputs.values), 0.0)
+        parts = [
+            _HingeTerms(single, self.encoded.sequences(a, b), self.known.inputs(a, b), self.squared)
+            for a, b in shards(self.encoded.offsets)
+        ]
+        return scatter(parts, KeepsReady(self.scorer), self.structure.n_jobs)
+
+
+@dataclass(frozen=True)
+class _HingeTerms:
+    """Some inputs of a `HingeLoss`, which are worked out by one thread."""
+
+    structure: Structure[Any]
+    encoded: Encoded
+    known: Known[Any]
+    squared: bool
+
+    def total(self, scorer: KeepsReady, w: Floats) -> float:
+        """The loss of these inputs."""
+        loss, weights = 0.0, scorer.prepare(w)
+        for lo, hi in blocks(self.encoded.offsets, block_of(scorer.scorer)):
+            scores, known = weights.scores(self.encoded.sequences(lo, hi)), self.known.inputs(lo, hi)
+            delta = self.structure.loss(scores, known)
+            worst = self.structure.argmax(scores + delta.cost).scores + delta.constant
+            missed = np.maximum(worst - self.structure.score(scores, known.outputs.values), 0.0)
             loss += float((missed**2 if self.squared else missed).sum())
         return loss
 
@@ -322,7 +364,7 @@ class ContrastiveLoss(Generic[S]):
         """Σ log Z of the groups first to last - 1, and their expected features."""
         total, expected = 0.0, self.scorer.expectation()
         single = replace(self.structure, n_jobs=1)
-        for lo, hi in _blocks(side.edges, first, last):
+        for lo, hi in blocks(side.edges, first=first, last=last):
             groups = side.groups[lo : hi + 1]
             block = side.encoded.sequences(int(groups[0]), int(groups[-1]))
             scores = weights.scores(block).restrict(side.allowed[side.edges[lo] : side.edges[hi]])
@@ -332,14 +374,16 @@ class ContrastiveLoss(Generic[S]):
         return total, expected.total()
 
 
-def _block_of(scorer: Any) -> int:
+def block_of(scorer: Any) -> int:
     """How many tokens, or rows of parts, a scorer is best given at a time."""
     return int(getattr(scorer, "block", _BLOCK_TOKENS))
 
 
-def _blocks(offsets: Longs, first: int, last: int, tokens: int = _BLOCK_TOKENS) -> list[tuple[int, int]]:
-    """Ranges of sequences with about this many tokens each."""
-    out = []
+def blocks(
+    offsets: Longs, tokens: int = _BLOCK_TOKENS, first: int = 0, last: int | None = None
+) -> list[tuple[int, int]]:
+    """Ranges of the sequences first to last - 1, of all by default, with about this many tokens each."""
+    out, last = [], len(offsets) - 1 if last is None else last
     while first < last:
         end = int(np.searchsorted(offsets, offsets[first] + tokens, side="right")) - 1
         end = min(max(end, first + 1), last)

@@ -1,0 +1,10 @@
+"""Where work runs: in threads of this process, or in processes of joblib, Dask or Ray.
+
+Learners cut their data into parts, `scatter` them once, and map functions over them: a function takes a part and what
+changes from call to call, such as weights or prices, and returns sums. Nothing else crosses this line, so the same code
+runs everywhere. `running_on` says where.
+"""
+
+from .places import Scattered, running_on, scatter, shards
+
+__all__ = ["Scattered", "running_on", "scatter", "shards"]

@@ -1,0 +1,35 @@
+"""Weights that are made ready once for all parts of a batch."""
+
+from threading import Lock
+from typing import Any
+
+from ..kernels.compiling import Floats
+from .protocol import Expectation, ReadyWeights, Scorer
+
+
+class KeepsReady:
+    """A scorer beside the weights that it made ready last, which all parts of a batch share in one process.
+
+    Whether weights are the same is asked of the array object, not of its numbers: give a new view (`w.view()`) for each
+    pass over the data. Other processes get the scorer alone.
+    """
+
+    def __init__(self, scorer: Scorer[Any]) -> None:
+        self.scorer = scorer
+        self._lock = Lock()
+        self._last: tuple[Any, Any] = None, None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return KeepsReady, (self.scorer,)
+
+    def prepare(self, w: Floats) -> ReadyWeights[Any]:
+        """Returns the weights made ready for scoring batches."""
+        with self._lock:
+            if self._last[0] is not w:
+                self._last = w, self.scorer.prepare(w)
+            ready: ReadyWeights[Any] = self._last[1]
+        return ready
+
+    def expectation(self) -> Expectation[Any]:
+        """Returns an empty sum of expected features."""
+        return self.scorer.expectation()
