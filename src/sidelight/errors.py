@@ -49,6 +49,10 @@ class WorseThanBase(UserWarning):
     """A learner from rules or unlabelled data does worse than its supervised base, or has lost most labels."""
 
 
+class ClusterError(SidelightError):
+    """Processes that were to work cannot be reached, have another version of the package, or died too often."""
+
+
 class ModelFileError(SidelightError):
     """A model file cannot be read or written."""
 

@@ -22,8 +22,8 @@ T = TypeVar("T")
 
 # Tokens of a shard at least, and of a batch that threads are worth their cost for.
 _SMALLEST_SHARD, _WORTH_TOKENS = 1000, 4000
-# Shards of a batch at most, and so threads that are of use. A shard of a gradient has a vector of its own. All counts of
-# shards are powers of two, so that two, four or eight threads have equally many.
+# Shards of a batch at most, and so threads that are of use: a shard of a gradient has a vector of its own. All counts
+# of shards are powers of two, so that two, four or eight threads have equally many.
 MOST_SHARDS = 16
 
 
