@@ -30,9 +30,10 @@ from sidelight import (
     word,
 )
 from sidelight.learners.margins.jlis import input_sizes
+from sidelight.scorers.ready import KeepsReady
 from sidelight.solvers import latent_margins
 from sidelight.solvers.latent_margins import LatentProblem
-from sidelight.solvers.margin_constraints import MarginInputs, Rejected, by_structure
+from sidelight.solvers.margin_constraints import BestSearch, MarginInputs, Rejected
 from tests.learners.samples import labelled
 from tests.parts_data import LETTERS, sentences, shuffles, spellings
 from tests.structure_kit import enumerate_outputs
@@ -123,7 +124,7 @@ def test_the_cache_changes_nothing_but_the_time():
     good, bad = (
         Rejected(
             MarginInputs(
-                model.scorer_, structure, encoded.take(np.flatnonzero(np.array(Y) == z)), by_structure(structure)
+                KeepsReady(model.scorer_), encoded.take(np.flatnonzero(np.array(Y) == z)), BestSearch(structure)
             ),
             1.0, np.ones(len(PAIRS)), 1.0,
         )

@@ -1,6 +1,8 @@
 """Working sets and cutting planes against quadratic programs over all outputs."""
 
+from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,9 +11,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sidelight.errors import DataError, SidelightError
 from sidelight.scorers.protocol import SparseVectors
+from sidelight.scorers.ready import KeepsReady
 from sidelight.solvers import cutting_plane
 from sidelight.solvers.certificate import warn_unconverged
-from sidelight.solvers.margin_constraints import Accepted, Labelled, MarginInputs, Rejected, by_structure
+from sidelight.solvers.margin_constraints import Accepted, BestSearch, Labelled, MarginInputs, Rejected
 from sidelight.solvers.working_sets import WorkingSets
 from sidelight.structures.chain import Chain
 from sidelight.structures.known import Outputs
@@ -21,9 +24,20 @@ from tests.solvers.test_losses import make
 LENGTHS = (1, 3, 2, 4, 1, 3)
 
 
-def batch_of(loss, argmax=None):
-    structure = Chain(1)
-    return MarginInputs(loss.scorer, structure, loss.encoded, argmax or by_structure(structure))
+@dataclass(frozen=True)
+class OtherSearch(BestSearch):
+    """A search that is not the structure's own: search(scores, first, last), with places in the whole batch."""
+
+    search: Any = None
+
+    def __call__(self, scores, first, last, seed=None):
+        begin = 0 if self.numbers is None else int(self.numbers[0])
+        return self.search(scores, begin + first, begin + last)
+
+
+def batch_of(loss, search=None):
+    argmax = BestSearch(Chain(1)) if search is None else OtherSearch(Chain(1), search=search)
+    return MarginInputs(KeepsReady(loss.scorer), loss.encoded, argmax)
 
 
 def features(loss, i, labels):
@@ -184,7 +198,7 @@ def companions(loss, C, constant):
 
 
 def batch_of_range(batch, first, last):
-    return MarginInputs(batch.scorer, batch.structure, batch.encoded.sequences(first, last), batch.argmax)
+    return MarginInputs(batch.scorer, batch.encoded.sequences(first, last), batch.argmax)
 
 
 @pytest.mark.parametrize("squared", [True, False])
@@ -226,7 +240,7 @@ def test_inference_that_is_not_exact_is_found_out():
     loss, _ = make(9, lengths=LENGTHS, labels=2)
     calls = []
 
-    def lazy(scores, first, last, seed=None):
+    def lazy(scores, first, last):
         calls.append(first)
         if len(calls) <= len(LENGTHS):
             return Chain(1).argmax(scores)
@@ -254,7 +268,7 @@ def test_known_violations_count_even_if_the_search_misses_them():
     loss, _ = make(9, lengths=LENGTHS, labels=2)
     calls = []
 
-    def lazy(scores, first, last, seed=None):
+    def lazy(scores, first, last):
         calls.append(first)
         if len(calls) <= len(LENGTHS):
             return Chain(1).argmax(scores)
@@ -271,7 +285,7 @@ def test_searches_that_end_early_leave_a_certificate_that_holds():
     loss, _ = make(9, lengths=LENGTHS, labels=2)
     cost, room = np.full(len(LENGTHS), 1.0), np.array([0.0, 0.3, 0.0, 0.0, 0.2, 0.0])
 
-    def early(scores, first, last, seed=None):
+    def early(scores, first, last):
         best = Chain(1).argmax(scores)
         return Best(best.outputs, best.scores, False, best.scores + room[first:last])
 

@@ -140,13 +140,15 @@ class Cluster(ABC):
         finalize(held, self._release, held.name, held.handles)
         return held
 
-    def map(self, work: Callable[..., R], held: Held, shared: tuple[Any, ...], n_jobs: int | None) -> Iterator[R]:
-        """`work(part, common, *shared)` for every part, in their order."""
+    def map(
+        self, work: Callable[..., R], held: Held, among: Sequence[int], shared: tuple[Any, ...], n_jobs: int | None
+    ) -> Iterator[R]:
+        """`work(part, common, *shared)` for some of the parts, in this order."""
         named = Named(self._name(), pack((work, shared, list(self._dropped))))
         self.traffic.calls += 1
         travels = self._send(named)
-        asked = [self._submit(held, i, travels) for i in range(len(held.parts))]
-        for i in range(len(asked)):
+        asked = {i: self._submit(held, i, travels) for i in among}
+        for i in among:
             for attempt in range(_ATTEMPTS + 1):
                 try:
                     answer = self._answer(asked[i])

@@ -27,8 +27,10 @@ class Place(Protocol):
         """Returns the parts and what they have in common, as this place holds them until they are no longer needed."""
         ...
 
-    def map(self, work: Callable[..., R], held: Any, shared: tuple[Any, ...], n_jobs: int | None) -> Iterator[R]:
-        """`work(part, common, *shared)` for every part that is held, in their order."""
+    def map(
+        self, work: Callable[..., R], held: Any, among: Sequence[int], shared: tuple[Any, ...], n_jobs: int | None
+    ) -> Iterator[R]:
+        """`work(part, common, *shared)` for some of the parts that are held, in this order."""
         ...
 
 
@@ -41,10 +43,12 @@ class Threads:
         """Returns them as they are."""
         return parts, common
 
-    def map(self, work: Callable[..., R], held: Any, shared: tuple[Any, ...], n_jobs: int | None) -> Iterator[R]:
+    def map(
+        self, work: Callable[..., R], held: Any, among: Sequence[int], shared: tuple[Any, ...], n_jobs: int | None
+    ) -> Iterator[R]:
         """Work in threads, a part each."""
         parts, common = held
-        return parallel.each(lambda part: work(part, common, *shared), parts, n_jobs)
+        return parallel.each(lambda i: work(parts[i], common, *shared), among, n_jobs)
 
 
 _THREADS = Threads()
@@ -93,15 +97,19 @@ class Scattered(Generic[T]):
 
     place: Place
     held: Any
+    count: int
     n_jobs: int | None
 
-    def map(self, work: Callable[..., R], *shared: Any) -> Iterator[R]:
+    def __len__(self) -> int:
+        return self.count
+
+    def map(self, work: Callable[..., R], *shared: Any, among: Sequence[int] | None = None) -> Iterator[R]:
         """`work(part, common, *shared)` for every part, one result after the other in the order of the parts.
 
         work : a function or method of a module, which other processes can import. Results are to be added up in this
-            order, so that sums do not depend on timing.
+            order, so that sums do not depend on timing. among : the numbers of the parts, if not of all.
         """
-        return self.place.map(work, self.held, shared, self.n_jobs)
+        return self.place.map(work, self.held, range(self.count) if among is None else among, shared, self.n_jobs)
 
 
 def scatter(parts: Sequence[T], common: Any = None, n_jobs: int | None = -1) -> Scattered[T]:
@@ -110,7 +118,7 @@ def scatter(parts: Sequence[T], common: Any = None, n_jobs: int | None = -1) -> 
     Both travel once, if at all; a process gets what is common once. n_jobs : threads, where the place is this process.
     """
     place = current()
-    return Scattered(place, place.hold(parts, common), n_jobs)
+    return Scattered(place, place.hold(parts, common), len(parts), n_jobs)
 
 
 def shards(offsets: Longs) -> list[tuple[int, int]]:

@@ -6,15 +6,16 @@ What is asked of each input is a `Demand`. The search for violated outputs gives
 give the dual one, and their difference is the certificate.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ..errors import SidelightError
 from ..kernels.compiling import Floats
+from ..running import scatter, shards
 from .certificate import Solution, Step, reached
-from .margin_constraints import Demand
+from .margin_constraints import Demand, worst_of_part
 from .working_sets import WorkingSets
 
 # An iteration has this many chunks, of at most this many inputs that are searched with the same weights; and passes of
@@ -48,8 +49,8 @@ def minimize(
     never too small; it ends when only such bounds keep it from closing.
     """
     rng = np.random.default_rng(seed)
-    search = _WorstSearch(demands, sets, check)
-    chunk = min(-(-search.groups // _CHUNKS), _CHUNK)
+    chunk = min(-(-sum(map(len, demands)) // _CHUNKS), _CHUNK)
+    search = _WorstSearch(demands, sets, check, chunk)
     steps: list[Step] = []
     for iteration in range(1, max_iterations + 1):
         before = sets.dual()
@@ -81,37 +82,52 @@ def minimize(
     return Solution(sets.weights.copy(), tuple(steps), reached(steps, tolerance), unproved)
 
 
-@dataclass(frozen=True)
 class _WorstSearch:
-    """Finds the worst violated outputs, and adds those that are new to the working sets."""
+    """Finds the worst violated outputs, and adds those that are new to the working sets.
 
-    demands: Sequence[Demand]
-    sets: WorkingSets
-    check: bool
+    The inputs of every chunk are cut into parts, which are searched where they are.
+    """
 
-    @property
-    def groups(self) -> int:
-        """Number of inputs."""
-        return sum(map(len, self.demands))
+    def __init__(self, demands: Sequence[Demand], sets: WorkingSets, check: bool, chunk: int) -> None:
+        self.demands, self.sets, self.check, self.chunk = demands, sets, check, chunk
+        self.groups = sum(map(len, demands))
+        self.ranges: list[tuple[int, int, int]] = []  # of each part: number of the demand, first input, last + 1
+        for first in range(0, self.groups, chunk):
+            for number, lo, hi in self._pieces(first, min(first + chunk, self.groups)):
+                cuts = shards(demands[number].batch.encoded.offsets[lo : hi + 1])
+                self.ranges += [(number, lo + a, lo + b) for a, b in cuts]
+        parts = [demands[number].inputs(lo, hi) for number, lo, hi in self.ranges]
+        one = demands[0].batch
+        self.parts = scatter(parts, one.scorer, one.structure.n_jobs)
 
-    def __call__(self, first: int, last: int, epsilon: float) -> tuple[Floats, Floats]:
-        """For the groups first to last - 1; returns their largest violations, and bounds on these."""
-        known, (violation, bound) = self.sets.worst(first, last), np.empty((2, last - first))
+    def _pieces(self, first: int, last: int) -> Iterator[tuple[int, int, int]]:
+        """Demands with inputs among the groups first to last - 1, and the range of these inputs in each."""
         start = 0
-        for demand in self.demands:
+        for number, demand in enumerate(self.demands):
             lo, hi = max(first - start, 0), min(last - start, len(demand))
             if lo < hi:
-                mine = slice(start + lo - first, start + hi - first)
-                worst = demand.worst(self.sets.weights, lo, hi)
-                violation[mine], bound[mine] = worst.violation, worst.bound
-                if self.check:
-                    _require_worst(bound[mine], known[mine], lo)
-                least = np.maximum(epsilon, _ROUNDING * np.maximum(np.abs(violation[mine]), 1.0))
-                new = np.flatnonzero(violation[mine] > np.maximum(known[mine], self.sets.floor) + least)
-                if len(new):
-                    rows, margin = demand.rows(lo, hi, new, worst.outputs)
-                    self.sets.add((start + lo + new).astype(np.int32), margin, rows)
+                yield number, lo, hi
             start += len(demand)
+
+    def __call__(self, first: int, last: int, epsilon: float) -> tuple[Floats, Floats]:
+        """For the groups first to last - 1, whole chunks; returns their largest violations, and bounds on these."""
+        known, (violation, bound) = self.sets.worst(first, last), np.empty((2, last - first))
+        starts = np.cumsum([0, *map(len, self.demands)]).tolist()
+        which = [
+            i for i, (number, lo, hi) in enumerate(self.ranges)
+            if first <= starts[number] + lo and starts[number] + hi <= last
+        ]  # fmt: skip
+        for i, worst in zip(which, self.parts.map(worst_of_part, self.sets.weights.view(), among=which), strict=True):
+            number, lo, hi = self.ranges[i]
+            mine = slice(starts[number] + lo - first, starts[number] + hi - first)
+            violation[mine], bound[mine] = worst.violation, worst.bound
+            if self.check:
+                _require_worst(bound[mine], known[mine], lo)
+            least = np.maximum(epsilon, _ROUNDING * np.maximum(np.abs(violation[mine]), 1.0))
+            new = np.flatnonzero(violation[mine] > np.maximum(known[mine], self.sets.floor) + least)
+            if len(new):
+                rows, margin = self.demands[number].rows(lo, hi, new, worst.outputs)
+                self.sets.add((starts[number] + lo + new).astype(np.int32), margin, rows)
         return np.maximum(violation, known), np.maximum(bound, known)
 
 

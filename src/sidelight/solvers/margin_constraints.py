@@ -10,7 +10,7 @@ Every demand knows which output violates it most under some weights, by how much
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol, Self
 
@@ -19,17 +19,53 @@ import numpy as np
 from ..errors import Infeasible
 from ..features.encoded import Encoded
 from ..kernels.compiling import Floats, Longs
-from ..scorers.protocol import MarginScorer, SparseVectors
+from ..scorers.protocol import SparseVectors
+from ..scorers.ready import KeepsReady
 from ..structures.known import Known, Outputs
 from ..structures.protocol import Best, Loss, Structure
 
 
-class Argmax(Protocol):
-    """Finds the best outputs of inputs first to last - 1 of a batch, given their scores."""
+@dataclass(frozen=True)
+class BestSearch:
+    """The search for the best outputs of the inputs of a batch, among those that rules and a dictionary leave.
+
+    numbers: their places in X, by which errors name them, None where these are the same; allowed: what a dictionary
+    leaves; rules: hard rules, compiled for the inputs.
+    """
+
+    structure: Structure[Any]
+    numbers: Longs | None = None
+    allowed: Known[Any] | None = None
+    rules: Any = None
+
+    def inputs(self, first: int, last: int) -> "BestSearch":
+        """Returns the search for inputs first to last - 1, which takes one thread."""
+        single: Structure[Any] = replace(self.structure, n_jobs=1)  # type: ignore[type-var]
+        numbers = np.arange(first, last) if self.numbers is None else self.numbers[first:last]
+        allowed = None if self.allowed is None else self.allowed.inputs(first, last)
+        rules = None if self.rules is None else self.rules.sequences(first, last)
+        return replace(self, structure=single, numbers=numbers, allowed=allowed, rules=rules)
 
     def __call__(self, scores: Any, first: int, last: int, seed: int | None = None) -> Best:
-        """With a seed, ties are broken at random."""
-        ...
+        """Returns the best outputs of inputs first to last - 1; with a seed, ties are broken at random."""
+        try:
+            return self._best(scores, first, last, seed)
+        except Infeasible as error:
+            if error.sequence is None or self.numbers is None:
+                raise
+            raise error.numbered(int(self.numbers[first + error.sequence])) from None
+
+    def _best(self, scores: Any, first: int, last: int, seed: int | None) -> Best:
+        if self.allowed is not None:
+            scores = self.allowed.inputs(first, last).restrict(scores)
+        if self.rules is None:
+            return self.structure.argmax(scores, seed=seed)
+        limits = self.rules.sequences(first, last).weigh(np.full(len(self.rules.rules), np.inf))
+        folded, left = limits.folded(scores)
+        if left is None:
+            return self.structure.argmax(folded, seed=seed)
+        found: Best = limits.best(self.structure, scores).best()
+        return found
 
 
 @dataclass(frozen=True)
@@ -55,6 +91,11 @@ class Demand(Protocol):
     """What is asked of the inputs of one batch; each input is a group of its own."""
 
     @property
+    def batch(self) -> "MarginInputs":
+        """The inputs."""
+        ...
+
+    @property
     def cost(self) -> Floats | float:
         """C: one number for all inputs, or one for each."""
         ...
@@ -68,6 +109,22 @@ class Demand(Protocol):
     def rows(self, first: int, last: int, which: Longs, outputs: Outputs) -> tuple[SparseVectors, Floats]:
         """Outputs of some of the inputs first to last - 1 as rows, and their margins."""
         ...
+
+    def inputs(self, first: int, last: int) -> Self:
+        """Returns what is asked of inputs first to last - 1, which are worked on by one thread."""
+        ...
+
+
+def _some(cost: Floats | float, first: int, last: int) -> Floats | float:
+    """C of inputs first to last - 1."""
+    return cost[first:last] if isinstance(cost, np.ndarray) and cost.ndim else cost
+
+
+def worst_of_part(part: Any, scorer: KeepsReady, w: Floats) -> Worst:
+    """Returns the outputs with the largest violations of all inputs of a demand."""
+    part.batch.adopt(scorer)
+    found: Worst = part.worst(w, 0, len(part))
+    return found
 
 
 def costs(demands: Sequence[Demand]) -> Floats:
@@ -83,45 +140,45 @@ class Chosen(Demand, Protocol):
         ...
 
 
-def by_structure(structure: Structure[Any]) -> Argmax:
-    """The search of the structure itself."""
-    return lambda scores, first, last, seed=None: structure.argmax(scores, seed=seed)
-
-
-def numbered(argmax: Argmax, numbers: Sequence[int]) -> Argmax:
-    """Returns the same search, whose errors name inputs by their place in X; numbers: those places."""
-
-    def best(scores: Any, first: int, last: int, seed: int | None = None) -> Best:
-        try:
-            return argmax(scores, first, last, seed)
-        except Infeasible as error:
-            if error.sequence is None:
-                raise
-            raise error.numbered(numbers[first + error.sequence]) from None
-
-    return best
-
-
 @dataclass(frozen=True)
 class MarginInputs:
-    """Encoded inputs, and how the best outputs of some of them are found."""
+    """Encoded inputs, and how the best outputs of some of them are found.
 
-    scorer: MarginScorer[Any]
-    structure: Structure[Any]
+    scorer: other processes get it once for all parts of the data, and parts without it (`adopt`).
+    """
+
+    scorer: KeepsReady
     encoded: Encoded
-    argmax: Argmax
+    argmax: BestSearch
 
     def __len__(self) -> int:
         return len(self.encoded)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "scorer": None}
+
+    def adopt(self, scorer: KeepsReady) -> None:
+        """Take the scorer of this process, where the inputs came without one."""
+        if self.scorer is None:
+            object.__setattr__(self, "scorer", scorer)
+
+    @property
+    def structure(self) -> Structure[Any]:
+        """What can be predicted."""
+        return self.argmax.structure
+
+    def inputs(self, first: int, last: int) -> "MarginInputs":
+        """Returns inputs first to last - 1, which are worked on by one thread."""
+        return MarginInputs(self.scorer, self.encoded.sequences(first, last), self.argmax.inputs(first, last))
+
     def scores(self, w: Floats, first: int = 0, last: int | None = None) -> Any:
-        """Returns the scores of inputs first to last - 1; weights beyond the scorer's are not its own."""
+        """Returns the scores of inputs first to last - 1; w: an object of its own for other weights (`w.view()`)."""
         some = self.encoded if last is None else self.encoded.sequences(first, last)
-        return self.scorer.prepare(w[: self.scorer.size]).scores(some, self.structure.n_jobs)
+        return self.scorer.prepare(w).scores(some, self.structure.n_jobs)
 
     def best(self, w: Floats, seed: int | None = None) -> Best:
         """The best outputs of all inputs; with a seed, ties are broken at random."""
-        return self.argmax(self.scores(w), 0, len(self), seed)
+        return self.argmax(self.scores(w.view()), 0, len(self), seed)
 
 
 @dataclass(frozen=True)
@@ -139,6 +196,13 @@ class Labelled:
 
     def __len__(self) -> int:
         return len(self.batch)
+
+    def inputs(self, first: int, last: int) -> "Labelled":
+        """Returns what is asked of inputs first to last - 1."""
+        chosen = None if self.chosen is None else self.chosen.inputs(first, last)
+        return Labelled(
+            self.batch.inputs(first, last), self.known.inputs(first, last), _some(self.cost, first, last), chosen
+        )
 
     @property
     def target(self) -> Outputs:
@@ -209,6 +273,11 @@ class Rejected(_Companions):
         """-(F(x, y) / κ, b) and 1."""
         return self._signed_rows(-1.0, first, last, which, outputs)
 
+    def inputs(self, first: int, last: int) -> "Rejected":
+        """Returns what is asked of inputs first to last - 1."""
+        cost = _some(self.cost, first, last)
+        return Rejected(self.batch.inputs(first, last), cost, self.size[first:last], self.constant)
+
     def fixed(self, w: Floats) -> "Accepted":
         """The best outputs under w are not good, whatever the others are."""
         return Accepted(self.batch, self.cost, self.size, self.constant, self.batch.best(w).outputs, -1.0)
@@ -235,6 +304,11 @@ class Accepted(_Companions):
         """Returns the demand that the best outputs under w are good; a seed breaks ties at random, by `number`."""
         best = batch.best(w, None if seed is None else seed + number)
         return cls(batch, cost, size, constant, best.outputs)
+
+    def inputs(self, first: int, last: int) -> "Accepted":
+        """Returns what is asked of inputs first to last - 1."""
+        cost, outputs = _some(self.cost, first, last), self.outputs.inputs(first, last)
+        return Accepted(self.batch.inputs(first, last), cost, self.size[first:last], self.constant, outputs, self.sign)
 
     def worst(self, w: Floats, first: int, last: int) -> Worst:
         """The chosen output, whatever the weights."""

@@ -9,14 +9,13 @@ import numpy as np
 from ...dictionary import TagDictionary
 from ...errors import DataError, warn
 from ...features.encoded import Encoded, some_of
-from ...features.templates import sequence_offsets
-from ...kernels.compiling import Floats
+from ...kernels.compiling import Floats, Longs
 from ...labels import encode_labels
 from ...rules.language import Rule
+from ...scorers.ready import KeepsReady
 from ...solvers.latent_margins import Alternation, LatentProblem, Round
-from ...solvers.margin_constraints import Accepted, Argmax, Demand, Labelled, MarginInputs, Rejected, numbered
+from ...solvers.margin_constraints import Accepted, BestSearch, Demand, Labelled, MarginInputs, Rejected
 from ...structures.known import Outputs
-from ...structures.protocol import Best, Structure
 from ...supervision import BAD, GOOD, Companion, Signal, by_kind
 from ..choosing.guard import guarded
 from ..learner import Learner
@@ -77,33 +76,17 @@ def some_inputs(learner: Any, X: Any, prepared: Prepared, which: list[int]) -> M
     """Returns some of the inputs, with the search for their best outputs under rules and dictionary."""
     some = some_of(X, which)
     encoded: Encoded = prepared.encoded.take(np.array(which))
-    argmax = numbered(_search(learner, some, prepared.classes), which)
-    return MarginInputs(prepared.scorer, learner.structure_, encoded, argmax)
+    return MarginInputs(KeepsReady(prepared.scorer), encoded, _search(learner, some, prepared.classes, np.array(which)))
 
 
-def _search(learner: Any, X: Any, classes: Sequence[str]) -> Argmax:
+def _search(learner: Any, X: Any, classes: Sequence[str], numbers: Longs) -> BestSearch:
     """The search for best outputs of X, for which rules and dictionary are compiled once."""
-    structure: Structure[Any] = learner.structure_
-    task, rules, allowed = learner.task_, learner.rules, None
+    task, allowed, rules = learner.task_, None, None
     if learner.dictionary is not None:
-        known, lengths = learner.dictionary.apply(X), [len(x) for x in X]
-        allowed, edges = encode_labels(known, lengths, classes).choices(len(classes)), sequence_offsets(X)
-    if rules:
-        compiled = task.compiled([rule.hard() for rule in rules], task.for_rules(X), classes)
-
-    def best(scores: Any, first: int, last: int, seed: int | None = None) -> Best:
-        if allowed is not None:
-            scores = scores.restrict(allowed[edges[first] : edges[last]])
-        if not rules:
-            return structure.argmax(scores, seed=seed)
-        limits = compiled.sequences(first, last).weigh(np.full(len(rules), np.inf))
-        folded, left = limits.folded(scores)
-        if left is None:
-            return structure.argmax(folded, seed=seed)
-        found: Best = limits.best(structure, scores).best()
-        return found
-
-    return best
+        allowed = encode_labels(learner.dictionary.apply(X), [len(x) for x in X], classes)
+    if learner.rules:
+        rules = task.compiled([rule.hard() for rule in learner.rules], task.for_rules(X), classes)
+    return BestSearch(learner.structure_, numbers, allowed, rules)
 
 
 def compare_labels(learner: Any, X: Any, y: Any, classes: Sequence[str]) -> None:

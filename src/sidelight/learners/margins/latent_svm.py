@@ -9,10 +9,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ...errors import warn
 from ...kernels.compiling import Floats
+from ...scorers.ready import KeepsReady
 from ...solvers import latent_margins
 from ...solvers.certificate import warn_unconverged
 from ...solvers.latent_margins import Alternation, LatentProblem, Round
-from ...solvers.margin_constraints import Labelled, MarginInputs, by_structure
+from ...solvers.margin_constraints import BestSearch, Labelled, MarginInputs
 from ..learner import Learner
 from ..model import Prepared, prepare
 from ..parameters import LatentParameters, LinearParameters, declared, require_number
@@ -118,11 +119,11 @@ class LatentStructuralSVM(LatentParameters, LinearParameters, Learner):
 
     def _problem(self, prepared: Prepared, cost: Floats | float, seed: int) -> LatentProblem:
         structure, known = self.structure_, prepared.known
-        batch = MarginInputs(prepared.scorer, structure, prepared.encoded, by_structure(structure))
+        batch = MarginInputs(KeepsReady(prepared.scorer), prepared.encoded, BestSearch(structure))
 
         def complete(w: Floats, number: int) -> Labelled:
             """With the best outputs that agree with what is known; ties are broken at random."""
-            scores = known.restrict(batch.scores(w))
+            scores = known.restrict(batch.scores(w.view()))
             best = batch.argmax(scores, 0, len(batch), seed + number)
             return Labelled(batch, known, cost, best.outputs)
 

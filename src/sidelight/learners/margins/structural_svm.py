@@ -9,9 +9,10 @@ import numpy as np
 from ...errors import DataError, NotSupported
 from ...kernels.compiling import Floats
 from ...progress import progress
+from ...scorers.ready import KeepsReady
 from ...solvers import cutting_plane, exponentiated, subgradient
 from ...solvers.certificate import Solution, Step, warn_unconverged
-from ...solvers.margin_constraints import Labelled, MarginInputs, by_structure, costs
+from ...solvers.margin_constraints import BestSearch, Labelled, MarginInputs, costs
 from ...solvers.working_sets import WorkingSets
 from ..learner import Learner
 from ..model import Prepared, prepare
@@ -120,7 +121,7 @@ class StructuralSVM(MarginParameters, LinearParameters, Learner):
             squared = self.loss == "squared_hinge"
             return subgradient.minimize(*data, C=self.C, squared=squared, n_jobs=self.n_jobs, **common)
         structure = self.structure_
-        batch = MarginInputs(prepared.scorer, structure, prepared.encoded, by_structure(structure))
+        batch = MarginInputs(KeepsReady(prepared.scorer), prepared.encoded, BestSearch(structure))
         demand = Labelled(batch, prepared.known, cost)
         return cutting_plane.minimize([demand], sets, epsilon=self.epsilon, check=self.check_inference, **common)
 
