@@ -2,12 +2,14 @@ import ast
 import errno
 import importlib
 import os
+import subprocess
 import sys
 import threading
 import warnings
 from pathlib import Path
 from types import ModuleType
 
+import numba
 import pytest
 
 import sidelight.kernels
@@ -144,6 +146,58 @@ def test_threads_share_one_version(package: Package) -> None:
         thread.join()
     assert results == [2] * 4
     assert len(package.files()) == 1
+
+
+def compiling(package: Package, holder: str) -> list[tuple[int, bool]]:
+    """What the package's kernel gives while another process holds its lock, does as `holder` says, and ends."""
+    package.call()
+    (path,) = package.files()
+    whole = path.read_bytes()
+    path.unlink()
+    code = f"import fcntl, os, sys, time; f = open({str(path) + '.lock'!r}, 'ab'); fcntl.flock(f, fcntl.LOCK_EX); "
+    code += f"print('held', flush=True); time.sleep(0.3); {holder}"
+    (package.root / "whole").write_bytes(whole)
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        return [package.call(), package.call()]
+
+
+def test_a_kernel_that_another_process_compiles_is_waited_for(package: Package) -> None:
+    found = compiling(package, f"os.replace({str(package.root / 'whole')!r}, f.name.removesuffix('.lock'))")
+    assert found == [(2, False), (2, False)]
+    assert [path.suffix for path in package.files()] == [".kernel"]
+
+
+def test_a_process_that_dies_while_it_compiles_keeps_nobody_waiting(package: Package) -> None:
+    assert compiling(package, "os.kill(os.getpid(), 9)") == [(2, True), (2, False)]
+    assert [path.suffix for path in package.files()] == [".kernel"]
+
+
+def test_nobody_waits_for_ever(package: Package, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "_PATIENCE", 0.05)
+    assert compiling(package, "pass") == [(2, True), (2, False)]
+
+
+@pytest.mark.parametrize("missing", ["the system", "the file system"])
+def test_without_locks_kernels_are_compiled(package: Package, monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    if missing == "the system":
+        monkeypatch.setattr(store, "fcntl", None)
+    else:
+        monkeypatch.setattr(store.fcntl, "flock", refused)
+    assert package.call("calling") == (4, True)
+    assert package.call("calling") == (4, False)
+
+
+def test_a_kernel_that_does_not_compile_leaves_no_lock(package: Package) -> None:
+    package.write("called", "return x.no_such_attribute")
+    for _ in range(2):
+        with pytest.raises(numba.TypingError):
+            package.call()
+    assert package.files() == []
 
 
 @pytest.mark.parametrize("path", sorted(KERNELS.glob("*.py")), ids=lambda path: path.stem)

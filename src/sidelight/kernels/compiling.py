@@ -6,6 +6,7 @@ from typing import Any, ParamSpec, TypeVar
 import numba
 import numpy as np
 from numba.core import config
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.types.misc import unliteral
 from numpy.typing import NDArray
 
@@ -56,9 +57,26 @@ def ordered_inner(function: Callable[P, R]) -> Callable[P, R]:
 def _compiled(function: Callable[P, R], options: dict[str, Any]) -> Callable[P, R]:
     dispatcher = numba.njit(**options)(function)
     if not config.DISABLE_JIT:
-        dispatcher._cache = Store(function)
+        dispatcher._cache = store = Store(function)
+        dispatcher.compile = _in_turn(dispatcher, store)
         dispatcher.get_call_template = _for_all_values(dispatcher.get_call_template)
     return dispatcher  # type: ignore[no-any-return]
+
+
+def _in_turn(dispatcher: Any, store: Store) -> Callable[[Any], Any]:
+    """Numba's `compile`, while no other process compiles the same version.
+
+    Threads come first: one that waited for them with the file's lock in hand would keep those from it that need it.
+    """
+    compile_ = dispatcher.compile
+
+    def in_turn(signature: Any) -> Any:
+        if signature in dispatcher.overloads:
+            return compile_(signature)
+        with global_compiler_lock, store.turn(signature, dispatcher.targetctx):
+            return compile_(signature)
+
+    return in_turn
 
 
 def _for_all_values(call: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,6 +8,8 @@ one of `LEVELS` serve all machines of that level.
 Kernels are looked for in the package (`SHIPPED`, which `sidelight compile` fills) and then in a folder of the user's,
 where new ones are written. No result depends on these files: where one is missing, damaged or cannot be written, the
 kernel is compiled. They hold machine code, so whoever can write to these folders can run code as their reader.
+
+Processes that need the same kernel at the same time compile it once: one has a lock, and the others wait for its file.
 """
 
 import os
@@ -17,7 +19,7 @@ import secrets
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from hashlib import blake2b
 from importlib import resources
@@ -32,6 +34,11 @@ from numba.core import caching, config, serialize
 from numba.core.compiler import CompileResult
 from numba.misc.appdirs import AppDirs
 
+try:
+    import fcntl
+except ImportError:  # Windows: every process compiles for itself
+    fcntl = None  # type: ignore[assignment]
+
 SHIPPED = Path(__file__).parent / "compiled"
 # Levels of processors, as LLVM calls them, the highest first, and the instructions that tell them. A machine takes
 # kernels of its own level only: best paths take half as long again where AVX-512 is there but not used.
@@ -41,6 +48,8 @@ LEVELS = {"x86-64-v4": _AVX2 | _AVX512, "x86-64-v3": _AVX2}
 _VERSIONS = (python_version(), numba.__version__, llvmlite.__version__, np.__version__)
 _DIGEST = 32  # bytes of a file before its content
 _DAYS = 90  # after which a file that nobody has read is removed
+_PATIENCE = 120.0  # seconds to wait for another process that compiles the same kernel
+_PAUSE = 0.02  # seconds between two looks whether it is done
 _IMPORTED = re.compile(r"^from \.(\w+) import ", re.MULTILINE)
 
 
@@ -55,12 +64,10 @@ class Store(caching.NullCache):  # type: ignore[misc]
     def load_overload(self, signature: Any, target: Any) -> Any:
         """The version for these argument types, or None where it has to be compiled."""
         target.refresh()
-        for machine in _machines(target.codegen()):
-            name = self._file_name(signature, machine)
-            for folder in (SHIPPED, own_folder()):
-                content = _read(folder / name) if folder else None
-                if content:
-                    return CompileResult._rebuild(target, *pickle.loads(content))
+        for path in self._files(signature, target):
+            content = _read(path)
+            if content:
+                return CompileResult._rebuild(target, *pickle.loads(content))
         return None
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
@@ -68,6 +75,22 @@ class Store(caching.NullCache):  # type: ignore[misc]
         if not compiled.library.has_dynamic_globals:  # addresses of this process
             machine = compiled.codegen.magic_tuple()
             _write(self._file_name(signature, machine), serialize.dumps(compiled._reduce()))
+
+    @contextmanager
+    def turn(self, signature: Any, target: Any) -> Iterator[None]:
+        """Wait until no other process compiles the version for these argument types: its file is there then."""
+        files, folder = list(self._files(signature, target)), own_folder()
+        if folder is None or any(path.exists() for path in files):
+            yield
+        else:
+            with _lock(folder / f"{self._file_name(signature, target.codegen().magic_tuple())}.lock"):
+                yield
+
+    def _files(self, signature: Any, target: Any) -> Iterator[Path]:
+        """Where the version for these argument types may be, in the order in which they are looked at."""
+        for machine in _machines(target.codegen()):
+            name = self._file_name(signature, machine)
+            yield from (folder / name for folder in (SHIPPED, own_folder()) if folder)
 
     def _file_name(self, signature: Any, machine: tuple[str, str, str]) -> str:
         options = config.OPT, config.BOUNDSCHECK
@@ -153,6 +176,35 @@ def _write(name: str, content: bytes) -> None:
             raise
     except OSError as error:
         _note(f"{folder} cannot be written ({error.strerror})")
+
+
+@contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    """Hold a lock, which the system opens when this process ends; go on without where there is none, or none in time."""
+    if fcntl is None:
+        yield
+        return
+    with ExitStack() as stack:
+        with suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = stack.enter_context(open(path, "ab"))
+            if _locked(file.fileno()):
+                stack.callback(fcntl.flock, file, fcntl.LOCK_UN)  # also for children that were forked meanwhile
+                stack.callback(_remove, path)
+        yield
+
+
+def _locked(file: int) -> bool:
+    """Whether the lock of an open file was to be had in time."""
+    end = time.monotonic() + _PATIENCE
+    while time.monotonic() < end:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_PAUSE)
+        else:
+            return True
+    return False
 
 
 def _remove(path: Path) -> None:
