@@ -39,6 +39,17 @@ _LEAST = 0.01
 _PENALTIES = ArraySpec(np.float64, ("decoded",), least=0, infinite=True)
 
 
+@dataclass(frozen=True)
+class RuleReading:
+    """How a learner uses a rule: "hard", "soft" or "expected"; at what penalty, None where there is nothing to pay; and
+    whether that was learned.
+    """
+
+    kind: str
+    penalty: float | None
+    learned: bool
+
+
 def label_shares(y: Sequence[Sequence[str]], classes: Sequence[str] | None = None) -> list[Comparison]:
     """Estimate bounds on the share of each label in a corpus from labelled sequences of it.
 

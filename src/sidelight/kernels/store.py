@@ -180,7 +180,7 @@ def _write(name: str, content: bytes) -> None:
 
 @contextmanager
 def _lock(path: Path) -> Iterator[None]:
-    """Hold a lock, which the system opens when this process ends; go on without where there is none, or none in time."""
+    """Hold a lock, which the system opens when this process ends; go on without where there is none, or not in time."""
     if fcntl is None:
         yield
         return

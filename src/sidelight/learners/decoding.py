@@ -13,6 +13,7 @@ from ..dictionary import TagDictionary
 from ..errors import NotSupported, warn
 from ..features.encoded import Encoded
 from ..inference.constrained import Constrained, Method
+from ..inference.readings import Readings
 from ..kernels.compiling import Floats, Ints
 from ..labels import encode_labels
 from ..rules.language import Rule
@@ -195,6 +196,16 @@ def hard_decoder(learner: Any, rules: Sequence[Rule]) -> Decoder:
     classes, hard = learner.model_.classes, [rule.hard() for rule in rules]
     inner = UnderRules(structure, learner.task_, hard, np.full(len(hard), np.inf), classes) if hard else free
     return inner if learner.dictionary is None else Within(structure, inner, learner.dictionary, classes)
+
+
+def expectation_decoder(learner: Any) -> Decoder:
+    """Returns how outputs are read off: under the rules that are about single outputs, or freely."""
+    read: Readings = learner.readings_
+    if learner.decode != "rules" or not read.decoded:
+        return Decoder(learner.structure_)
+    return UnderRules(
+        learner.structure_, learner.task_, list(read.decoded), read.penalties, learner.labels_, folding=False
+    )
 
 
 def warn_unproved(found: Constrained) -> Constrained:

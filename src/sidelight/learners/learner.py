@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..errors import DataError, Infeasible, NotSupported, did_you_mean, inputs_called
 from ..features.encoded import Encoded
 from ..inference.constrained import Constrained
-from ..inference.readings import Readings
+from ..inference.readings import Readings, RuleReading
 from ..kernels.compiling import Floats, Ints
 from ..records import Record
 from ..rules.automata import labels_named, require_labels
@@ -123,17 +123,6 @@ class Explanation:
             lines[0] += f"; {self.rival} is more probable here, but not in the best output as a whole"
         lines += [f"  {e.difference:+8.3f}  {e.feature}" for e in self.evidence]
         return "\n".join(lines)
-
-
-@dataclass(frozen=True)
-class RuleReading:
-    """How a learner uses a rule: "hard", "soft" or "expected"; at what penalty, None where there is nothing to pay; and
-    whether that was learned.
-    """
-
-    kind: str
-    penalty: float | None
-    learned: bool
 
 
 class Learner(BaseEstimator):  # type: ignore[misc]

@@ -19,13 +19,20 @@ from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, dataclass_transform, get_args, get_origin
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from ..errors import DataError
+from ..errors import DataError, NotSupported
+from ..inference.readings import LabelledData, Penalty, Readings, RuleReading
+from ..rules.language import Rule
+from ..rules.rows import require_expected
+from ..structures.protocol import Structure
 from .tasks.labelling import Labelling
 from .tasks.task import Task
 
 C = TypeVar("C", bound=type)
 MarginLoss = Literal["squared_hinge", "hinge", "logistic"]
+# How outputs are read off: the best under the rules, by the projection onto them, or by the model alone.
+Decode = Literal["rules", "projected", "model"]
 Size = Literal["length"] | Callable[[Any], float] | None
 
 # Parameters that say how a fit runs.
@@ -317,3 +324,98 @@ class MixtureParameters(WrapperParameters):
 
         one: Any = self
         return mixed(one.base_, one.driven_, one.weight_)
+
+
+class _Read:
+    """What a fit leaves behind, which is no parameter."""
+
+    readings_: Readings
+
+
+@declared
+class ExpectationParameters(_Read, WrapperParameters):
+    """What learners that read rules as statements about expectations have."""
+
+    rules: Annotated[Sequence[Rule], "Statements about expectations."] = field(default=(), kw_only=False)
+    penalty: Annotated[
+        Penalty,
+        "The weight of every rule without its own, which is written rule.expected(penalty): a number, or "
+        '"learned": that which `CCM` would learn for it by counting on the labelled sequences, so that a rule '
+        "that they often break has little say; its bound then also has as much room as they need on average, and "
+        "a standard error more. A rule about the corpus counts for each of its sequences, and "
+        "the slack of a share is a number of tokens per sequence, so that a penalty means the same for a "
+        "share and for a count. None asks for rules that hold without slack, where the learner can do that.",
+    ] = "learned"
+    label_shares: Annotated[
+        bool,
+        "Whether to add bounds on the share of each label, two standard errors around that of the labelled sequences "
+        "(`sidelight.label_shares`), beside rules and where these do not give the share themselves; not where the "
+        "penalty is None.",
+    ] = True
+    unlabeled_weight: Annotated[
+        float | None,
+        "What an unlabelled sequence, and the divergence of any, counts beside a labelled one. None: 1 for an "
+        "HMM, which has to count words to know them, and for a CRF all sequences without full labels as much "
+        "as all with labels. A sequence with partial labels counts as a labelled one, or as an unlabelled one "
+        "where that is more.",
+    ] = None
+    decode: Annotated[
+        Decode,
+        '"rules" predicts the best output under the rules, as `CCM` does, with the penalties above and without rules '
+        'about the corpus; "model" by the model alone; "projected" by the projection of the model onto the rules. '
+        'Norms that join rows (all but "l1" and "squared") project all sequences of a call together: each prediction '
+        "depends on the others.",
+    ] = "rules"
+    classes: Annotated[
+        Sequence[str] | None,
+        "All labels, where y does not have them all; without any label, those that the rules name will do.",
+    ] = None
+
+    @property
+    def structure_(self) -> Structure[Any]:
+        """What the base learner predicts; documents are sequences of one token."""
+        return self.task_.structure(self.n_jobs).for_rows()
+
+    @property
+    def rules_used_(self) -> tuple[Rule, ...]:
+        """The rules with their penalties, and the label shares that were added."""
+        check_is_fitted(self, "classes_")
+        return self.readings_.used
+
+    def rule_readings(self) -> list[RuleReading]:
+        """How each of the rules is used."""
+        out, shared = [], self.penalty
+        for rule, used in zip(self.rules or (), self.rules_used_, strict=False):
+            own = 1.0 if used.reading is None else used.reading.penalty or 1.0
+            learned = shared == "learned" and (rule.reading is None or rule.reading.penalty is None)
+            cost = None if shared is None else own if isinstance(shared, str) else shared * own
+            out.append(RuleReading("expected", cost, learned))
+        return out
+
+    def check_expectations(self, decodings: tuple[str, ...]) -> None:
+        """Raise for parameters that make no sense, and for tasks without labels; decodings: what `decode` may be."""
+        one: Any = self
+        one.listed_rules()
+        if not self.task_.has_rows:
+            raise NotSupported(
+                f"{type(self).__name__} works out expectations under rules, which {type(self.task_).__name__} does "
+                "not offer; use StructuralSVM, StructuredPerceptron, MIRA, CCM or CoDL"
+            )
+        if isinstance(self.penalty, str) and self.penalty != "learned":
+            raise DataError(f"the penalty is a number, None or 'learned', got {self.penalty!r}")
+        if self.unlabeled_weight is not None:
+            require_number(self, "unlabeled_weight", 0)
+        if self.decode not in decodings:
+            raise DataError(f"decode is one of {', '.join(decodings)}, got {self.decode!r}")
+
+    def read_rules(
+        self, X: Sequence[Any], y: Sequence[Any], classes: list[str], *, shares: bool, room: bool = True
+    ) -> Readings:
+        """Returns the rules with what fully labelled sequences say; shares: whether those of labels are added."""
+        rules, task = list(self.rules or ()), self.task_
+        for rule in rules:
+            require_expected(rule)
+        known = task.known_to_rules(y, X, classes) if len(y) and rules else None
+        labelled = LabelledData(task, X, y, known, classes)
+        decoding = self.decode == "rules"
+        return Readings.of(rules, labelled, penalty=self.penalty, shares=shares, decoding=decoding, room=room)

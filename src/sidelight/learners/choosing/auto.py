@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...dictionary import TagDictionary
 from ...errors import DataError, warn
+from ...inference.readings import RuleReading
 from ...labels import label_set
 from ...progress import growing_table
 from ...rules.automata import require_labels
@@ -16,9 +17,9 @@ from ...rules.language import Rule
 from ...structures.protocol import Structure
 from ...supervision import Signal, kind_of
 from ..decoding import Decoder
-from ..learner import Learner, RuleReading
+from ..inputs import refuse_weights
+from ..learner import Learner
 from ..parameters import Running, declared, require_number
-from ..sample_weights import refuse_weights
 from ..tasks.task import Task
 from .candidates import Knowledge, fallback
 from .race import Race, Result

@@ -18,10 +18,10 @@ from ...solvers.certificate import Solution, warn_unconverged
 from ...solvers.losses import Contrast, ContrastiveLoss
 from ...structures.chain import Chain
 from ...structures.known import KnownLabels
+from ..inputs import refuse_weights
 from ..learner import Learner
 from ..model import Prepared, choose_encoder
 from ..parameters import LinearParameters, declared, require_number
-from ..sample_weights import refuse_weights
 from ..tasks.labelling import Labelling
 
 # Standard deviation of the attribute weights that a fit begins with.

@@ -15,10 +15,10 @@ from ...solvers import exponentiated, lbfgs, sgd
 from ...solvers.certificate import Solution, Step, warn_unconverged
 from ...solvers.expected import DescentFit, ToFit
 from ...solvers.losses import LogLoss
+from ..inputs import by_weight, weighed
 from ..learner import Learner
 from ..model import Prepared, choose_encoder, lay_out, prepare
 from ..parameters import LayoutParameters, LinearParameters, declared, require_number
-from ..sample_weights import by_weight, weighed
 
 # Where visiting one sequence after another does not pay, "auto" takes L-BFGS: with sequences longer than this, with a
 # mean squared length of a token's features above this times l2, or with so many labels that the label pairs of the

@@ -15,9 +15,9 @@ from ...scorers.valence import ValenceCounts, ValenceScorer, harmonic_parts
 from ...solvers.expected import CountingFit, ToFit, observed_parts
 from ...stored import Arrays
 from ...structures.flat import FlatParts
+from ..inputs import weighed
 from ..learner import Learner
 from ..parameters import declared, require_number
-from ..sample_weights import weighed
 from ..tasks.task import Reasons
 from ..tasks.valence import ValenceParsing
 

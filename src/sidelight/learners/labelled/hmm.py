@@ -18,9 +18,9 @@ from ...scorers.hmm import EstimateName, HMMCounts, HMMScorer
 from ...solvers.expected import CountingFit, ToFit, observed_parts
 from ...stored import Arrays
 from ...structures.chain import ChainParts, indicator
+from ..inputs import weighed
 from ..learner import Learner
 from ..parameters import declared, require_number
-from ..sample_weights import weighed
 from ..tasks.labelling import Labelling, neighbour_reasons
 from ..tasks.task import Reasons, attribute_reasons
 

@@ -14,10 +14,10 @@ from ...solvers.perceptron import PerceptronState
 from ...stored import Arrays
 from ...structures.chain import ChainParts
 from ...structures.known import KnownLabels
+from ..inputs import refuse_weights
 from ..learner import Learner
 from ..model import LinearModel, prepare
 from ..parameters import LayoutParameters, declared, require_number
-from ..sample_weights import refuse_weights
 from ..tasks.labelling import Labelling, neighbour_reasons
 from ..tasks.task import Reasons, Weighted
 from .perceptron import Pass

@@ -9,10 +9,10 @@ from ...kernels.compiling import Floats
 from ...progress import progress
 from ...records import Record, recorded
 from ...solvers.perceptron import Examples, PerceptronState, run
+from ..inputs import weighed
 from ..learner import Learner
 from ..model import LinearModel, Prepared, prepare
 from ..parameters import LinearParameters, declared, require_number
-from ..sample_weights import weighed
 
 
 @recorded

@@ -18,10 +18,10 @@ from ...solvers.margin_constraints import Accepted, BestSearch, Demand, Labelled
 from ...structures.known import Outputs
 from ...supervision import BAD, GOOD, Companion, Signal, by_kind
 from ..choosing.guard import guarded
+from ..inputs import weighed
 from ..learner import Learner
 from ..model import Prepared, prepare
 from ..parameters import GuardParameters, LatentCompanionParameters, LinearParameters, declared, require_number
-from ..sample_weights import weighed
 from .latent_svm import LATENT, all_runs, check_rounds, keep_lowest, lowest, rounds_and_end
 from .structural_svm import StructuralSVM, check_margins, labelled_weights, svm_of
 

@@ -14,10 +14,10 @@ from ...solvers import latent_margins
 from ...solvers.certificate import warn_unconverged
 from ...solvers.latent_margins import Alternation, LatentProblem, Round
 from ...solvers.margin_constraints import BestSearch, Labelled, MarginInputs
+from ..inputs import weighed
 from ..learner import Learner
 from ..model import Prepared, prepare
 from ..parameters import LatentParameters, LinearParameters, declared, require_number
-from ..sample_weights import weighed
 from .structural_svm import check_margins
 
 # What learners with unknown outputs keep in a model file.

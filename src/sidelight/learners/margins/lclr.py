@@ -22,10 +22,10 @@ from ...solvers.margin_constraints import Accepted, Demand, Rejected, costs
 from ...solvers.working_sets import WorkingSets
 from ...structures.known import Outputs
 from ...supervision import BAD, GOOD, Companion
+from ..inputs import weighed
 from ..learner import Learner, is_fitted
 from ..model import Prepared, prepare
 from ..parameters import CompanionParameters, LatentCompanionParameters, LinearParameters, declared, require_number
-from ..sample_weights import weighed
 from .jlis import best_decisions, check_companions, decisions, input_sizes, some_inputs
 from .latent_svm import LATENT, all_runs, check_rounds, keep_lowest, lowest, rounds_and_end
 

@@ -14,10 +14,10 @@ from ...solvers import cutting_plane, exponentiated, subgradient
 from ...solvers.certificate import Solution, Step, warn_unconverged
 from ...solvers.margin_constraints import BestSearch, Labelled, MarginInputs, costs
 from ...solvers.working_sets import WorkingSets
+from ..inputs import weighed
 from ..learner import Learner
 from ..model import Prepared, prepare
 from ..parameters import LinearParameters, MarginParameters, declared, require_number
-from ..sample_weights import weighed
 
 
 def check_margins(learner: Any) -> None:

@@ -14,10 +14,10 @@ from ...solvers.latent_margins import Alternation, LatentProblem, Round
 from ...solvers.margin_constraints import Labelled, MarginInputs
 from ...supervision import Signal, by_kind
 from ..choosing.guard import guarded
+from ..inputs import refuse_weights
 from ..learner import Learner
 from ..model import Prepared, prepare
 from ..parameters import GuardParameters, LatentParameters, LinearParameters, declared, require_number
-from ..sample_weights import refuse_weights
 from .jlis import compare_labels, some_inputs
 from .latent_svm import LATENT, all_runs, check_rounds, keep_lowest, lowest, rounds_and_end
 from .structural_svm import StructuralSVM, labelled_weights, svm_of

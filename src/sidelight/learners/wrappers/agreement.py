@@ -27,10 +27,10 @@ from ...solvers.expected import Fitting, PoolWeights, ToFit, joined
 from ...structures.protocol import Structure
 from ...supervision import Signal, by_kind, require
 from ..choosing.guard import guarded
+from ..inputs import refuse_weights
 from ..learner import Learner
 from ..model import Fitted, Mixture, Model
 from ..parameters import GuardParameters, declared, require_number
-from ..sample_weights import refuse_weights
 from ..tasks.task import Task, predict_the_same
 
 # What all unlabelled inputs count together, as a share of what the labelled ones do; and the most that it is, in

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from ...errors import DataError, NotSupported
 from ...inference.compiled import Counting, penalties, require_counting
 from ...inference.constrained import Method, check_method
+from ...inference.readings import RuleReading
 from ...kernels.compiling import Floats
 from ...rules.automata import about_the_corpus, about_whole_outputs
 from ...rules.language import Reading, Rule
@@ -23,9 +24,9 @@ from ...structures.protocol import TIME_LIMIT
 from ...supervision import Signal, by_kind
 from ..choosing.guard import guarded
 from ..decoding import UnderRules
-from ..learner import Learner, RuleReading
+from ..inputs import weighed
+from ..learner import Learner
 from ..parameters import WrapperParameters, declared, require_number
-from ..sample_weights import weighed
 
 
 @declared

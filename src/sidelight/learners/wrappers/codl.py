@@ -15,15 +15,16 @@ import numpy as np
 
 from ...errors import DataError, inputs_called, numbers_of
 from ...inference.compiled import learn_penalties, penalties, times, trusted_penalties
+from ...inference.readings import RuleReading
 from ...kernels.compiling import Floats, Ints
 from ...records import Record, recorded
 from ...solvers import rounds
 from ...supervision import Signal, by_kind
 from ..choosing.guard import guarded
 from ..decoding import UnderRules
-from ..learner import Learner, RuleReading
+from ..inputs import refuse_weights
+from ..learner import Learner
 from ..parameters import MixtureParameters, declared, require_number, require_share
-from ..sample_weights import refuse_weights
 from .ccm import (
     RuleParameters,
     check_rules,

@@ -27,7 +27,7 @@ from ...dictionary import TagDictionary
 from ...errors import DataError, Infeasible, NotSupported, WorseThanBase, inputs_called, numbers_of, warn
 from ...inference.norms import Slack
 from ...inference.projection import Projection
-from ...inference.readings import LabelledData, Readings
+from ...inference.readings import LabelledData, Readings, RuleReading
 from ...kernels.compiling import Floats
 from ...records import Record, recorded
 from ...rules.automata import about_the_corpus
@@ -38,13 +38,12 @@ from ...solvers.expected import Companions, Fitting, PoolWeights, ToFit, joined
 from ...solvers.projections import Projector, onto_rows
 from ...supervision import BAD, GOOD, Signal, by_kind, kind_of
 from ..choosing.signals import COMPANIONS, PARTIAL, UNLABELLED, WORSE, SignalWeight, choose_weights
-from ..decoding import Decoder, Within
-from ..learner import Learner, RuleReading
-from ..parameters import declared, require_number
-from ..sample_weights import read_weights
+from ..decoding import Decoder, Within, expectation_decoder
+from ..inputs import read_weights
+from ..learner import Learner
+from ..parameters import ExpectationParameters, declared, require_number
 from ..tasks.task import predict_the_same
 from .agreement import Seeing, View
-from .expectations import ExpectationParameters, expectation_decoder
 
 # What a unit of a hard rule's expected violation costs in learning; predictions never break it.
 _HARD = 100.0

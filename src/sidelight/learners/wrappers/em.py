@@ -21,9 +21,9 @@ from ...records import Record, recorded
 from ...solvers import rounds
 from ...supervision import Signal, by_kind, kind_of
 from ..choosing.guard import guarded
+from ..inputs import refuse_weights
 from ..learner import Learner
 from ..parameters import MixtureParameters, declared, require_number, require_share
-from ..sample_weights import refuse_weights
 
 
 @recorded

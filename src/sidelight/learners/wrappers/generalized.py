@@ -8,6 +8,7 @@ Partial labels count on both sides: their likelihood is in the first sum, and in
 criteria make the objective non-convex, so L-BFGS starts from the optimum of the first sum alone.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal, NamedTuple, Self
@@ -15,12 +16,14 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 import numpy as np
 from sklearn.base import clone
 
+from ...containers import plain_outputs
 from ...errors import DataError, NotSupported
 from ...features.encoded import Encoded
 from ...inference.distances import DistanceName, check_distance, require_distance
-from ...inference.readings import Readings
+from ...inference.readings import Readings, label_shares
 from ...inference.rows import Rows, RowSet
 from ...progress import progress
+from ...rules.shares import share
 from ...scorers.merged import Merged
 from ...solvers import lbfgs
 from ...solvers.certificate import Solution, Step, warn_unconverged
@@ -28,18 +31,12 @@ from ...solvers.losses import LogLoss
 from ...solvers.unlabelled import JointLoss, UnlabelledLoss
 from ...supervision import Signal, by_kind
 from ..choosing.guard import guarded
-from ..decoding import Decoder
+from ..decoding import Decoder, expectation_decoder
+from ..inputs import refuse_weights
 from ..labelled.crf import LogLinear
 from ..learner import Learner
 from ..model import Fitted, Prepared, choose_encoder, lay_out
-from ..parameters import declared, require_number
-from ..sample_weights import refuse_weights
-from .expectations import (
-    ExpectationParameters,
-    check_expectations,
-    expectation_decoder,
-    read_rules,
-)
+from ..parameters import ExpectationParameters, declared, require_number
 
 # How much ten steps must lower the objective, in tolerances: a step, on average, two. Smaller gains hardly show in
 # what is predicted: at half of this, scores on six tasks with two numbers of labels each differed by 0.0 to 0.5 points,
@@ -90,7 +87,7 @@ class CriterionLearner(ExpectationParameters, Learner):
     def check_restored(self, labels: list[str]) -> None:
         """Raise `DataError` where what a file says does not fit together."""
         super().check_restored(labels)
-        check_expectations(self, ("rules", "model"))
+        self.check_expectations(("rules", "model"))
 
     @guarded
     def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
@@ -98,14 +95,14 @@ class CriterionLearner(ExpectationParameters, Learner):
         refuse_weights(self, sample_weight)
         weights = self._weights()
         require_distance(self.distance)
-        check_expectations(self, ("rules", "model"))
+        self.check_expectations(("rules", "model"))
         if self.penalty is None:
             raise DataError("here no rule holds without slack: the penalty is a number or 'learned', got None")
         self._check_base()
         _, read = self.read_input(X, y)
         classes, seen, known = self.all_labels(read), self.task_.for_rules(X), by_kind(read)[Signal.FULL]
-        readings = read_rules(
-            self, [seen[i] for i in known], [read[i] for i in known], classes, shares=self.label_shares
+        readings = self.read_rules(
+            [seen[i] for i in known], [read[i] for i in known], classes, shares=self.label_shares
         )
         model, prepared, problem = self._lay_out(X, read, classes, weights, readings)
         solution = self._solve(model, problem)
@@ -221,3 +218,49 @@ class GeneralizedExpectation(CriterionLearner):
     def _weights(self) -> CriterionWeights:
         require_number(self, "strength", 0)
         return CriterionWeights(self.strength, 0.0)
+
+
+def label_regularization(
+    base: Any, y: Sequence[Any], *, target: Literal["shares", "bounds"] = "shares", **options: Any
+) -> GeneralizedExpectation:
+    """Return a learner whose label shares on unlabelled sequences or documents agree with those of labelled ones.
+
+        maximise  log-likelihood - l2 ‖w‖² - strength * ω N KL(shares of the labels in y ‖ expected shares on U)
+
+    This is label regularization (Mann and McCallum 2007): generalized expectation with the label shares as its only
+    rules. N is the number of tokens of the unlabelled sequences U, or that of documents, and ω their
+    `unlabeled_weight`.
+
+    Parameters
+    ----------
+    base : CRF or MaxEnt
+        The model.
+    y : sequence
+        What is known of the outputs, as `fit` takes it; the full labels in it give the shares.
+    target : {'shares', 'bounds'}, default='shares'
+        'shares' are those of the labels in `y`, by their divergence; 'bounds' are two standard errors around them
+        (`label_shares`), beyond which half the square of the miss counts.
+    **options : Any
+        Other parameters of `GeneralizedExpectation`, such as `strength`.
+
+    Returns
+    -------
+    GeneralizedExpectation
+        The learner, to be fitted.
+    """
+    if target not in ("shares", "bounds"):
+        raise DataError(f"target is 'shares' or 'bounds', got {target!r}")
+    distance = "kl" if target == "shares" else "squared"
+    given = {"penalty": 1.0, "label_shares": False, "distance": distance, "decode": "model"}
+    learner = GeneralizedExpectation(base, **{**given, **options})
+    read = plain_outputs(y)
+    known = [[read[i]] if isinstance(read[i], str) else read[i] for i in by_kind(read)[Signal.FULL]]
+    counts = Counter(label for labels in known for label in labels)
+    if not counts:
+        raise DataError("the shares of labels come from full labels, and y has none; give some labelled sequences")
+    if target == "bounds":
+        rules = label_shares(known)
+    else:  # also of labels that nothing has, so that the shares sum to one
+        rules = [share(label) == counts[label] / counts.total() for label in learner.all_labels(read)]
+    learner.set_params(rules=rules)
+    return learner

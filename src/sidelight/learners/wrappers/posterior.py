@@ -21,8 +21,9 @@ generative base does not, and neither do words that it counts as rare.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from numbers import Real
-from typing import Annotated, Any, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -35,18 +36,18 @@ from ...inference.projection import Projection, project, shifted
 from ...inference.readings import Readings
 from ...inference.rows import RowSet
 from ...rules.few_labels import FewLabels
+from ...rules.language import Rule
 from ...rules.rows import require_expected
 from ...solvers import rounds
 from ...solvers.expected import Fitting, PoolWeights, ToFit
 from ...solvers.projections import Batches, Pool, ProjectionStep, Projector, onto_few_labels, onto_rows
 from ...supervision import Signal, by_kind
 from ..choosing.guard import guarded
-from ..decoding import Decoder, Projected, require_tokens
+from ..decoding import Decoder, Projected, expectation_decoder, require_tokens
+from ..inputs import refuse_weights
 from ..learner import Learner
 from ..model import mixed
-from ..parameters import declared, require_number, require_share
-from ..sample_weights import refuse_weights
-from .expectations import Decode, ExpectationParameters, check_expectations, expectation_decoder, read_rules
+from ..parameters import Decode, ExpectationParameters, declared, require_number, require_share
 
 
 @declared
@@ -189,7 +190,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
     def _read(self, X: Sequence[Any], y: Sequence[Any], classes: list[str]) -> Readings:
         """The rules with what fully labelled sequences say about them."""
         slack = not self.slack().none
-        return read_rules(self, X, y, classes, shares=self.label_shares and slack, room=slack)
+        return self.read_rules(X, y, classes, shares=self.label_shares and slack, room=slack)
 
     def _weights(self, observed: int, rest: int, *, partial: bool) -> tuple[float, float]:
         """What an unlabelled sequence counts, and what the supervised model does in predictions.
@@ -214,7 +215,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
             )
 
     def _check(self) -> None:
-        check_expectations(self, get_args(Decode))
+        self.check_expectations(get_args(Decode))
         self.slack()
         require_number(self, "iterations", 0, whole=True)
         require_number(self, "tolerance", 0, open_end=True)
@@ -365,6 +366,56 @@ class PosteriorRegularization(ProjectingLearner):
         count = min(self.batches, rows.sequences)
         some = Batches.cut(self.structure_, rows, count, self.slack(), self.tolerance, self.n_jobs)
         return some.alternate(fitting, pool, self.iterations, type(self).__name__, verbose=self.verbose)
+
+
+def measurements(
+    base: Any,
+    rules: Sequence[Rule],
+    *,
+    noise: Literal["box", "gaussian"] = "gaussian",
+    width: float = 1.0,
+    **options: Any,
+) -> PosteriorRegularization:
+    """Return a learner from measurements, which are rules about what is measured with noise (Liang et al. 2009).
+
+        maximise  log prior(w) + log-likelihood of the labels + log E_{p_w}[ p_N(b | φ(X, Y)) ]
+
+    (Eq. 38 of Ganchev et al. 2010). φ are the counts in the rules and b their bounds. The expectation is intractable;
+    Liang et al. take a distribution q, and the noise of its expected counts in place of the expected noise. The last
+    term becomes that of posterior regularization (section 4.3), -ω min_q [KL(q ‖ p_w) - log p_N(b | E_q[φ])], where ω
+    is `unlabeled_weight`; theirs is 1, while the default for a CRF depends on the number of labels.
+
+    Parameters
+    ----------
+    base : CRF, HMM or SemiCRF
+        The model.
+    rules : sequence of Rule
+        The measurements, such as ``share("title") == 0.3`` or ``count("author") >= 1``.
+    noise : {'box', 'gaussian'}, default='gaussian'
+        'gaussian' has the standard deviation `width`: a miss costs half its square over `width` squared. 'box' is even
+        within `width` of a bound and impossible beyond.
+    width : float, default=1.0
+        The width of the noise of a count in one sequence. A share is a mean over sequences of tokens in each: 'box'
+        allows it to miss by `width` tokens per sequence, and the 'gaussian' noise of n sequences is independent, so
+        that a miss in tokens per sequence costs n times half its square over `width` squared.
+    **options : Any
+        Other parameters of `PosteriorRegularization`, such as `iterations`.
+
+    Returns
+    -------
+    PosteriorRegularization
+        The learner, to be fitted.
+    """
+    if noise not in ("box", "gaussian"):
+        raise DataError(f"noise is 'box' or 'gaussian', got {noise!r}")
+    if not (isinstance(width, Real) and 0 < width < inf):
+        raise DataError(f"the width of the noise is a finite number above 0, got {width!r}")
+    if noise == "gaussian":
+        given: dict[str, Any] = {"norm": "squared", "penalty": 1 / width**2}
+    else:
+        given = {"norm": "linf", "bound": width, "penalty": None}
+    given |= {"label_shares": False, "decode": "model"}
+    return PosteriorRegularization(base, list(rules), **{**given, **options})
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from ...records import Record, recorded
 from ...solvers import rounds
 from ...supervision import Signal, by_kind
 from ..choosing.guard import guarded
+from ..inputs import refuse_weights
 from ..learner import Learner
 from ..parameters import WrapperParameters, declared, require_number
-from ..sample_weights import refuse_weights
 
 
 @recorded

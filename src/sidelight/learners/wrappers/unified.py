@@ -10,12 +10,11 @@ from ...errors import DataError, NotSupported
 from ...inference.linear_program import relax, require_linear
 from ...inference.norms import Slack
 from ...inference.projection import Projection
-from ...inference.readings import LabelledData, Readings
+from ...inference.readings import LabelledData, Readings, RuleReading
 from ...inference.rows import Rows, RowSet
 from ...kernels.compiling import Floats
 from ...solvers.annealing import geometric, require_temperature
 from ...solvers.projections import Projector, evenly, onto_best
-from ..learner import RuleReading
 from ..parameters import declared
 from .posterior import ProjectingLearner
 
