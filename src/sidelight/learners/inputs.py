@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ from ..errors import DataError, Infeasible, NotSupported, SidelightError, number
 from ..features.encoded import some_of
 from ..inference.constrained import Constrained
 from ..kernels.compiling import Floats
+from ..running import scatter
+from ..running.places import current
 from ..structures.known import Outputs
 from .registry import REGISTRY
 
@@ -101,18 +104,46 @@ def _reading(method: Any, fitting: bool, spread: Spread | None) -> Any:
             given["y"] = _each(given["y"], plain_outputs)
         kept = None if spread is None and not fitting else _not_empty(learner, X)
         if kept is None:
-            return method(*bound.args, **bound.kwargs)
+            apart = method.__name__ in _JOINED and learner.predicts_apart
+            return _on_workers(bound, method) if apart and _parts(X) > 1 else method(*bound.args, **bound.kwargs)
         _require_empty(given.get("y"), X, kept, learner.task_.noun)
         if fitting and not kept:
             raise DataError(f"all {learner.task_.noun}s are empty, so there is nothing to learn from")
         for name in {"X", "y", "sample_weight"} & given.keys():
             given[name] = _each(given[name], lambda values: _chosen(values, kept, len(X)))
         with _numbers_among_all(kept, learner.task_.noun):
-            found = method(*bound.args, **bound.kwargs)
+            found = read(*bound.args, **bound.kwargs)
         return found if spread is None else spread(learner, found, kept, len(X))
 
     read.reads_inputs = True  # type: ignore[attr-defined]
     return read
+
+
+# Methods whose results are one after the other those of the inputs, so that other processes can work on some of them.
+_JOINED = ("predict_structure", "predict_marginals", "predict_kbest", "log_partition", "decision_function")
+# Parts of the inputs for every process, so that those that are done early have more to do.
+_PARTS_EACH = 4
+
+
+def _parts(X: Any) -> int:
+    """How many parts the inputs are cut into for the place where work runs."""
+    workers = current().workers
+    return 1 if workers is None or not isinstance(X, list | tuple) else min(len(X), _PARTS_EACH * workers)
+
+
+def _on_workers(bound: inspect.BoundArguments, method: Any) -> Any:
+    """Results of a method of a fitted learner, worked out by other processes."""
+    given = dict(bound.arguments)
+    learner, X = given.pop("self"), given.pop("X")
+    edges = np.linspace(0, len(X), _parts(X) + 1).astype(int).tolist()
+    parts = scatter([X[a:b] for a, b in pairwise(edges)], learner)
+    found = list(parts.map(_predicted, method.__name__, given))
+    return np.concatenate(found) if isinstance(found[0], np.ndarray) else [one for some in found for one in some]
+
+
+def _predicted(X: Any, learner: Any, name: str, given: dict[str, Any]) -> Any:
+    learner.use_threads(1)
+    return getattr(learner, name)(X=X, **given)
 
 
 def _each(y: Any, change: Callable[[Any], Any]) -> Any:

@@ -231,6 +231,11 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         return free
 
     @property
+    def predicts_apart(self) -> bool:
+        """Whether what is predicted of an input does not depend on the others, so that inputs may come in parts."""
+        return True
+
+    @property
     def chosen_(self) -> Any:
         """The learner itself; of `Auto` the one that it chose."""
         return self

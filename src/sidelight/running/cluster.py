@@ -5,6 +5,7 @@ what travels and how often, results in order, calls that are made again because 
 they would be raised in threads, and a check that all processes have this version of the package.
 """
 
+import warnings
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +19,7 @@ from uuid import uuid4
 from weakref import finalize
 
 from .. import __version__
-from ..errors import ClusterError, DataError
+from ..errors import ClusterError, DataError, warn
 from .packing import pack, unpack
 
 R = TypeVar("R")
@@ -163,7 +164,9 @@ class Cluster(ABC):
                     self.traffic.repeated += 1
                     asked[i] = self._again(held, i, named, (i + attempt + 1) % self._workers)
             self.traffic.received += len(answer)
-            failed, value = unpack(answer)
+            failed, value, said = unpack(answer)
+            for message in said:
+                warn(str(message), type(message))
             if failed:
                 raise value
             yield value
@@ -222,7 +225,7 @@ _kept = _Kept()
 
 
 def call(part: Named, common: Named, shared: Named) -> bytes:
-    """Work on a part, in a worker: returns whether that failed and the result, or the exception, as bytes."""
+    """Work on a part, in a worker: returns whether that failed, the result or the exception, and warnings, as bytes."""
     from .places import running_in_threads
 
     try:
@@ -234,13 +237,15 @@ def call(part: Named, common: Named, shared: Named) -> bytes:
                     del _kept.values[name]
             work, more, _ = _kept.shared[1]
         own, everyone = _value(part), _value(common)
-        with running_in_threads():
-            return pack((False, work(own, everyone, *more)))
+        with running_in_threads(), warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always", UserWarning)
+            value = work(own, everyone, *more)
+        return pack((False, value, [one.message for one in said if issubclass(one.category, UserWarning)]))
     except Exception as error:
         try:
-            unpack(answer := pack((True, error)))
+            unpack(answer := pack((True, error, [])))
         except Exception:
-            answer = pack((True, ClusterError(f"{type(error).__name__} in a worker: {error}")))
+            answer = pack((True, ClusterError(f"{type(error).__name__} in a worker: {error}"), []))
         return answer
 
 

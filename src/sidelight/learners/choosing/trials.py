@@ -19,6 +19,7 @@ from ...errors import DataError, SidelightError
 from ...kernels.compiling import Floats
 from ...labels import label_set, majority_label
 from ...metrics import OUTSIDE, Scheme, scheme_of, span_scores
+from ...running import scatter
 from ...supervision import BAD, Signal, kind_of
 
 
@@ -196,17 +197,24 @@ def prepared(learner: Any, classes: Sequence[str]) -> Any:
 def each_fold(
     learner: Any, X: Sequence[Any], y: Sequence[Any], parts: Sequence[Sequence[int]], metric: Metric
 ) -> Iterator[Fold]:
-    """Hold out each part in turn: fit the learner to all other sequences, and predict those of the part."""
-    classes = label_set(y)
-    for part in parts:
-        begin, away = time.perf_counter(), set(part)
-        left = [i for i in range(len(y)) if i not in away]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # they are about a model that nobody keeps
-            model = prepared(learner, classes).fit(*usable(learner, [X[i] for i in left], [y[i] for i in left]))
-            predicted = model.predict([X[i] for i in part])
-        counts = metric.counts([y[i] for i in part], predicted)
-        yield Fold(tuple(part), counts, time.perf_counter() - begin, model)
+    """Hold out each part in turn: fit the learner to all other sequences, and predict those of the part.
+
+    One fold after the other, as they are asked for; on a cluster all at once, each in a process of its own.
+    """
+    return scatter(list(parts), (X, y, metric, label_set(y)), n_jobs=1).map(_fold, learner)
+
+
+def _fold(part: Sequence[int], common: tuple[Any, Any, Metric, list[str]], learner: Any) -> Fold:
+    """One part held out."""
+    X, y, metric, classes = common
+    begin, away = time.perf_counter(), set(part)
+    left = [i for i in range(len(y)) if i not in away]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # they are about a model that nobody keeps
+        model = prepared(learner, classes).fit(*usable(learner, [X[i] for i in left], [y[i] for i in left]))
+        predicted = model.predict([X[i] for i in part])
+    counts = metric.counts([y[i] for i in part], predicted)
+    return Fold(tuple(part), counts, time.perf_counter() - begin, model)
 
 
 def held_out(learner: Any, X: Sequence[Any], y: Sequence[Any], parts: Sequence[Sequence[int]], metric: Metric) -> Trial:

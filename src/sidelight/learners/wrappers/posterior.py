@@ -102,6 +102,11 @@ class ProjectingLearner(ProjectionParameters, Learner):
         return True
 
     @property
+    def predicts_apart(self) -> bool:
+        """Whether inputs may come in parts: prices of words that are to have few labels are those of all inputs."""
+        return self.decode != "projected" or not self._few_labels()
+
+    @property
     def models_(self) -> dict[str, Any]:
         """The model, and the supervised one that predictions are mixed with."""
         return {"base_": getattr(self, "base_", None), "start_": getattr(self, "start_", None)}
