@@ -120,6 +120,8 @@ _HOME = {
     "DataError": "errors",
     "NotSupported": "errors",
     "Infeasible": "errors",
+    "ClusterError": "errors",
+    "running_on": "running",
     "ModelFileError": "errors",
     "WorseThanBase": "errors",
 }

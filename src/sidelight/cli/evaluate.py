@@ -16,6 +16,7 @@ from sidelight.cli.options import (
     SchemeName,
     SchemeOption,
     WithoutRulesOption,
+    WorkersOption,
 )
 from sidelight.cli.reading import Reader, reader_for
 
@@ -39,6 +40,7 @@ def command(
     columns: ColumnsOption = None,
     comment: CommentOption = None,
     jobs: JobsOption = None,
+    workers: WorkersOption = None,
     json: JsonOption = False,
 ) -> None:
     """Compare a model's predictions with the labels, trees or links of a file.

@@ -1,5 +1,7 @@
 """Options that several commands share, and how examples are shown under `--help`."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -61,7 +63,36 @@ def _jobs(*, hidden: bool) -> Any:
     return typer.Option("--n-jobs", "-j", metavar="N", help="Threads; by default every core.", hidden=hidden)
 
 
+def _run_on(context: typer.Context, where: str | None) -> str | None:
+    """Let the command run on other processes until it ends, and say what went between these."""
+    if where is not None and not context.resilient_parsing:
+        context.with_resource(_on_workers(where))
+    return where
+
+
+@contextmanager
+def _on_workers(where: str) -> Iterator[None]:
+    from sidelight.running import running_on
+
+    with running_on(where) as place:
+        yield
+        typer.echo(f"workers   {place.workers} of {where}: {place.traffic}", err=True)
+
+
+def _workers(*, hidden: bool) -> Any:
+    return typer.Option(
+        "--workers",
+        metavar="WHERE",
+        help="Work in other processes: 4 or joblib:4, dask:4 or ray:4 start that many here; dask:tcp://HOST:8786 and "
+        "ray:auto go to a cluster.",
+        callback=_run_on,
+        hidden=hidden,
+    )
+
+
 # The hidden ones are shown by --help-all.
+WorkersOption = Annotated[str | None, _workers(hidden=False)]
+HiddenWorkersOption = Annotated[str | None, _workers(hidden=True)]
 LabelColumnOption = Annotated[str | None, _label_column(hidden=False)]
 HiddenLabelColumnOption = Annotated[str | None, _label_column(hidden=True)]
 CommentOption = Annotated[str | None, _comment(hidden=False)]

@@ -14,6 +14,7 @@ from sidelight.cli.options import (
     LabelColumnOption,
     ModelArgument,
     WithoutRulesOption,
+    WorkersOption,
 )
 from sidelight.cli.reading import Reader, Sequences, reader_for
 from sidelight.errors import DataError
@@ -66,6 +67,7 @@ def command(
     columns: ColumnsOption = None,
     comment: CommentOption = None,
     jobs: JobsOption = None,
+    workers: WorkersOption = None,
 ) -> None:
     """Label sequences with a model.
 

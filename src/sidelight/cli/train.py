@@ -15,6 +15,7 @@ from sidelight.cli.options import (
     HiddenCommentOption,
     HiddenJobsOption,
     HiddenLabelColumnOption,
+    HiddenWorkersOption,
     JsonOption,
 )
 from sidelight.cli.parameters import BaseName, LearnerName, TaskName, make_task
@@ -164,6 +165,7 @@ def command(
         ),
     ] = False,
     jobs: HiddenJobsOption = None,
+    workers: HiddenWorkersOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.", hidden=True)] = False,
     help_all: Annotated[
         bool,

@@ -84,7 +84,7 @@ def started(where: Any) -> Iterator[DaskCluster]:
             client = Client(where, timeout=_PATIENCE)  # type: ignore[no-untyped-call]
         except (OSError, ValueError) as error:
             raise ClusterError(
-                f"no Dask scheduler answers at {where!r} ({error}); start one with `dask scheduler`, or mend it"
+                f"no Dask scheduler answers at {where!r} ({error}); start one with `dask scheduler`"
             ) from None
         with client:
             client.wait_for_workers(1, timeout=_PATIENCE)

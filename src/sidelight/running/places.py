@@ -4,12 +4,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from ..kernels import parallel
 from ..kernels.compiling import Longs
+
+if TYPE_CHECKING:
+    from .cluster import Cluster
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -61,7 +64,7 @@ def current() -> Place:
 
 
 @contextmanager
-def running_on(where: Any) -> Iterator[Place]:
+def running_on(where: Any) -> Iterator["Cluster"]:
     """Let fits and predictions inside a `with` block run on other processes.
 
     where : how many processes of this machine; a `joblib.Parallel`, a Dask `Client` or the module `ray` after

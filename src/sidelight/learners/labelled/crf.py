@@ -11,6 +11,7 @@ from ...errors import DataError, NotSupported
 from ...features.encoded import Encoded
 from ...kernels.compiling import Floats
 from ...progress import progress
+from ...running.places import current
 from ...solvers import exponentiated, lbfgs, sgd
 from ...solvers.certificate import Solution, Step, warn_unconverged
 from ...solvers.expected import DescentFit, ToFit
@@ -127,7 +128,9 @@ class LogLinear(LayoutParameters, Learner):
         needs = penalised if self.solver == "sgd" else penalised | suited
         obstacles = [reason for reason, holds in needs.items() if not holds]
         if self.solver == "auto":
-            return "lbfgs" if obstacles or not self._suits_visits(prepared.encoded, len(prepared.classes)) else "eg"
+            alone = current().workers is None  # other processes could not visit one sequence after another
+            suits = alone and not obstacles and self._suits_visits(prepared.encoded, len(prepared.classes))
+            return "eg" if suits else "lbfgs"
         if self.solver in ("eg", "sgd") and obstacles:
             raise NotSupported(f"solver {self.solver!r} needs {' and '.join(obstacles)}; use solver='lbfgs'")
         if self.solver not in ("eg", "lbfgs", "sgd"):
@@ -174,10 +177,10 @@ class CRF(LinearParameters, LogLinear):
         Literal["auto", "eg", "lbfgs", "sgd"],
         '"eg", exponentiated gradient on the dual, is the fast one, for l1 = 0, l2 > 0, order 1 and full '
         'labels; "lbfgs" does everything; "auto" takes the first where it applies and is likely the faster '
-        "one (not with very long sequences, a tiny l2 for the size of the features, or hundreds of labels on "
-        'short sequences). "sgd", averaged stochastic gradient steps, is there for comparison, for l1 = 0 and l2 > 0, '
-        "and needs hundreds of passes for a gap of a thousandth. All stop by the same certificate, and warn if they "
-        "do not reach it.",
+        "one (not with very long sequences, a tiny l2 for the size of the features, hundreds of labels on short "
+        'sequences, or on a cluster). "sgd", averaged stochastic gradient steps, is there for comparison, for l1 = 0 '
+        "and l2 > 0, and needs hundreds of passes for a gap of a thousandth. All stop by the same certificate, and "
+        "warn if they do not reach it.",
     ] = "auto"
     warm_start: Annotated[
         bool, "Whether to go on from the weights of the last fit, where it saw the same features and labels."
