@@ -19,6 +19,7 @@ from sidelight import (
     Infeasible,
     PosteriorRegularization,
     StructuralSVM,
+    WordAligner,
     changes_only_after,
     count,
     generate_references,
@@ -146,3 +147,10 @@ def test_places_by_name():
     assert _parsed(4) == _parsed("4") == _parsed("joblib:4") == ("joblib", 4)
     assert _parsed("dask:tcp://host:8786") == ("dask", "tcp://host:8786")
     assert _parsed("ray:auto") == ("ray", "auto")
+
+
+def test_words_are_aligned_as_in_threads(place):
+    pairs = [(["a", "b", "c"][: 1 + i % 3], ["x", "y", "z"][: 1 + i % 2]) for i in range(60)]
+    here, there = in_threads(lambda: WordAligner().fit(pairs)), WordAligner().fit(pairs)
+    assert there.predict(pairs) == here.predict(pairs)
+    np.testing.assert_allclose([one.objective for one in there.trace_], [one.objective for one in here.trace_])

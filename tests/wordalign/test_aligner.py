@@ -42,7 +42,7 @@ def tiny(seed, n=3, m=2, reach=2):
 
 def found(text, model, **more):
     step = EStep(**{"markov": True, "constraint": 0, "gamma": 1.0, "steps": 2000, "tolerance": 1e-7, **more})
-    (block,) = posteriors(text, model, step, 1)
+    (block,) = posteriors(text.pairs, model, step, 1)
     n, m = (len(side) for side in (text.pairs.source, text.pairs.target))
     return block, block.forward.reshape(m, n), block.backward.reshape(m, n).T
 

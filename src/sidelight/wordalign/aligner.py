@@ -13,6 +13,8 @@ from ..kernels.compiling import Floats, Singles
 from ..kernels.word_alignment import BIJECTIVE, NONE, SYMMETRIC, Direction
 from ..learners.parameters import Running, declared, parameter_hints, require_number, require_share
 from ..records import Record, recorded
+from ..running import scatter
+from ..running.places import current
 from ..solvers import rounds
 from ..stored import Arrays, ArraySpec, check_values, finite, numbered, read_arrays
 from .bitext import Bitext, PairTable, Vocabulary
@@ -197,6 +199,7 @@ class WordAligner(Running, BaseEstimator):  # type: ignore[misc]
             bitext.table.likeness(*vocabularies) if self.cognates else None,
             float(self.cognates),
         )
+        parts = scatter(bitext.parts(current().workers, self.n_jobs), n_jobs=1)
         schedule = ["ibm1"] * self.ibm1_iterations + ["hmm"] * self.hmm_iterations
 
         def expect(name: str) -> Any:
@@ -204,7 +207,7 @@ class WordAligner(Running, BaseEstimator):  # type: ignore[misc]
             if name == "hmm" and gamma == 0 and np.ptp(model.forward.jumps) == 0:
                 gamma = 1.0  # under equal jumps, best alignments would say little of jumps
             step = EStep(name == "hmm", _CODES[self.constraint], gamma, self.steps, self.tolerance)
-            return *count(bitext, model, step, self.n_jobs), step
+            return *count(parts, len(bitext.table), model, step), step
 
         def fit(found: Any) -> None:
             nonlocal model
@@ -310,7 +313,7 @@ class WordAligner(Running, BaseEstimator):  # type: ignore[misc]
             flat[flat < 0] = number  # all words that are not known are one
         bitext = Bitext.of(encoded[0], encoded[1], (new[0] + 1, new[1] + 1))
         model = self._for_text(bitext, new)
-        for block in posteriors(bitext, model, step, self.n_jobs):
+        for block in posteriors(bitext.pairs, model, step, self.n_jobs):
             yield bitext, block
 
     def _for_text(self, bitext: Bitext, new: tuple[int, int]) -> Parameters:

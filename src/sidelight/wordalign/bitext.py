@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from unicodedata import combining, normalize
 
 import numpy as np
@@ -132,13 +132,46 @@ class Bitext:
     def __len__(self) -> int:
         return len(self.pairs.cell_offsets) - 1
 
-    def blocks(self) -> list[tuple[int, int]]:
-        """Returns ranges of pairs with about as many cells as are worked out at a time."""
-        return cut(self.pairs.cell_offsets, 0, len(self), _BLOCK)
+    def parts(self, workers: int | None, n_jobs: int | None) -> "list[BitextPart]":
+        """Returns the bitext cut into parts for this many other processes; for threads, None, it is one part."""
+        if workers is None:
+            return [BitextPart(self.pairs, None, len(self.table), n_jobs)]
+        edges = np.searchsorted(self.pairs.cell_offsets, np.linspace(0, self.pairs.cell_offsets[-1], workers + 1))
+        edges[-1] = len(self)
+        return [self._part(int(a), int(b)) for a, b in pairwise(np.unique(edges))]
 
-    def shards(self, first: int, last: int) -> list[tuple[int, int]]:
-        """Returns ranges of pairs for threads. They do not depend on how many threads there are."""
-        return cut(self.pairs.cell_offsets, first, last, _SHARD)
+    def _part(self, first: int, last: int) -> "BitextPart":
+        flat = []
+        for values, offsets in zip(self.pairs[::2], self.pairs[1::2], strict=True):
+            some = offsets[first : last + 1]
+            flat += [values[some[0] : some[-1]], some - some[0]]
+        numbers, cells = np.unique(flat[4], return_inverse=True)
+        own = Pairs(*flat)._replace(cells=cells.astype(np.int32))
+        return BitextPart(own, numbers, len(numbers), 1)
+
+
+@dataclass(frozen=True)
+class BitextPart:
+    """Some sentence pairs, which are worked on in one process.
+
+    numbers: their pairs of words in the table of the whole bitext, in the order of the part's own table; None where
+    that is the whole one; size: how many these are; n_jobs: threads.
+    """
+
+    pairs: Pairs
+    numbers: Longs | None
+    size: int
+    n_jobs: int | None
+
+
+def blocks(pairs: Pairs) -> list[tuple[int, int]]:
+    """Returns ranges of sentence pairs with about as many cells as are worked out at a time."""
+    return cut(pairs.cell_offsets, 0, len(pairs.cell_offsets) - 1, _BLOCK)
+
+
+def shards(pairs: Pairs, first: int, last: int) -> list[tuple[int, int]]:
+    """Returns ranges of sentence pairs for threads. They do not depend on how many threads there are."""
+    return cut(pairs.cell_offsets, first, last, _SHARD)
 
 
 def cut(offsets: Longs, first: int, last: int, size: int) -> list[tuple[int, int]]:

@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels.compiling import Floats, Ints, Singles
+from ..kernels.compiling import Floats, Ints, Longs, Singles
 from ..kernels.parallel import map_each
 from ..kernels.word_alignment import Direction, Pairs, add_counts, expect, normalise, stem_uses
-from .bitext import Bitext, Stems
+from ..running import Scattered
+from .bitext import Bitext, BitextPart, Stems, blocks, shards
 
 # Probabilities are not below this, so that no alignment of the training text is impossible.
 LOWEST = 1e-30
@@ -93,10 +94,10 @@ def uniform(bitext: Bitext, words: tuple[int, int], reach: int, null: float) -> 
     ))  # fmt: skip
 
 
-def posteriors(bitext: Bitext, model: Parameters, step: EStep, n_jobs: int | None) -> Iterator[BlockPosteriors]:
+def posteriors(pairs: Pairs, model: Parameters, step: EStep, n_jobs: int | None) -> Iterator[BlockPosteriors]:
     """Yields the posteriors of one block of pairs after the other."""
-    pairs, jumps = bitext.pairs, (2, len(model.forward.jumps))
-    for first, last in bitext.blocks():
+    jumps = 2, len(model.forward.jumps)
+    for first, last in blocks(pairs):
         cells, targets, sources = (
             int(offsets[last] - offsets[first])
             for offsets in (pairs.cell_offsets, pairs.target_offsets, pairs.source_offsets)
@@ -105,7 +106,7 @@ def posteriors(bitext: Bitext, model: Parameters, step: EStep, n_jobs: int | Non
         nulls = np.empty(targets, np.float32), np.empty(sources, np.float32)
         work = partial(_shard, pairs, model, step, first, forward, backward, nulls)
         objective, uses, chances = 0.0, np.zeros(jumps), np.zeros(jumps)
-        for one in map_each(work, bitext.shards(first, last), n_jobs):
+        for one in map_each(work, shards(pairs, first, last), n_jobs):
             objective, uses, chances = objective + one[0], uses + one[1], chances + one[2]
         yield BlockPosteriors(first, last, objective, forward, backward, *nulls, uses, chances)
 
@@ -129,15 +130,42 @@ def _shard(
     return objective, uses, chances
 
 
-def count(bitext: Bitext, model: Parameters, step: EStep, n_jobs: int | None) -> tuple[float, tuple[Counts, Counts]]:
-    """Returns the objective of an E step, and the counts of both directions."""
-    pairs, size = bitext.pairs, len(bitext.table)
-    counts = [
+def count(
+    parts: Scattered[BitextPart], size: int, model: Parameters, step: EStep
+) -> tuple[float, tuple[Counts, Counts]]:
+    """Returns the objective of an E step, and the counts of both directions; size: that of the whole table."""
+    objective, counts = 0.0, None
+    for value, numbers, found in parts.map(_count, model, step):
+        objective += value
+        if numbers is None:
+            counts = found
+            continue
+        counts = counts or _no_counts(model, size)
+        for total, one in zip(counts, found, strict=True):
+            total.table[numbers] += one.table
+            for k in range(1, len(total)):
+                total[k][:] += one[k]
+    assert counts is not None  # there is a part
+    return objective, counts
+
+
+def _no_counts(model: Parameters, size: int) -> tuple[Counts, Counts]:
+    forward, backward = (
         Counts(np.zeros(size), np.zeros(len(one.null_row)), np.zeros(len(one.jumps)), np.zeros(len(one.jumps)))
         for one in model
-    ]
+    )
+    return forward, backward
+
+
+def _count(
+    part: BitextPart, common: None, model: Parameters, step: EStep
+) -> tuple[float, Longs | None, tuple[Counts, Counts]]:
+    """The objective of a part, the numbers of its pairs of words, and the counts of both directions."""
+    pairs, n_jobs, counts = part.pairs, part.n_jobs, _no_counts(model, part.size)
+    if part.numbers is not None:
+        model = Parameters(*(one._replace(table=one.table[part.numbers]) for one in model))
     objective = 0.0
-    for block in posteriors(bitext, model, step, n_jobs):
+    for block in posteriors(pairs, model, step, n_jobs):
         objective += block.objective
         cells, target, source = (
             flat[offsets[block.first] : offsets[block.last]]
@@ -160,7 +188,7 @@ def count(bitext: Bitext, model: Parameters, step: EStep, n_jobs: int | None) ->
         for k in (0, 1):
             counts[k].uses[:] += block.uses[k]
             counts[k].chances[:] += block.chances[k]
-    return objective, (counts[0], counts[1])
+    return objective, part.numbers, counts
 
 
 def estimate(
