@@ -40,6 +40,9 @@ class Infeasible(SidelightError):
         super().__init__(what if sequence is None else f"{noun} {sequence} {what}")
         self.what, self.sequence, self.noun = what, sequence, noun
 
+    def __reduce__(self) -> tuple[type["Infeasible"], tuple[str, int | None, str]]:
+        return Infeasible, (self.what, self.sequence, self.noun)
+
     def numbered(self, sequence: int) -> "Infeasible":
         """The same about another number, where the input was one of a selection."""
         return Infeasible(self.what, sequence, self.noun)

@@ -40,3 +40,11 @@ def as_sparse(X):
 
 
 FORMS = {"words": list, "columns": as_columns, "dicts": as_dicts, "arrays": as_arrays, "sparse": as_sparse}
+
+
+def from_parts(learner, X, parts, classes):
+    """A learner that counts, estimated from expected parts of X."""
+    encoder = learner.symbols(X)
+    sums = learner.counting(encoder, classes).expectation()
+    sums.add(encoder.transform(X), parts)
+    return learner.estimated(encoder, classes, sums.total())

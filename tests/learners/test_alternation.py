@@ -52,7 +52,7 @@ from tests.learners.as_published import (
     PosteriorRegularization,
     UnifiedEM,
 )
-from tests.learners.samples import labelled
+from tests.learners.samples import from_parts, labelled
 from tests.learners.test_ccm import check_composite
 
 X, Y = labelled()
@@ -170,7 +170,7 @@ def test_a_model_to_begin_with():
     model = UnifiedEM(LOOSE, iterations=1).fit(X[12:], [None] * 18, initial=known)
     assert model.classes_ == known.classes_
     counts = known.structure_.marginals(known.scores(X[12:])).parts
-    expected = LOOSE.fit_expected(X[12:], counts, known.classes_)
+    expected = from_parts(LOOSE, X[12:], counts, known.classes_)
     np.testing.assert_allclose(model.scores(X).unary, expected.scores(X).unary)
     log_p = -known.structure_.marginals(known.scores(X[12:])).log_partition.sum() - known.log_prior()
     np.testing.assert_allclose(model.trace_[0].objective, log_p)

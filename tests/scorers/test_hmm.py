@@ -5,17 +5,23 @@ from scipy.special import digamma
 from scipy.stats import beta
 
 from sidelight.features.symbols import SymbolEncoder
-from sidelight.scorers.hmm import HMMCounts, HMMScorer
+from sidelight.scorers.hmm import HMMCounting, HMMCounts, HMMScorer
 from sidelight.structures.chain import Chain, indicator
 
 X = [["a", "b", "a"], ["a", "c"]]
 Y = np.array([0, 1, 0, 0, 1], np.int32)  # 0 1 0 | 0 1
 
 
+def counted(encoded, parts, words):
+    sums = HMMCounting(words, parts.labels, 1).expectation()
+    sums.add(encoded, parts)
+    return sums.total()
+
+
 def estimate(X=X, Y=Y, labels=2, unknown=None, **smoothing):
     encoder = SymbolEncoder("word", unknown)
     encoded = encoder.fit_transform(X)
-    counts = HMMCounts.expected(encoded, indicator(encoded.offsets, Y, labels, 1), len(encoder.words))
+    counts = counted(encoded, indicator(encoded.offsets, Y, labels, 1), len(encoder.words))
     settings = {"start": 0.0, "transition": 0.0, "emission": 0.0, **smoothing}
     return encoder, counts, HMMScorer.estimate(counts.smoothed(encoder, **settings))
 
@@ -72,10 +78,10 @@ def test_expected_counts_of_fractional_parts():
     encoder = SymbolEncoder("word", None)
     encoded = encoder.fit_transform(X)
     outputs = [Y, 1 - Y]
-    halves = [HMMCounts.expected(encoded, indicator(encoded.offsets, y, 2, 1), 3) for y in outputs]
+    halves = [counted(encoded, indicator(encoded.offsets, y, 2, 1), 3) for y in outputs]
     both = halves[0] + halves[1]
     mixed = Chain().marginals(HMMScorer(np.zeros(2), np.zeros((2, 2)), np.zeros((5, 2))).scores(encoded))
-    expected = HMMCounts.expected(encoded, mixed.parts, 3)
+    expected = counted(encoded, mixed.parts, 3)
     np.testing.assert_allclose(expected.emission, both.emission / 2)
     np.testing.assert_allclose(expected.transition, np.full((2, 2), 3 / 4))
     np.testing.assert_allclose(expected.start, both.start / 2)

@@ -9,7 +9,7 @@ that add up to less than one (Johnson 2007; section 8.2 of Ganchev et al. 2010).
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -54,16 +54,6 @@ class HMMCounts:
         shapes = [(labels,), (labels, labels), (words, labels), *([(labels,) * 3] if order == 2 else [])]
         return cls(*(1 + spread * rng.uniform(size=shape) for shape in shapes))
 
-    @classmethod
-    def expected(cls, encoded: Encoded, parts: ChainParts, words: int) -> "HMMCounts":
-        """Counts of one batch from its (expected) parts; all its tokens must be known words."""
-        emission = np.zeros((words, parts.labels))
-        np.add.at(emission, encoded.indices[encoded.indptr[:-1]], parts.unary)
-        if parts.triple is None:
-            return cls(parts.start, parts.pair[0], emission)
-        second = np.maximum(parts.pair[0] - parts.triple.sum(axis=0), 0.0)
-        return cls(parts.start, second, emission, parts.triple)
-
     def smoothed(self, encoder: SymbolEncoder, start: float, transition: float, emission: float) -> "HMMCounts":
         """So much added to every count of that kind; the emissions are then those of all symbols.
 
@@ -89,6 +79,11 @@ class HMMCounts:
         triple = None if self.triple is None or other.triple is None else self.triple + other.triple
         return HMMCounts(self.start + other.start, self.transition + other.transition, emission, triple)
 
+    def times(self, factor: float) -> "HMMCounts":
+        """Every count times a factor."""
+        triple = None if self.triple is None else factor * self.triple
+        return HMMCounts(factor * self.start, factor * self.transition, factor * self.emission, triple)
+
 
 @dataclass(frozen=True)
 class HMMScorer:
@@ -109,13 +104,82 @@ class HMMScorer:
             triple = None if tables.triple is None else table(tables.triple, 2)
             return cls(table(tables.start, 0), table(tables.transition, 1), table(tables.emission, 0), triple)
 
-    def scores(self, encoded: Encoded) -> ChainParts:
-        """log P of every part of a batch."""
+    def scores(self, encoded: Encoded, first: int = 0) -> ChainParts:
+        """log P of every part of a batch, wherever its first token is."""
         unary = self.emission[encoded.indices[encoded.indptr[:-1]]]
         types = np.zeros(encoded.tokens, np.int32)
         triple = None if self.triple is None else self.triple - self.transition  # these are added at every position
         end = np.zeros_like(self.start)
         return ChainParts(encoded.offsets, unary, self.transition[None], types, self.start, end, triple)
+
+
+@dataclass(frozen=True)
+class RandomScores:
+    """A random score between 0 and 1 for every label of every token, to begin with where nothing is known.
+
+    state: of the generator that gives those of all tokens, one after the other.
+    """
+
+    state: dict[str, Any]
+    labels: int
+    order: int
+
+    @classmethod
+    def drawn(cls, rng: np.random.Generator, tokens: int, labels: int, order: int) -> "RandomScores":
+        """Those of this many tokens, which the generator has then given away."""
+        found = cls(dict(rng.bit_generator.state), labels, order)
+        rng.bit_generator.advance(tokens * labels)  # type: ignore[attr-defined]
+        return found
+
+    def scores(self, encoded: Encoded, first: int) -> ChainParts:
+        """Those of a batch whose first token has this number among all."""
+        bits = np.random.PCG64()
+        bits.state = self.state  # type: ignore[assignment]
+        bits.advance(first * self.labels)
+        unary = np.random.Generator(bits).uniform(size=(encoded.tokens, self.labels))
+        triple = np.zeros((self.labels,) * 3) if self.order == 2 else None
+        return ChainParts.of(encoded.offsets, unary, np.zeros((self.labels, self.labels)), triple=triple)
+
+
+@dataclass(frozen=True)
+class HMMCounting:
+    """How parts of known words are scored by tables, and counted."""
+
+    words: int
+    labels: int
+    order: int
+
+    def prepare(self, tables: HMMScorer) -> HMMScorer:
+        """Log-probabilities are ready as they are."""
+        return tables
+
+    def expectation(self) -> "HMMSums":
+        """Returns an empty sum of counts."""
+        L = self.labels
+        triple = np.zeros((L, L, L)) if self.order == 2 else None
+        return HMMSums(HMMCounts(np.zeros(L), np.zeros((L, L)), np.zeros((self.words, L)), triple))
+
+
+@dataclass(frozen=True)
+class HMMSums:
+    """A running sum of counts over batches."""
+
+    counts: HMMCounts
+
+    def add(self, encoded: Encoded, parts: ChainParts) -> None:
+        """Add the (expected) parts of one batch; all its tokens must be known words."""
+        sums = self.counts
+        np.add.at(sums.emission, encoded.indices[encoded.indptr[:-1]], parts.unary)
+        np.add(sums.start, parts.start, out=sums.start)
+        second = parts.pair.sum(axis=0)
+        if sums.triple is not None and parts.triple is not None:
+            second = np.maximum(second - parts.triple.sum(axis=0), 0.0)
+            np.add(sums.triple, parts.triple, out=sums.triple)
+        np.add(sums.transition, second, out=sums.transition)
+
+    def total(self) -> HMMCounts:
+        """The counts."""
+        return self.counts
 
 
 def _log_share(counts: Floats, axis: int) -> Floats:

@@ -92,27 +92,18 @@ class ValenceCounts:
         shapes: tuple[tuple[int, ...], ...] = ((symbols,), (symbols, 2, symbols), (symbols, 2, 2, 2))
         return cls(*(1 + spread * rng.uniform(size=shape) for shape in shapes))
 
-    @classmethod
-    def expected(cls, encoded: Encoded, parts: FlatParts, symbols: int) -> "ValenceCounts":
-        """Counts of one batch from its (expected) parts."""
-        arcs, symbol = Arcs.of(encoded.offsets), symbols_of(encoded)
-        mass = parts.values.reshape(-1, 2)
-        root, real = arcs.head < 0, arcs.head >= 0
-        child, head = symbol[arcs.child[real]], symbol[arcs.head[real]]
-        place = head * 2 + arcs.side[real]
-        near, far = (np.bincount(place, weights=mass[real, v], minlength=2 * symbols) for v in (0, 1))
-        pairs = np.bincount(place * symbols + child, weights=mass[real].sum(axis=1), minlength=2 * symbols**2)
-        # A sentence counts what the arcs from its root count, and so does each of its words.
-        weight = np.bincount(arcs.owner[root], weights=mass[root, 0], minlength=len(arcs.sizes))
-        words = np.repeat(np.bincount(symbol, weights=np.repeat(weight, arcs.sizes), minlength=symbols), 2)
-        stop = np.stack((np.maximum(words - near, 0.0), near, near, far), axis=1).reshape(symbols, 2, 2, 2)
-        roots = np.bincount(symbol[arcs.child[root]], weights=mass[root, 0], minlength=symbols)
-        return cls(roots.astype(float), pairs.astype(float).reshape(symbols, 2, symbols), stop)
-
     @property
     def tables(self) -> tuple[Floats, Floats, Floats]:
         """All of them; the distributions are along the last axis of each."""
         return self.root, self.child, self.stop
+
+    def __add__(self, other: "ValenceCounts") -> "ValenceCounts":
+        """Both together."""
+        return ValenceCounts(self.root + other.root, self.child + other.child, self.stop + other.stop)
+
+    def times(self, factor: float) -> "ValenceCounts":
+        """Every count times a factor."""
+        return ValenceCounts(*(factor * table for table in self.tables))
 
 
 @dataclass(frozen=True)
@@ -134,8 +125,8 @@ class ValenceScorer:
         """All of them."""
         return self.root, self.child, self.stop
 
-    def scores(self, encoded: Encoded, n_jobs: int = 1) -> FlatParts:
-        """log P of every part of a batch."""
+    def scores(self, encoded: Encoded, first: int = 0) -> FlatParts:
+        """log P of every part of a batch, wherever its first token is."""
         return Arcs.of(encoded.offsets).parts(sum(self.reasons(encoded).values()))
 
     def reasons(self, encoded: Encoded) -> dict[str, Any]:
@@ -151,6 +142,50 @@ class ValenceScorer:
         sums = np.add.reduceat(alone, encoded.offsets[:-1]) if len(alone) else alone
         leaves = np.where(real, 0.0, sums[arcs.owner] if len(sums) else 0.0)
         return {"child": attached[:, None], "valence": valence, "leaves": leaves[:, None]}
+
+
+@dataclass(frozen=True)
+class ValenceCounting:
+    """How parts of sentences over so many symbols are scored by tables, and counted."""
+
+    symbols: int
+
+    def prepare(self, tables: ValenceScorer) -> ValenceScorer:
+        """Log-probabilities are ready as they are."""
+        return tables
+
+    def expectation(self) -> "ValenceSums":
+        """Returns an empty sum of counts."""
+        n = self.symbols
+        return ValenceSums(ValenceCounts(np.zeros(n), np.zeros((n, 2, n)), np.zeros((n, 2, 2, 2))))
+
+
+@dataclass(frozen=True)
+class ValenceSums:
+    """A running sum of counts over batches."""
+
+    counts: ValenceCounts
+
+    def add(self, encoded: Encoded, parts: FlatParts) -> None:
+        """Add the (expected) parts of one batch."""
+        arcs, symbol, symbols = Arcs.of(encoded.offsets), symbols_of(encoded), len(self.counts.root)
+        mass = parts.values.reshape(-1, 2)
+        root, real = arcs.head < 0, arcs.head >= 0
+        child, head = symbol[arcs.child[real]], symbol[arcs.head[real]]
+        place = head * 2 + arcs.side[real]
+        near, far = (np.bincount(place, weights=mass[real, v], minlength=2 * symbols) for v in (0, 1))
+        pairs = np.bincount(place * symbols + child, weights=mass[real].sum(axis=1), minlength=2 * symbols**2)
+        # A sentence counts what the arcs from its root count, and so does each of its words.
+        weight = np.bincount(arcs.owner[root], weights=mass[root, 0], minlength=len(arcs.sizes))
+        words = np.repeat(np.bincount(symbol, weights=np.repeat(weight, arcs.sizes), minlength=symbols), 2)
+        stop = np.stack((np.maximum(words - near, 0.0), near, near, far), axis=1)
+        roots = np.bincount(symbol[arcs.child[root]], weights=mass[root, 0], minlength=symbols)
+        for table, more in zip(self.counts.tables, (roots, pairs, stop), strict=True):
+            np.add(table, more.reshape(table.shape), out=table)
+
+    def total(self) -> ValenceCounts:
+        """The counts."""
+        return self.counts
 
 
 def symbols_of(encoded: Encoded) -> Longs:

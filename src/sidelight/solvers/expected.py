@@ -6,7 +6,7 @@ parts minimised out (Danskin's theorem), so L-BFGS goes down that objective and 
 `PoolWeights` has what each kind of sequence counts.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -20,7 +20,7 @@ from ..features.encoded import Encoded
 from ..kernels.compiling import Floats
 from . import lbfgs
 from .certificate import Solution, penalty
-from .losses import CompanionLoss, ExpectedLoss, LogLoss
+from .losses import CompanionLoss, ExpectedLoss, LogLoss, blocks
 from .rounds import InTurn
 
 
@@ -130,13 +130,26 @@ def joined(some: Sequence[Any], weights: Sequence[float] | None = None) -> Any:
     return some[-1].joined(some, weights or [1.0] * len(some))
 
 
-def observed_parts(learner: Any, X: Any, y: Sequence[Any], classes: Sequence[str], counts: Floats | None) -> Any:
-    """Returns known outputs as parts, as a learner that counts sees them, each times what it counts, None for 1."""
-    if counts is None or not len(counts):
-        return learner.observed(X, y, classes)
-    edges = [0, *(np.flatnonzero(np.diff(counts)) + 1).tolist(), len(counts)]
-    some = [learner.observed(X[a:b], y[a:b], classes) for a, b in pairwise(edges)]
-    return joined(some, [float(counts[a]) for a in edges[:-1]])
+def observed_parts(
+    learner: Any, X: Any, y: Sequence[Any], classes: Sequence[str], counts: Floats | None, encoded: Encoded
+) -> Iterator[tuple[Encoded, Any]]:
+    """Blocks of inputs with their known outputs as parts, each times what it counts, None for 1."""
+    edges = [0, *(() if counts is None else (np.flatnonzero(np.diff(counts)) + 1).tolist()), len(encoded)]
+    for first, last in pairwise(edges):
+        for a, b in blocks(encoded.offsets, first=first, last=last):
+            parts = learner.observed(X[a:b], y[a:b], classes)
+            yield encoded.sequences(a, b), parts if counts is None else parts.times(float(counts[a]))
+
+
+def counted(
+    learner: Any, counting: Any, encoded: Encoded, X: Any, y: Sequence[Any], classes: Sequence[str],
+    counts: Floats | None,
+) -> Any:  # fmt: skip
+    """Returns the counts of known outputs, each times what it counts, None for 1."""
+    sums = counting.expectation()
+    for some, parts in observed_parts(learner, X, y, classes, counts, encoded):
+        sums.add(some, parts)
+    return sums.total()
 
 
 class CountingFit:
@@ -150,32 +163,39 @@ class CountingFit:
             raise NotSupported(f"{type(base).__name__} counts, and has no use for GOOD and BAD; use CRF or SemiCRF")
         if initial is not None and not isinstance(initial, type(base)):
             raise DataError(f"the initial model must be of the base's kind, {type(base).__name__}, got {initial!r}")
-        self._base, self._X, self._pool, self._classes, self._seed = base, data.X, data.pool, data.classes, data.seed
+        self._base, self._data = base, data
         self.weights = data.weights
-        self._known = observed_parts(base, data.X, data.y, data.classes, data.counts)
         self.learner: Any = None if initial is None else deepcopy(initial)
         if initial is None and len(data.X) and data.labelled_first:
             self.learner = base.with_labels(data.classes).fit(data.X, data.y, sample_weight=data.counts)
-        self._encoded: list[Encoded] = []  # of the labelled sequences, the pool, and both
+        # Words of all sequences, and those of the labelled sequences and the pool by them.
+        self._encoder = base.symbols(data.X)
+        self._encoder.extend(data.pool)
+        self._known, self._pool = (self._encoder.transform(some) for some in (data.X, data.pool))
+        self._counting = base.counting(self._encoder, data.classes)
+        self._seen = counted(base, self._counting, self._known, data.X, data.y, data.classes, data.counts)
+
+    @property
+    def _updated(self) -> bool:
+        """Whether the learner knows all words, and not only those of its first model."""
+        return self.learner is not None and self.learner.encoder_ is self._encoder
 
     def scores(self, first: int = 0, last: int | None = None) -> Any:
         """Scores of the pool; those that the base begins with where nothing is labelled and nothing was learned yet."""
         last = len(self._pool) if last is None else last
+        some = self._pool.sequences(first, last)
         if self.learner is not None:
-            some = self._encoded[1].sequences(first, last) if self._encoded else self._pool[first:last]
-            return self.learner.scores(some)
-        begin = self._base.first_scores(self._pool, self._classes, np.random.default_rng(self._seed))
-        return begin.sequences(first, last)
+            return self.learner.scores(some if self._updated else self._data.pool[first:last])
+        rng = np.random.default_rng(self._data.seed)
+        begin = self._base.beginning(self._encoder, self._pool, self._data.classes, rng)
+        return begin.scores(some, int(self._pool.offsets[first]))
 
     def update(self, parts: Any) -> None:
         """Smoothed shares of the counts."""
-        parts = joined([self._known, parts])
-        if self._encoded:
-            self.learner.update_expected(self._encoded[2], parts)
-            return
-        everything = [*self._X, *self._pool]
-        self.learner = clone(self._base).fit_expected(everything, parts, self._classes)
-        self._encoded = [self.learner.encode(some) for some in (self._X, self._pool, everything)]
+        sums = self._counting.expectation()
+        sums.add(self._pool, parts)
+        learner = self.learner if self._updated else clone(self._base)
+        self.learner = learner.estimated(self._encoder, self._data.classes, self._seen + sums.total())
 
     def alternate(self, expect: Callable[[], Expected], rounds: int, after: Callable[[Expected], bool]) -> None:
         """Make E and M steps in turn."""
@@ -185,10 +205,11 @@ class CountingFit:
         """-Σ log p(x, y) - log prior; 0 before anything was learned."""
         if self.learner is None:
             return 0.0
-        prior = -float(self.learner.log_prior())
-        if not len(self._X):
-            return prior
-        return prior - float(self.learner.scores(self._encoded[0] if self._encoded else self._X).dot(self._known))
+        data, found = self._data, -float(self.learner.log_prior())
+        known = self._known if self._updated else self.learner.encode(data.X)
+        for some, parts in observed_parts(self._base, data.X, data.y, data.classes, data.counts, known):
+            found -= self.learner.scores(some).dot(parts)
+        return found
 
 
 # L-BFGS steps of an update to given parts.

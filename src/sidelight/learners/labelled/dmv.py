@@ -11,8 +11,9 @@ from ...features.columns import Column
 from ...features.encoded import Encoded, require_attributes
 from ...features.symbols import SymbolEncoder
 from ...kernels.compiling import Ints
-from ...scorers.valence import ValenceCounts, ValenceScorer, harmonic_parts
-from ...solvers.expected import CountingFit, ToFit, observed_parts
+from ...scorers.valence import ValenceCounting, ValenceCounts, ValenceScorer, harmonic_parts
+from ...solvers.expected import CountingFit, ToFit, counted
+from ...solvers.losses import blocks
 from ...stored import Arrays
 from ...structures.flat import FlatParts
 from ..inputs import weighed
@@ -144,7 +145,9 @@ class DMV(Learner):
         self._check()
         X, y, counts = weighed(self, X, y, sample_weight)
         _, read = self.read_input(X, y)
-        return self.fit_expected(X, observed_parts(self, X, read, (), counts), ())
+        encoder = self.symbols(X)
+        found = counted(self, self.counting(encoder, ()), encoder.transform(X), X, read, (), counts)
+        return self.estimated(encoder, (), found)
 
     def _check(self) -> None:
         require_number(self, "smoothing", 0, open_end=True)
@@ -159,41 +162,40 @@ class DMV(Learner):
         known = self.task_.known(read, self.task_.sizes(X), ())
         return self.task_.structure(1).indicator(self.task_.blank(X, ()), known.outputs.values)
 
-    def first_scores(self, X: Any, classes: Sequence[str], rng: np.random.Generator) -> FlatParts:
-        """Returns scores to begin with where no tree is known."""
-        self._check()
-        encoder = SymbolEncoder(self.symbol, None, 0)
-        encoded = encoder.fit_transform(X)
-        if self.start == "harmonic":
-            counts = ValenceCounts.expected(encoded, harmonic_parts(encoded, self.constant), encoder.symbols)
-        else:
-            counts = ValenceCounts.random(encoder.symbols, float(self.start == "random"), rng)
-        return ValenceScorer.estimate(counts, self.smoothing).scores(encoded)
-
-    def fit_random(self, X: Any, classes: Sequence[str], spread: float, rng: np.random.Generator) -> Self:
-        """A random model of the symbols of X, to begin EM with: as if every count were 1 + spread U(0, 1)."""
+    def symbols(self, X: Any) -> SymbolEncoder:
+        """Returns an encoder that knows the symbols of X."""
         self._check()
         encoder = SymbolEncoder(self.symbol, None, 0)
         encoder.extend(X)
-        return self._estimate(encoder, ValenceCounts.random(encoder.symbols, spread, rng))
+        return encoder
 
-    def fit_expected(self, X: Any, parts: FlatParts, classes: Sequence[str]) -> Self:
-        """Estimate from expected parts μ of every sentence instead of trees: the M step of EM."""
-        self._check()
-        encoder = SymbolEncoder(self.symbol, None, 0)
-        return self._count(encoder, encoder.fit_transform(X), parts)
+    def counting(self, encoder: SymbolEncoder, classes: Sequence[str]) -> ValenceCounting:
+        """Returns how parts of the symbols that an encoder knows are counted."""
+        return ValenceCounting(encoder.symbols)
 
-    def update_expected(self, encoded: Encoded, parts: FlatParts) -> Self:
-        """Estimate again from other expected parts of the sentences `fit_expected` saw, as this model encodes them."""
-        require_attributes(encoded, len(self.scorer_.root))
-        return self._count(self.encoder_, encoded, parts)
-
-    def _count(self, encoder: SymbolEncoder, encoded: Encoded, parts: FlatParts) -> Self:
-        return self._estimate(encoder, ValenceCounts.expected(encoded, parts, encoder.symbols))
-
-    def _estimate(self, encoder: SymbolEncoder, counts: ValenceCounts) -> Self:
+    def estimated(self, encoder: SymbolEncoder, classes: Sequence[str], counts: ValenceCounts) -> Self:
+        """Estimate from counts, which may be expected ones: the M step of EM."""
         self._adopt(DMVModel(self.task_, encoder, counts, ValenceScorer.estimate(counts, self.smoothing)))
         return self
+
+    def beginning(
+        self, encoder: SymbolEncoder, encoded: Encoded, classes: Sequence[str], rng: np.random.Generator
+    ) -> ValenceScorer:
+        """Returns log-probabilities to begin with where no tree is known."""
+        if self.start == "harmonic":
+            sums = self.counting(encoder, ()).expectation()
+            for a, b in blocks(encoded.offsets):
+                some = encoded.sequences(a, b)
+                sums.add(some, harmonic_parts(some, self.constant))
+            counts = sums.total()
+        else:
+            counts = ValenceCounts.random(encoder.symbols, float(self.start == "random"), rng)
+        return ValenceScorer.estimate(counts, self.smoothing)
+
+    def fit_random(self, X: Any, classes: Sequence[str], spread: float, rng: np.random.Generator) -> Self:
+        """A random model of the symbols of X, to begin EM with: as if every count were 1 + spread U(0, 1)."""
+        encoder = self.symbols(X)
+        return self.estimated(encoder, (), ValenceCounts.random(encoder.symbols, spread, rng))
 
     def fitting(self, data: ToFit) -> CountingFit:
         """Returns the M step of learners around this one."""
@@ -206,4 +208,4 @@ class DMV(Learner):
     def restore(self, encoder: Any, arrays: Arrays) -> None:
         """Take back what `state` gave."""
         self._check()
-        self._estimate(encoder, ValenceCounts.from_arrays(arrays, encoder.symbols))
+        self.estimated(encoder, (), ValenceCounts.from_arrays(arrays, encoder.symbols))

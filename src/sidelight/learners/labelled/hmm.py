@@ -14,8 +14,8 @@ from ...features.symbols import SymbolEncoder
 from ...features.templates import sequence_offsets
 from ...kernels.compiling import Ints
 from ...labels import encode_labels
-from ...scorers.hmm import EstimateName, HMMCounts, HMMScorer
-from ...solvers.expected import CountingFit, ToFit, observed_parts
+from ...scorers.hmm import EstimateName, HMMCounting, HMMCounts, HMMScorer, RandomScores
+from ...solvers.expected import CountingFit, ToFit, counted
 from ...stored import Arrays
 from ...structures.chain import ChainParts, indicator
 from ..inputs import weighed
@@ -182,49 +182,42 @@ class HMM(Learner):
         X, y, counts = weighed(self, X, y, sample_weight)
         found, _ = self.read_known(X, y, classes)
         encoder.extend(X, None if counts is None else np.ceil(counts).astype(int).tolist())
-        parts = observed_parts(self, X, y, found, counts)
-        return self._count(encoder, found, encoder.transform(X), parts, before)
+        new = counted(self, self.counting(encoder, found), encoder.transform(X), X, y, found, counts)
+        return self.estimated(encoder, found, new if before is None else before + new)
 
-    def fit_expected(self, X: Any, parts: ChainParts, classes: Sequence[str]) -> Self:
-        """Estimate from expected parts μ of every sequence instead of labels: the M step of EM."""
+    def symbols(self, X: Any) -> SymbolEncoder:
+        """Returns an encoder that knows the words of X."""
         self._check()
         encoder = self._encoder()
-        return self._count(encoder, list(classes), encoder.fit_transform(X), parts, None)
+        encoder.extend(X)
+        return encoder
+
+    def counting(self, encoder: SymbolEncoder, classes: Sequence[str]) -> HMMCounting:
+        """Returns how parts of the words that an encoder knows are counted."""
+        return HMMCounting(len(encoder.words), len(classes), self.order)
+
+    def estimated(self, encoder: SymbolEncoder, classes: Sequence[str], counts: HMMCounts) -> Self:
+        """Estimate from counts, which may be expected ones: the M step of EM."""
+        scorer = HMMScorer.estimate(counts.smoothed(encoder, *self._smoothing), self.estimate)
+        self._adopt(HMMModel(list(classes), encoder, counts, scorer))
+        return self
 
     def observed(self, X: Any, read: Sequence[Any], classes: Sequence[str]) -> ChainParts:
         """Returns known labels as parts."""
         labels = encode_labels(read, [len(x) for x in X], classes).labels
         return indicator(sequence_offsets(X), labels, len(classes), self.order)
 
-    def first_scores(self, X: Any, classes: Sequence[str], rng: np.random.Generator) -> ChainParts:
+    def beginning(
+        self, encoder: SymbolEncoder, encoded: Encoded, classes: Sequence[str], rng: np.random.Generator
+    ) -> RandomScores:
         """Returns random scores of every token, to begin with where no label is known."""
-        offsets = sequence_offsets(X)
-        found: ChainParts = self.task_.start(offsets, rng.uniform(size=(int(offsets[-1]), len(classes))))
-        return found
+        return RandomScores.drawn(rng, encoded.tokens, len(classes), self.order)
 
     def fit_random(self, X: Any, classes: Sequence[str], spread: float, rng: np.random.Generator) -> Self:
         """A random model of the words of X, to begin EM with: as if every count were 1 + spread U(0, 1)."""
-        self._check()
-        encoder = self._encoder()
-        encoder.extend(X)
+        encoder = self.symbols(X)
         counts = HMMCounts.random(len(encoder.words), len(classes), spread, rng, self.order)
-        return self._estimate(encoder, list(classes), counts)
-
-    def update_expected(self, encoded: Encoded, parts: ChainParts) -> Self:
-        """Estimate again from other expected parts of the sequences `fit_expected` saw, as this model encodes them."""
-        require_attributes(encoded, len(self.scorer_.emission))
-        return self._count(self.encoder_, self.classes_, encoded, parts, None)
-
-    def _count(
-        self, encoder: SymbolEncoder, classes: list[str], encoded: Encoded, parts: ChainParts, before: HMMCounts | None
-    ) -> Self:
-        counts = HMMCounts.expected(encoded, parts, len(encoder.words))
-        return self._estimate(encoder, classes, counts if before is None else before + counts)
-
-    def _estimate(self, encoder: SymbolEncoder, classes: list[str], counts: HMMCounts) -> Self:
-        scorer = HMMScorer.estimate(counts.smoothed(encoder, *self._smoothing), self.estimate)
-        self._adopt(HMMModel(classes, encoder, counts, scorer))
-        return self
+        return self.estimated(encoder, classes, counts)
 
     def fitting(self, data: ToFit) -> CountingFit:
         """Returns the M step of learners around this one."""
@@ -245,4 +238,4 @@ class HMM(Learner):
         """Take back what `state` gave."""
         self._check()
         found = HMMCounts.from_arrays(arrays, len(self.classes_), len(encoder.words), self.order)
-        self._estimate(encoder, self.classes_, found)
+        self.estimated(encoder, self.classes_, found)

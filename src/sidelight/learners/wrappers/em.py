@@ -8,17 +8,21 @@ weight of the model learned from them, as in `CoDL`. Partial labels, from a tag 
 other labels in the E step, so that the likelihood is that of x and a labelling that agrees with them.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
 
-from ...errors import DataError, NotSupported, warn
+from ...errors import DataError, NotSupported, inputs_called, numbers_of, warn
+from ...features.encoded import Encoded, some_of
 from ...labels import majority_label
 from ...records import Record, recorded
+from ...running import Scattered, scatter, shards
 from ...solvers import rounds
+from ...solvers.losses import blocks
+from ...structures.protocol import Structure
 from ...supervision import Signal, by_kind, kind_of
 from ..choosing.guard import guarded
 from ..inputs import refuse_weights
@@ -44,21 +48,61 @@ class EMStep(Record):
 
 
 class _Found(NamedTuple):
-    """What an E step finds: the objective, and expected parts."""
+    """What an E step finds: the objective, and expected counts."""
 
     objective: float
-    parts: Any
+    counts: Any
 
 
 class _Pool(NamedTuple):
-    """Sequences without full labels, and what is known of their labels, None if that is nothing."""
+    """Sequences without full labels, what is known of their labels, None if that is nothing, and their numbers."""
 
-    X: list[Any]
+    X: Any
     known: Any
+    numbers: list[int]
 
-    def restrict(self, scores: Any) -> Any:
-        """Scores with -inf on what is known not to be."""
-        return scores if self.known is None else self.known.restrict(scores)
+
+class _Common(NamedTuple):
+    """What all shards of the pool need: how parts are counted, and the model of labelled sequences, if there is one."""
+
+    counting: Any
+    labelled: Any
+
+
+@dataclass(frozen=True)
+class _Shard:
+    """Some sequences of the pool, as the driven model encodes them and as that of labelled sequences does.
+
+    first, token: the numbers of the first sequence and of its first token in the pool.
+    """
+
+    structure: Structure[Any]
+    encoded: Encoded
+    by_labelled: Encoded | None
+    known: Any
+    first: int
+    token: int
+
+    def expect(self, common: _Common, tables: Any, weight: float) -> tuple[float, Any]:
+        """Σ log Z, and expected counts; tables: of the driven model, None before there is one."""
+        total, sums = 0.0, common.counting.expectation()
+        for a, b in blocks(self.encoded.offsets):
+            block = self.encoded.sequences(a, b)
+            scores = self._labelled(common, a, b)
+            if tables is not None:
+                driven = tables.scores(block, self.token + int(self.encoded.offsets[a]))
+                scores = driven if scores is None else scores.mix(driven, weight)
+            if self.known is not None:
+                scores = self.known.inputs(a, b).restrict(scores)
+            with numbers_of(range(self.first + a, self.first + b)):
+                marginals = self.structure.marginals(scores)
+            total += float(marginals.log_partition.sum())
+            sums.add(block, marginals.parts)
+        return total, sums.total()
+
+    def _labelled(self, common: _Common, a: int, b: int) -> Any:
+        """Scores of the model of labelled sequences."""
+        return None if self.by_labelled is None else common.labelled.scores(self.by_labelled.sequences(a, b))
 
 
 @dataclass(frozen=True)
@@ -151,8 +195,8 @@ class EM(MixtureParameters, Learner):
             raise DataError(f"without labelled {self.task_.noun}s there is nothing to learn in 0 iterations")
         base = self.fit_base([X[i] for i in known], [y[i] for i in known], classes) if known else None
         weight = labelled_weight(self, y, 0.8) if known else 0.0
-        beginnings = self._beginnings(base, pool, classes) if weight < 1 else ()
-        runs = [self._run(first, base, weight, pool, classes) for first in beginnings]
+        with inputs_called(self.task_.noun), numbers_of(pool.numbers):
+            runs = self._runs(base, weight, pool, classes) if weight < 1 and pool.numbers else []
         best = max(runs, key=lambda run: run.objective, default=_Run(None, (), 0.0))
         self.base_, self.driven_, self.classes_, self.trace_ = base, best.driven, classes, best.trace
         self.run_objectives_ = tuple(run.objective for run in runs) if len(runs) > 1 else ()
@@ -164,45 +208,56 @@ class EM(MixtureParameters, Learner):
         _, read = self.read_input(X, y)
         classes, which = self.all_labels(read), by_kind(read)
         rest = sorted([*which[Signal.PARTIAL], *which[Signal.NOTHING]])
-        some = [X[i] for i in rest]
+        some = some_of(X, rest)
         known = self.task_.known_to_rules([read[i] for i in rest], some, classes) if which[Signal.PARTIAL] else None
-        return which[Signal.FULL], _Pool(some, known), classes
+        return which[Signal.FULL], _Pool(some, known, rest), classes
 
-    def _beginnings(self, base: Any, pool: "_Pool", classes: list[str]) -> Iterator[Any]:
-        """Scores of the first E step: those of the labelled data, or random ones for every restart."""
-        if base is not None and pool.X:
-            yield base.scores(pool.X)
-        elif pool.X:
-            rng = np.random.default_rng(self.random_state)
-            for _ in range(self.restarts):
-                if self.spread is not None:
-                    yield clone(self.base).fit_random(pool.X, classes, self.spread, rng).scores(pool.X)
-                else:
-                    yield self.base.first_scores(pool.X, classes, rng)
+    def _runs(self, base: Any, weight: float, pool: "_Pool", classes: list[str]) -> list["_Run"]:
+        """A run from the model of the labelled data, or one from each random beginning."""
+        encoder = self.base.symbols(pool.X)
+        encoded, counting = encoder.transform(pool.X), self.base.counting(encoder, classes)
+        by_labelled = None if base is None else base.encode(pool.X)
+        single: Structure[Any] = replace(self.structure_, n_jobs=1)  # type: ignore[type-var]
+        parts = [
+            _Shard(
+                single, encoded.sequences(a, b), None if by_labelled is None else by_labelled.sequences(a, b),
+                None if pool.known is None else pool.known.inputs(a, b), a, int(encoded.offsets[a]),
+            )
+            for a, b in shards(encoded.offsets)
+        ]  # fmt: skip
+        held = scatter(parts, _Common(counting, None if base is None else base.scorer_), self.structure_.n_jobs)
+        if base is not None:
+            return [self._run(None, held, encoder, weight, classes, labelled=True)]
+        rng, runs = np.random.default_rng(self.random_state), []
+        for _ in range(self.restarts):
+            if self.spread is not None:
+                first = clone(self.base).fit_random(pool.X, classes, self.spread, rng).scorer_
+            else:
+                first = self.base.beginning(encoder, encoded, classes, rng)
+            runs.append(self._run(first, held, encoder, weight, classes, labelled=False))
+        return runs
 
-    def _run(self, first: Any, base: Any, weight: float, pool: "_Pool", classes: list[str]) -> "_Run":
+    def _run(
+        self, first: Any, held: Scattered["_Shard"], encoder: Any, weight: float, classes: list[str], *, labelled: bool
+    ) -> "_Run":
+        """Rounds from the tables to begin with, None where that is the model of labelled sequences."""
         driven: Any = None
-        encoded: Any = None  # the pool, as the driven model encodes it
 
         def expect(_: None = None) -> _Found:
-            scores = first if driven is None else driven.scores(encoded)
-            if driven is not None and base is not None:
-                scores = first.mix(scores, weight)
-            marginals = self.structure_.marginals(pool.restrict(scores))
-            prior = 0.0 if driven is None else driven.log_prior()
-            return _Found(float(marginals.log_partition.sum()) + prior, marginals.parts)
+            objective = 0.0 if driven is None else driven.log_prior()
+            counts: Any = None
+            for log_z, some in held.map(_Shard.expect, first if driven is None else driven.scorer_, weight):
+                objective, counts = objective + log_z, some if counts is None else counts + some
+            return _Found(objective, counts)
 
         def estimate(found: _Found) -> None:
-            nonlocal driven, encoded
-            if driven is None:
-                driven = clone(self.base).fit_expected(pool.X, found.parts, classes)
-                encoded = driven.encode(pool.X)
-            else:
-                driven.update_expected(encoded, found.parts)
+            nonlocal driven
+            driven = clone(self.base) if driven is None else driven
+            driven.estimated(encoder, classes, found.counts)
 
         trace = rounds.alternate(
             [None] * self.iterations, expect, rounds.InTurn(estimate),
             lambda number, _, found: EMStep(number, found.objective), title="EM", verbose=self.verbose,
         )  # fmt: skip
-        final = expect().objective if base is None and self.restarts > 1 else 0.0
+        final = expect().objective if not labelled and self.restarts > 1 else 0.0
         return _Run(driven, trace, final)
