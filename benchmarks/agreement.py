@@ -5,20 +5,24 @@ are a division of the words and pairs of words by chance. Noun phrases: CoNLL-20
 a few labelled and all others unlabelled; a view of the current word and tag, and one of those before and behind it. A
 feature of the word before sees both labels that it stands between (`CRF(edges=True)`), without which that view
 cannot know what its own word is.
+
+Beside the gains stand paired t-tests: over the draws of chunks, and within a draw over what is right in each sentence
+or review.
 """
 
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from statistics import fmean, pstdev
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from sidelight import CRF, Agreement, MaxEnt, pos, random_views, read_columns, span_scores, word
+from sidelight import CRF, Agreement, MaxEnt, paired_t_test, pos, random_views, read_columns, span_scores, word
+from sidelight.metrics import right_tokens
 
 from . import two_views
 from .report import Report, quoted, seconds
@@ -35,6 +39,7 @@ SCORED = 500
 CONTENT, CONTEXT = [word, pos], [word[-1], pos[-1], word[1], pos[1]]
 # The penalty of squared weights of the chunkers, and rounds of agreement on reviews and on chunks.
 L2, ROUNDS, CHUNK_ROUNDS = 0.03, 10, 5
+CHUNKER, PLAIN_CHUNKER = "CRF", "CRF, features of single labels only"
 _REVIEW = re.compile(r"<review>(.*?)</review>", re.S)
 _WORD = re.compile(r"[a-z']+|[!?]")
 _SIGNS = ("negative", "positive")
@@ -79,18 +84,21 @@ def _reviews(setting: Setting, report: Report) -> None:
         title = f"{source} to {target}"
 
         def accuracy(predicted: Any, truth: list[str] = other_y) -> float:
-            return 100 * float(np.mean([a == b for a, b in zip(predicted, truth, strict=True)]))
+            return 100 * fmean(_right(truth, predicted))
 
-        single = accuracy(MaxEnt().fit(X, y).predict(other_X))
+        alone = MaxEnt().fit(X, y).predict(other_X)
+        single = accuracy(alone)
         scores: dict[str, list[float]] = {}
         for seed in setting.seeds:
             views, unknown = random_views(MaxEnt(), seed=seed), [None] * len(other_X)
             for name, rounds in (("views put together (agree₀)", 0), ("agreement", ROUNDS)):
-                model = Agreement(views, iterations=rounds).fit([*X, *other_X], [*y, *unknown])
-                scores.setdefault(name, []).append(accuracy(model.predict(other_X)))
+                found = Agreement(views, iterations=rounds).fit([*X, *other_X], [*y, *unknown]).predict(other_X)
+                scores.setdefault(name, []).append(accuracy(found))
             for name, value in _other_ways(views, X, y, other_X, accuracy, seed):
                 scores.setdefault(name, []).append(value)
             report.note(f"{title}, seed {seed}: " + ", ".join(f"{name} {v[-1]:.2f}" for name, v in scores.items()))
+            test = paired_t_test(_right(other_y, found), _right(other_y, alone))
+            report.note(f"{title}, seed {seed}, agreement less maximum entropy in each review: {test}")
         report.add(f"{title}: maximum entropy", "sidelight", single, "%")
         for name, values in scores.items():
             deviation = pstdev(values)
@@ -100,6 +108,11 @@ def _reviews(setting: Setting, report: Report) -> None:
         gains.append(fmean(scores["agreement"]) - single)
     report.add("agreement less maximum entropy, mean of both", "sidelight", fmean(gains), "%", at_least=ASKED_REVIEWS)
     report.add("agreement less maximum entropy, the lesser", "sidelight", min(gains), "%", at_least=0.0)
+
+
+def _right(truth: list[str], predicted: Any) -> list[int]:
+    """1 for each document whose label is right, 0 for the others."""
+    return [int(a == b) for a, b in zip(truth, predicted, strict=True)]
 
 
 def _other_ways(
@@ -132,58 +145,97 @@ def _matrix(documents: list[dict[str, Any]]) -> Any:
     return sparse.csr_array(whole[:, np.flatnonzero(np.bincount(indices) > 1)])
 
 
+class Draw(NamedTuple):
+    """Sentences that are labelled, those that are not, and those that are scored."""
+
+    X: list[Any]
+    y: list[Any]
+    pool: list[Any]
+    scored: list[Any]
+    truth: list[Any]
+
+    def f1(self, found: Any) -> float:
+        """F1 in percent of what is found in the sentences that are scored."""
+        return 100 * span_scores(self.truth, found).overall.f1
+
+
+def read_chunks(file: Path) -> tuple[list[Any], list[Any]]:
+    """Words with tags, and the noun phrases in them."""
+    X, y = read_columns(file)
+    return (
+        [[token[:2] for token in x] for x in X],
+        [[label if label.endswith("-NP") else "O" for label in one] for one in y],
+    )
+
+
+def draw_chunks(X: list[Any], y: list[Any], size: int, seed: int) -> Draw:
+    """Sentences drawn by chance, so many of them labelled."""
+    order = random.Random(seed).sample(range(len(X)), len(X))
+    test, few, rest = order[:SCORED], order[SCORED : SCORED + size], order[SCORED + size :]
+    return Draw(
+        [X[i] for i in few], [y[i] for i in few], [X[i] for i in rest], [X[i] for i in test], [y[i] for i in test]
+    )
+
+
+def chunks_found(draw: Draw) -> Iterator[tuple[str, Any, float]]:
+    """What each learner finds in the sentences that are scored, by its name, and the seconds of its training."""
+    views = {"content": CRF(CONTENT, l2=L2), "context": CRF(CONTEXT, l2=L2, edges=True)}
+    learners = {
+        CHUNKER: CRF([*CONTENT, *CONTEXT], l2=L2, edges=True),
+        PLAIN_CHUNKER: CRF([*CONTENT, *CONTEXT], l2=L2),
+        "views put together (agree₀)": Agreement(views, iterations=0),
+        "agreement": Agreement(views, iterations=CHUNK_ROUNDS, guard=False),
+    }
+    for name, learner in learners.items():
+        X, y = draw.X, draw.y
+        if name == "agreement":
+            X, y = [*X, *draw.pool], [*y, *([None] * len(draw.pool))]
+        taken = seconds(lambda m=learner, a=X, b=y: m.fit(a, b))
+        yield name, learner.predict(draw.scored), taken
+
+
 def _chunks(setting: Setting, report: Report) -> None:
     """Table 6, for 10 to 100 labelled sentences."""
-    X, y = read_columns(setting.data / "conll2000" / "train.txt")
-    X = [[token[:2] for token in x] for x in X]
-    y = [[label if label.endswith("-NP") else "O" for label in one] for one in y]
+    X, y = read_chunks(setting.data / "conll2000" / "train.txt")
     for size, published in PUBLISHED_CHUNKS.items():
-        scores: dict[str, list[float]] = {}
+        title, scores = f"{size} labelled", dict[str, list[float]]()
         for seed in setting.seeds:
-            order = random.Random(seed).sample(range(len(X)), len(X))
-            test, few, rest = order[:SCORED], order[SCORED : SCORED + size], order[SCORED + size :]
-            labelled, known, pool = [X[i] for i in few], [y[i] for i in few], [X[i] for i in rest]
-            test_X, test_y = [X[i] for i in test], [y[i] for i in test]
-            views = {"content": CRF(CONTENT, l2=L2), "context": CRF(CONTEXT, l2=L2, edges=True)}
-            learners = {
-                "CRF": CRF([*CONTENT, *CONTEXT], l2=L2, edges=True),
-                "CRF, features of single labels only": CRF([*CONTENT, *CONTEXT], l2=L2),
-                "views put together (agree₀)": Agreement(views, iterations=0),
-                "agreement": Agreement(views, iterations=CHUNK_ROUNDS, guard=False),
-            }
-            for name, learner in learners.items():
-                alone = isinstance(learner, CRF) or not learner.iterations
-                some, outputs = (labelled, known) if alone else ([*labelled, *pool], [*known, *([None] * len(pool))])
-                taken = seconds(lambda m=learner, a=some, b=outputs: m.fit(a, b))
-                scores.setdefault(name, []).append(100 * span_scores(test_y, learner.predict(test_X)).overall.f1)
+            draw = draw_chunks(X, y, size, seed)
+            right: dict[str, list[int]] = {}
+            for name, found, taken in chunks_found(draw):
+                scores.setdefault(name, []).append(draw.f1(found))
+                right[name] = right_tokens(draw.truth, found)
                 if name == "agreement" and seed == setting.seeds[0]:
-                    report.add(f"{size} labelled: training agreement", "sidelight", taken, "s")
-            for name, value in _perceptrons(labelled, known, pool, test_X, test_y, seed):
+                    report.add(f"{title}: training agreement", "sidelight", taken, "s")
+            for name, value in _perceptrons(draw, seed):
                 scores.setdefault(name, []).append(value)
-            report.note(f"{size} labelled, seed {seed}: " + ", ".join(f"{n} {v[-1]:.2f}" for n, v in scores.items()))
+            report.note(f"{title}, seed {seed}: " + ", ".join(f"{n} {v[-1]:.2f}" for n, v in scores.items()))
+            test = paired_t_test(right["agreement"], right[CHUNKER])
+            report.note(f"{title}, seed {seed}, agreement less {CHUNKER}, right tokens of each sentence: {test}")
         for name, values in scores.items():
-            report.add(f"{size} labelled: {name}", "sidelight", fmean(values), "%", deviation=pstdev(values))
-        for name, value in zip(("CRF", "agreement", "perceptron", "two-view perceptron"), published, strict=True):
-            report.add(f"{size} labelled: {name}", quoted("Ganchev et al."), value, "%")
-        for name in ("CRF", "CRF, features of single labels only"):
+            report.add(f"{title}: {name}", "sidelight", fmean(values), "%", deviation=pstdev(values))
+        for name, value in zip((CHUNKER, "agreement", "perceptron", "two-view perceptron"), published, strict=True):
+            report.add(f"{title}: {name}", quoted("Ganchev et al."), value, "%")
+        for name in (CHUNKER, PLAIN_CHUNKER):
             gain = fmean(scores["agreement"]) - fmean(scores[name])
-            asked = ASKED_CHUNKS[size] if name == "CRF" else None
-            report.add(f"{size} labelled: agreement less {name}", "sidelight", gain, "%", at_least=asked)
+            asked = ASKED_CHUNKS[size] if name == CHUNKER else None
+            report.add(f"{title}: agreement less {name}", "sidelight", gain, "%", at_least=asked)
+            if len(setting.seeds) > 1:
+                report.note(f"{title}, agreement less {name}: {paired_t_test(scores['agreement'], scores[name])}")
 
 
-def _perceptrons(
-    X: list[Any], y: list[Any], pool: list[Any], test_X: list[Any], test_y: list[Any], seed: int
-) -> list[tuple[str, float]]:
+def _perceptrons(draw: Draw, seed: int) -> list[tuple[str, float]]:
     """F1 of the averaged perceptron, and of that with two views and a thousand unlabelled sentences."""
+    X, y = draw.X, draw.y
     single = two_views.perceptrons_of_sequences([CRF([*CONTENT, *CONTEXT])], X, y, [], epochs=20, step=0.0, seed=seed)
     both = two_views.perceptrons_of_sequences(
-        [CRF(CONTENT), CRF(CONTEXT)], X, y, pool[:1000], epochs=10, step=0.1, seed=seed
+        [CRF(CONTENT), CRF(CONTEXT)], X, y, draw.pool[:1000], epochs=10, step=0.1, seed=seed
     )
     mean = Agreement({"content": both[0], "context": both[1]})
     for place, model in zip(("view_0_", "view_1_"), both, strict=True):
         setattr(mean, place, model)
     mean.classes_ = both[0].classes_
     return [
-        (name, 100 * span_scores(test_y, model.predict(test_X)).overall.f1)
+        (name, draw.f1(model.predict(draw.scored)))
         for name, model in (("perceptron", single[0]), ("two-view perceptron", mean))
     ]
