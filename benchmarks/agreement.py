@@ -103,7 +103,9 @@ def _reviews(setting: Setting, report: Report) -> None:
         for name, values in scores.items():
             deviation = pstdev(values)
             report.add(f"{title}: {name}", "sidelight", fmean(values), "%", deviation=deviation)
-        for name, value in zip(("maximum entropy", "co-boosting", "perceptron", "agreement"), published, strict=True):
+        for name, value in zip(
+            ("maximum entropy", "co-boosting", "two-view perceptron", "agreement"), published, strict=True
+        ):
             report.add(f"{title}: {name}", quoted("Ganchev et al."), value, "%")
         gains.append(fmean(scores["agreement"]) - single)
     report.add("agreement less maximum entropy, mean of both", "sidelight", fmean(gains), "%", at_least=ASKED_REVIEWS)
