@@ -1,0 +1,18 @@
+"""The page about clusters, corpora and long runs says nothing that does not run."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+PAGE = (Path(__file__).parents[1] / "docs" / "scale.md").read_text()
+
+
+def test_the_script_about_clusters_runs_as_a_file(tmp_path: Path) -> None:
+    (script,) = re.findall(
+        r"```python\n(from sidelight import CRF, generate_references, running_on.*?)```", PAGE, re.DOTALL
+    )
+    (tmp_path / "script.py").write_text(script)
+    done = subprocess.run([sys.executable, tmp_path / "script.py"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(r"[\d.]+ MB of data once; in each of \d+ passes a worker got .*\n", done.stdout)
