@@ -18,7 +18,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-class Place(Protocol):
+class WorkPlace(Protocol):
     """Where work runs."""
 
     @property
@@ -55,10 +55,10 @@ class Threads:
 
 
 _THREADS = Threads()
-_current: ContextVar[Place] = ContextVar("place", default=_THREADS)
+_current: ContextVar[WorkPlace] = ContextVar("place", default=_THREADS)
 
 
-def current() -> Place:
+def current() -> WorkPlace:
     """Returns where work runs now."""
     return _current.get()
 
@@ -67,12 +67,20 @@ def current() -> Place:
 def running_on(where: Any) -> Iterator["Cluster"]:
     """Let fits and predictions inside a `with` block run on other processes.
 
-    where : how many processes of this machine; a `joblib.Parallel`, a Dask `Client` or the module `ray` after
-        `ray.init`; or a text: "joblib:4", "dask:4" and "ray:4" start that many processes, "dask:tcp://host:8786" and
-        "ray:auto" go to a cluster that runs already.
-
     Every shard of the data goes to a worker once and stays there; then weights and prices travel to the workers, and
     sums and outputs back. Results are those of threads to rounding, and a worker that dies is replaced by another one.
+
+    Parameters
+    ----------
+    where : int, str, joblib.Parallel, distributed.Client or module
+        How many processes of this machine; objects of joblib or Dask, or the module `ray` after `ray.init`; or a text:
+        "joblib:4", "dask:4" and "ray:4" start that many processes, "dask:tcp://host:8786" and "ray:auto" go to a
+        cluster that runs already.
+
+    Yields
+    ------
+    Cluster
+        The place where work runs; `traffic` has the bytes that travelled.
     """
     from .cluster import opened
 
@@ -98,7 +106,7 @@ def running_in_threads() -> Iterator[None]:
 class Scattered(Generic[T]):
     """Parts of the data, each where work on it is done."""
 
-    place: Place
+    place: WorkPlace
     held: Any
     count: int
     n_jobs: int | None
