@@ -29,24 +29,32 @@ def key_sets():
 @pytest.mark.parametrize("name", list(key_sets()))
 def test_against_a_dict(name):
     keys = key_sets()[name].astype(np.int64)
-    slots, ids = np.full(1024, -1, np.int64), np.empty(len(keys), np.int32)
-    distinct, counts = np.empty(len(keys), np.int64), np.zeros(len(keys), np.int64)
-    n = hashing.number_keys(keys, slots, ids, distinct, counts)
+    ids = np.empty(len(keys), np.int32)
+    distinct, counts = hashing.number_keys(keys, ids)
     numbers = {}
     expected = [-1 if k < 0 else numbers.setdefault(int(k), len(numbers)) for k in keys]
     assert ids.tolist() == expected
-    assert n == len(numbers)
-    assert distinct[:n].tolist() == list(numbers)
-    assert counts[:n].tolist() == [int((keys == k).sum()) for k in numbers]
+    assert distinct.tolist() == list(numbers)
+    assert counts.tolist() == [int((keys == k).sum()) for k in numbers]
 
     table, found = np.full(1024, -1, np.int64), np.empty(1024, np.int32)
-    values = np.arange(n, dtype=np.int32) * 3 + 1
-    hashing.fill_table(distinct[:n], values, table, found)
+    values = np.arange(len(distinct), dtype=np.int32) * 3 + 1
+    hashing.fill_table(distinct, values, table, found)
     rng = np.random.default_rng(1)
     asked = np.concatenate((keys, rng.integers(-1, 2**62, size=100), colliding(1023, 80))).astype(np.int64)
     out = np.empty(len(asked), np.int32)
     hashing.look_up(asked, table, found, out)
     assert out.tolist() == [3 * numbers[k] + 1 if k in numbers else -1 for k in asked.tolist()]
+
+
+@pytest.mark.parametrize("count", [4095, 4096, 4097, 40_000])
+def test_numbering_more_keys_than_there_was_room_for(count):
+    keys = np.random.default_rng(count).permutation(count).repeat(2) * 3
+    ids = np.empty(len(keys), np.int32)
+    distinct, counts = hashing.number_keys(keys, ids)
+    assert distinct.tolist() == keys[::2].tolist()
+    assert counts.tolist() == [2] * count
+    assert ids.tolist() == np.arange(count).repeat(2).tolist()
 
 
 def test_a_full_table_still_holds_every_key():

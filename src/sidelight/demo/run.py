@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sklearn.base import clone
-
+from ..estimator import clone
 from ..inference.checking import check
 from ..learners.labelled.crf import CRF
 from ..learners.labelled.hmm import HMM

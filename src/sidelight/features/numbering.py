@@ -45,16 +45,12 @@ class Numbering:
         from ..kernels import hashing
         from ..kernels.parallel import map_each
 
-        rows, templates = shape
         ids = np.empty(shape, np.int32)
 
         def number(template: int) -> tuple[Longs, Longs]:
-            slots, counts = np.full(capacity(rows), -1, np.int64), np.zeros(rows, np.int64)
-            distinct = np.empty(rows, np.int64)
-            n = hashing.number_keys(keys(template), slots, ids[:, template], distinct, counts)
-            return distinct[:n].copy(), counts[:n].copy()
+            return hashing.number_keys(keys(template), ids[:, template])
 
-        return _numbered(ids, map_each(number, range(templates), n_jobs), min_count), ids
+        return _numbered(ids, map_each(number, range(shape[1]), n_jobs), min_count), ids
 
     def extended(self, keys: Iterable[Longs], min_count: int) -> "Numbering":
         """Returns the numbering with the keys of more rows, which come last; those it has keep their numbers."""

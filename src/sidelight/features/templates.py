@@ -153,6 +153,7 @@ class TemplateEncoder:
             words, codes = factorize(values)
             self.words_.append(words)
             coded.append(codes)
+        del columns, values
         self._learn_expressions()
         tables = {e.column: e.known[coded[e.column.index]] for e in self.expressions_.values()}
         shape = int(offsets[-1]), len(self.templates_)

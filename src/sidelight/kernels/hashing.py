@@ -10,6 +10,7 @@ import numpy as np
 from .compiling import Bytes, Ints, Longs, inner, kernel
 
 _EMPTY = -1
+_ROOM = 1 << 12  # distinct keys that a table has room for at first
 _FNV = 0xCBF29CE484222325
 
 
@@ -48,27 +49,44 @@ def template_keys(offsets: Longs, codes: Ints, places: Longs, sizes: Longs, reac
 
 
 @kernel
-def number_keys(keys: Longs, slots: Longs, ids: Ints, distinct: Longs, counts: Longs) -> int:
-    """Number the distinct keys in order of appearance; returns how many. slots: 2^k keys, all -1."""
-    mask = len(slots) - 1
-    numbers = np.empty(len(slots), np.int32)
+def number_keys(keys: Longs, ids: Ints) -> tuple[Longs, Longs]:
+    """Number the distinct keys in order of appearance; returns them, and how often each is there.
+
+    ids: the number of every key, -1 for a negative one. The table of numbers grows with the distinct keys, so that it
+    stays in cache where there are few.
+    """
+    room = _ROOM
+    slots, distinct, counts = np.full(2 * room, _EMPTY, np.int32), np.empty(room, np.int64), np.zeros(room, np.int64)
     n = 0
     for t in range(len(keys)):
         key = keys[t]
-        ids[t] = -1
         if key < 0:
+            ids[t] = -1
             continue
+        mask = 2 * room - 1
         s = slot_of(key, mask)
-        while slots[s] != key and slots[s] != _EMPTY:
+        while slots[s] != _EMPTY and distinct[slots[s]] != key:
             s = (s + 1) & mask
         if slots[s] == _EMPTY:
-            slots[s] = key
-            numbers[s] = n
+            slots[s] = n
             distinct[n] = key
             n += 1
-        ids[t] = numbers[s]
-        counts[numbers[s]] += 1
-    return n
+        k = slots[s]
+        ids[t] = k
+        counts[k] += 1
+        if n == room:
+            room *= 4
+            more, again = np.empty(room, np.int64), np.zeros(room, np.int64)
+            more[:n], again[:n] = distinct, counts
+            distinct, counts = more, again
+            mask = 2 * room - 1
+            slots = np.full(2 * room, _EMPTY, np.int32)
+            for j in range(n):
+                s = slot_of(distinct[j], mask)
+                while slots[s] != _EMPTY:
+                    s = (s + 1) & mask
+                slots[s] = j
+    return distinct[:n].copy(), counts[:n].copy()
 
 
 @kernel

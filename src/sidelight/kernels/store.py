@@ -27,11 +27,12 @@ from pathlib import Path
 from platform import python_version
 from typing import Any
 
-import llvmlite
+import llvmlite.binding
 import numba
 import numpy as np
 from numba.core import caching, config, serialize
 from numba.core.compiler import CompileResult
+from numba.core.runtime import _nrt_python
 from numba.misc.appdirs import AppDirs
 
 try:
@@ -63,7 +64,7 @@ class Store(caching.NullCache):  # type: ignore[misc]
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         """The version for these argument types, or None where it has to be compiled."""
-        target.refresh()
+        _name_runtime()
         for path in self._files(signature, target):
             content = _read(path)
             if content:
@@ -96,6 +97,17 @@ class Store(caching.NullCache):  # type: ignore[misc]
         options = config.OPT, config.BOUNDSCHECK
         key = self._source, str(signature), machine, _VERSIONS, options
         return f"{self._name}-{_digest(repr(key).encode()).hex()[:32]}.kernel"
+
+
+@cache
+def _name_runtime() -> None:
+    """Name the functions of numba's runtime, which allocates arrays, to LLVM: all that a compiled kernel needs.
+
+    Numba's own caches make it ready to compile before they load (`target.refresh`). That imports all that any function
+    may call, which takes as long as importing numba, and 60 MB. Numba does so again before it does compile.
+    """
+    for name, address in _nrt_python.c_helpers.items():
+        llvmlite.binding.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
 
 
 def _machines(codegen: Any) -> list[tuple[str, str, str]]:

@@ -15,12 +15,9 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError, Infeasible, NotSupported, did_you_mean, inputs_called
+from ..estimator import Estimator, available_if, clone, require_fitted
 from ..features.encoded import Encoded
 from ..inference.constrained import Constrained
 from ..inference.readings import Readings, RuleReading
@@ -125,7 +122,7 @@ class Explanation:
         return "\n".join(lines)
 
 
-class Learner(BaseEstimator):  # type: ignore[misc]
+class Learner(Estimator):
     """Base of the estimators."""
 
     signals: ClassVar[frozenset[Signal]]
@@ -284,7 +281,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     @property
     def rules_used_(self) -> tuple[Rule, ...]:
         """The rules as the learner uses them."""
-        check_is_fitted(self, "classes_")
+        require_fitted(self)
         return tuple(self.rules or ())
 
     def rule_readings(self) -> list[RuleReading]:
@@ -361,7 +358,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     def encode(self, X: Any) -> Encoded:
         """X as flat arrays; `predict` and its relatives take this as well, and need not encode again."""
-        check_is_fitted(self, "classes_")
+        require_fitted(self)
         if self.decoder_.reads_tokens and not isinstance(X, Encoded):
             raise NotSupported(
                 f"{type(self).__name__} reads the tokens themselves; give X as it is, or ask a model inside (models_)"
@@ -371,7 +368,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     def scores(self, X: Any) -> Any:
         """The scores of every part of every sequence, as predictions see them."""
-        check_is_fitted(self, "classes_")
+        require_fitted(self)
         return self.decoder_.shift(X, self.model_.scores(X, self.n_jobs))
 
     def infer(self, X: Any, k: int = 1) -> Constrained:
@@ -389,7 +386,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     def predict_structure(self, X: Any) -> list[Any]:
         """The best output of each input, which is what most learners predict; others predict a label by it."""
-        check_is_fitted(self, "classes_")
+        require_fitted(self)
         quick = getattr(self.model_, "best_outputs", None) if self.decoder_.free else None
         found = None if quick is None else quick(X, self.n_jobs)
         if found is not None:
@@ -414,7 +411,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """For each input the probability of every label at every token: (tokens, labels), columns as `classes_`."""
         return self.task_.chances(self._marginals(X).parts)
 
-    @available_if(lambda self: self.task_.noun == "document")  # type: ignore[untyped-decorator]
+    @available_if(lambda self: self.task_.noun == "document")
     def predict_proba(self, X: Any) -> Floats:
         """The probability of every label for every document: (documents, labels), columns as `classes_`."""
         chances = self.predict_marginals(X)
@@ -521,7 +518,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     def top_weights(self, count: int = 20, label: str | None = None) -> list[tuple[str, str, float]]:
         """The weights of largest size, of one label or of all: (feature, label, weight)."""
-        check_is_fitted(self, "classes_")
+        require_fitted(self)
         labels = self.model_.classes
         if label is not None and label not in labels:
             raise DataError(
@@ -580,7 +577,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """Write the fitted model to one file, atomically."""
         from ..model_file import save
 
-        check_is_fitted(self, "classes_")
+        require_fitted(self)
         save(self, path)
 
     @classmethod
@@ -606,12 +603,3 @@ def _next_best(chance: Floats, chosen: int) -> int:
     """The most probable choice but for one."""
     others = [int(c) for c in np.argsort(-chance, kind="stable") if c != chosen]
     return others[0] if others else chosen
-
-
-def is_fitted(learner: Learner) -> bool:
-    """Whether a learner has learned something."""
-    try:
-        check_is_fitted(learner, "classes_")
-    except NotFittedError:
-        return False
-    return True

@@ -19,9 +19,9 @@ from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, dataclass_transform, get_args, get_origin
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError, NotSupported
+from ..estimator import require_fitted
 from ..inference.readings import LabelledData, Penalty, Readings, RuleReading
 from ..rules.language import Rule
 from ..rules.rows import require_expected
@@ -379,7 +379,7 @@ class ExpectationParameters(_Read, WrapperParameters):
     @property
     def rules_used_(self) -> tuple[Rule, ...]:
         """The rules with their penalties, and the label shares that were added."""
-        check_is_fitted(self, "classes_")
+        require_fitted(self)
         return self.readings_.used
 
     def rule_readings(self) -> list[RuleReading]:

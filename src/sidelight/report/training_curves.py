@@ -3,9 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from sklearn.utils.validation import check_is_fitted
-
 from ..errors import NotSupported
+from ..estimator import require_fitted
 from ..records import Curve
 
 
@@ -31,7 +30,7 @@ def course_of(learner: Any) -> Course:
     """The course of a fitted learner."""
     learner = learner.chosen_
     require_course(learner)
-    check_is_fitted(learner, "classes_")
+    require_fitted(learner)
     trace = learner.course_
     if len(trace) < 2:
         raise NotSupported(

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from ..errors import warn
+from ..estimator import warn_convergence
 from ..kernels.compiling import Floats
 from ..records import Curve, Record, recorded
 
@@ -79,17 +78,15 @@ class Solution:
 def warn_unconverged(name: str, solution: Solution, advice: str) -> None:
     """Warn the caller of `fit` if a solver stopped before its tolerance, or its certificate rests on bounds."""
     if solution.unproved:
-        warn(
+        warn_convergence(
             f"{name}: time limits ended the searches for the worst outputs of {solution.unproved} inputs, so that its "
             f"last objective is only known to be at most {solution.last.objective:.6g}; raise time_limit for a tighter "
-            "certificate",
-            ConvergenceWarning,
+            "certificate"
         )
     if not solution.converged:
-        warn(
+        warn_convergence(
             f"{name} stopped before its tolerance, at {solution.last} after {solution.last.iteration} iterations; "
-            f"{advice}",
-            ConvergenceWarning,
+            f"{advice}"
         )
 
 

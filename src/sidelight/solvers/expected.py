@@ -13,9 +13,9 @@ from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
-from sklearn.base import clone
 
 from ..errors import DataError, NotSupported
+from ..estimator import clone
 from ..features.encoded import Encoded
 from ..kernels.compiling import Floats
 from . import lbfgs

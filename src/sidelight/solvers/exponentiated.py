@@ -30,7 +30,7 @@ from ..kernels.compiling import Floats, Ints, Longs, Singles
 from ..scorers.linear import LinearScorer
 from ..structures.chain import Chain, ChainParts
 from ..structures.known import Known
-from .certificate import Solution, Step, penalty, reached, residual
+from .certificate import Solution, Step, penalty, reached
 from .losses import HingeLoss, LogLoss
 
 # Dual scores start at this value for the gold labels and at 0 for the others: nearly all mass on the gold output, so
@@ -67,9 +67,8 @@ def minimize(
     if start.any():
         dual.take_scores(start)
 
-    def primal(weights: Floats) -> tuple[float, float]:
-        value, gradient = loss(weights)
-        return value + penalty(weights, 0.0, l2), residual(weights, gradient, 0.0, l2)
+    def primal(weights: Floats) -> float:
+        return loss.value(weights) + penalty(weights, 0.0, l2)
 
     return _ascend(dual, primal, tolerance, max_iterations, seed, on_step)
 
@@ -92,8 +91,8 @@ def minimize_hinge(
     loss = HingeLoss(scorer, Chain(n_jobs), encoded, known)
     dual = _Dual.at_gold(scorer, encoded, known.outputs.values, scale=C, l2=0.5, hinge=True)
 
-    def primal(weights: Floats) -> tuple[float, float]:
-        return C * loss(weights) + penalty(weights, 0.0, 0.5), float("nan")
+    def primal(weights: Floats) -> float:
+        return C * loss(weights) + penalty(weights, 0.0, 0.5)
 
     return _ascend(dual, primal, tolerance, max_iterations, seed, on_step)
 
@@ -187,13 +186,13 @@ class _Dual:
 
 def _ascend(
     dual: _Dual,
-    primal: Callable[[Floats], tuple[float, float]],
+    primal: Callable[[Floats], float],
     tolerance: float,
     max_iterations: int,
     seed: int,
     on_step: Callable[[Step], None],
 ) -> Solution:
-    """Raise the dual pass by pass; `primal` gives objective and residual of weights."""
+    """Raise the dual pass by pass; `primal` gives the objective of weights."""
     rng = np.random.default_rng(seed)
     sequences = len(dual.encoded)
     dual.sweep(rng.permutation(sequences), True)
@@ -202,11 +201,8 @@ def _ascend(
         gain = dual.sweep(rng.permutation(sequences), False)
         weights = dual.weights()
         bound = dual.value(weights)
-        if gain <= 0.5 * tolerance * abs(bound) or iteration == max_iterations:
-            objective, rest = primal(weights)
-            step = Step(iteration, objective, bound, rest)
-        else:
-            step = Step(iteration, float("nan"), bound, float("nan"))
+        due = gain <= 0.5 * tolerance * abs(bound) or iteration == max_iterations
+        step = Step(iteration, primal(weights) if due else float("nan"), bound, float("nan"))
         steps.append(step)
         on_step(step)
         if reached(steps, tolerance):

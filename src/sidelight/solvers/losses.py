@@ -48,6 +48,10 @@ class LogLoss(Generic[S]):
             gradient += part
         return loss, gradient
 
+    def value(self, w: Floats) -> float:
+        """Loss at w, without the gradient and the vectors that it takes."""
+        return sum(self._parts.map(_LogLossTerms.value, w.view()))
+
     @cached_property
     def _parts(self) -> Scattered["_LogLossTerms"]:
         """The terms of every shard, where they are worked out."""
@@ -87,6 +91,14 @@ class _LogLossTerms:
                     rest = rest.times(float(counts[0]))
                 gradient.add(self.encoded.sequences(a, b), rest)
         return loss, gradient.total()
+
+    def value(self, scorer: KeepsReady, w: Floats) -> float:
+        """The loss of these inputs."""
+        loss, weights = 0.0, scorer.prepare(w)
+        for lo, hi in blocks(self.encoded.offsets, block_of(scorer.scorer)):
+            terms, _ = self._terms(weights.scores(self.encoded.sequences(lo, hi)), lo, hi)
+            loss += float(terms.sum() if self.counts is None else self.counts[lo:hi] @ terms)
+        return loss
 
     def _alike(self, scores: Any, first: int, last: int) -> list[tuple[int, int, Any]]:
         """Ranges of inputs that are worked out together, and their scores."""

@@ -5,10 +5,9 @@ from os import PathLike
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from ..errors import DataError
+from ..estimator import Estimator, require_fitted
 from ..kernels.compiling import Floats, Singles
 from ..kernels.word_alignment import BIJECTIVE, NONE, SYMMETRIC, Direction
 from ..learners.parameters import Running, declared, parameter_hints, require_number, require_share
@@ -86,7 +85,7 @@ class PairPosteriors(NamedTuple):
 
 
 @declared
-class WordAligner(Running, BaseEstimator):  # type: ignore[misc]
+class WordAligner(Running, Estimator):
     """Word alignment of a bitext by IBM model 1 and then the HMM model, in both directions at once.
 
     Every E step projects the posteriors of each sentence pair on a constraint: bijective, where each word has at most
@@ -305,7 +304,7 @@ class WordAligner(Running, BaseEstimator):  # type: ignore[misc]
 
     def _blocks(self, X: SentencePairs, step: EStep) -> Iterator[tuple[Bitext, BlockPosteriors]]:
         """Yields posteriors of pairs, with the encoded pairs."""
-        check_is_fitted(self, "trace_")
+        require_fitted(self, "trace_")
         sources, targets = _sides(X)
         new = len(self._vocabularies[0]), len(self._vocabularies[1])
         encoded = [one.encode(side) for one, side in zip(self._vocabularies, (sources, targets), strict=True)]
@@ -349,7 +348,7 @@ class WordAligner(Running, BaseEstimator):  # type: ignore[misc]
         """
         from ..model_file import packed_trace, write_archive
 
-        check_is_fitted(self, "trace_")
+        require_fitted(self, "trace_")
         table, model = self._table, self._parameters
         kept = np.flatnonzero((model.forward.table > _UNSEEN) | (model.backward.table > _UNSEEN))
         arrays: dict[str, Any] = {

@@ -5,10 +5,9 @@ from copy import copy
 from dataclasses import field
 from typing import Annotated, Any, Self
 
-from sklearn.utils.validation import check_is_fitted
-
 from ...dictionary import TagDictionary
 from ...errors import DataError, warn
+from ...estimator import require_fitted
 from ...inference.readings import RuleReading
 from ...labels import label_set
 from ...progress import growing_table
@@ -130,7 +129,7 @@ class Auto(Running, Learner):
     @property
     def chosen_(self) -> Any:
         """The learner that was chosen."""
-        check_is_fitted(self, "best_")
+        require_fitted(self, "best_")
         return self.best_
 
     @property

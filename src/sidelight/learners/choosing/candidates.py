@@ -126,7 +126,7 @@ class Knowledge:
         """All of them, the supervised ones first."""
         words, full = self.of_words, Signal.FULL in self.kinds
         hmm, crf, segments = HMM(), CRF(self.features), SemiCRF(self.features)
-        bases = {"HMM": hmm} if words else {}
+        bases: dict[str, Any] = {"HMM": hmm} if words else {}
         bases |= {"CRF": crf} | ({"SemiCRF": segments} if full else {})
         for name, base in bases.items():
             if full or (name == "CRF" and Signal.PARTIAL in self.kinds):

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
 
 from ...errors import DataError, SidelightError
+from ...estimator import clone
 from ...kernels.compiling import Floats
 from ...labels import label_set, majority_label
 from ...metrics import OUTSIDE, Scheme, scheme_of, span_scores

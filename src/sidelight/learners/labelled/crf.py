@@ -5,9 +5,9 @@ from functools import partial
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from sklearn.base import clone
 
 from ...errors import DataError, NotSupported
+from ...estimator import clone
 from ...features.encoded import Encoded
 from ...kernels.compiling import Floats
 from ...progress import progress

@@ -5,9 +5,8 @@ from math import nan
 from typing import Annotated, Any, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from ...errors import warn
+from ...estimator import warn_convergence
 from ...kernels.compiling import Floats
 from ...scorers.ready import KeepsReady
 from ...solvers import latent_margins
@@ -65,10 +64,9 @@ def keep_lowest(learner: Any, runs: list[Alternation]) -> None:
     learner.run_objectives_ = tuple(run.objective for run in runs)
     warn_unconverged(type(learner).__name__, best.last, "raise max_iterations, or lower the costs")
     if not best.converged:
-        warn(
+        warn_convergence(
             f"{type(learner).__name__} still changed by more than `change` after {len(best.rounds)} rounds; "
-            "raise max_rounds or change",
-            ConvergenceWarning,
+            "raise max_rounds or change"
         )
 
 

@@ -8,11 +8,10 @@ from math import nan
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, clone
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import ClassifierMixin
 
 from ...errors import DataError, NotSupported
+from ...estimator import available_if, clone, is_fitted, require_fitted
 from ...kernels.compiling import Flags, Floats
 from ...rules.language import Rule
 from ...solvers import cutting_plane, latent_margins
@@ -23,7 +22,7 @@ from ...solvers.working_sets import WorkingSets
 from ...structures.known import Outputs
 from ...supervision import BAD, GOOD, Companion
 from ..inputs import weighed
-from ..learner import Learner, is_fitted
+from ..learner import Learner
 from ..model import Prepared, prepare
 from ..parameters import CompanionParameters, LatentCompanionParameters, LinearParameters, declared, require_number
 from .jlis import best_decisions, check_companions, decisions, input_sizes, some_inputs
@@ -70,7 +69,8 @@ def start_weights(initial: Any, prepared: Prepared, X: Any, known: list[Companio
         return np.zeros(size)
     if isinstance(initial, Learner):
         if not is_fitted(initial):
-            initial = clone(initial).fit(X, known)
+            untrained: Any = clone(initial)
+            initial = untrained.fit(X, known)
         initial = {(feature, label): weight for feature, label, weight in initial.top_weights(initial.model_.size)}
     if isinstance(initial, Mapping):
         return _by_name(initial, prepared)
@@ -233,7 +233,7 @@ class StructureClassifier(ClassifierMixin, LinearParameters, CompanionParameters
             raise AttributeError(f"predict_proba needs calibration: {type(self).__name__}(calibration=5)")
         return True
 
-    @available_if(_is_calibrated)  # type: ignore[untyped-decorator]
+    @available_if(_is_calibrated)
     def predict_proba(self, X: Any) -> Floats:
         """The probability of both labels for each input: (inputs, 2), columns as `classes_`."""
         slope, intercept = self.calibrated_ or (nan, nan)
@@ -364,7 +364,7 @@ class TwoStage(StructureClassifier):
 
     def decision_function(self, X: Any) -> Floats:
         """w·F_B(x, h) of each input and its structure: above zero, it looks GOOD."""
-        check_is_fitted(self, "classes_")
+        require_fitted(self)
         encoded = self.model_.encode(X)
         outputs = self._structures(X, encoded)
         values: Floats = self.structure_.score(self.scorer_.scores(encoded, self.coef_, self.n_jobs), outputs.values)
@@ -372,7 +372,7 @@ class TwoStage(StructureClassifier):
 
     def predict_structure(self, X: Any) -> list[Any]:
         """The structure of each input by `initial`."""
-        check_is_fitted(self, "classes_")
+        require_fitted(self)
         encoded = self.model_.encode(X)
         scores = self.model_.scores(encoded, self.n_jobs)
         return self.task_.decode(self._structures(X, encoded).values, scores, self.model_.classes)

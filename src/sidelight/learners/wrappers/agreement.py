@@ -15,10 +15,9 @@ from random import Random
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
 from ...errors import DataError, NotSupported, warn
+from ...estimator import clone, warn_convergence
 from ...features.columns import as_template
 from ...inference.agreement import Agreed, LabelMap, agree, agree_on_maps
 from ...records import Record, recorded
@@ -414,9 +413,8 @@ class Agreement(GuardParameters, Learner):
         )
         last = expect()
         if last.left > _APART:
-            warn(
-                f"probabilities of labels that are to be the same in both views still differ by up to {last.left:.2g}",
-                ConvergenceWarning,
+            warn_convergence(
+                f"probabilities of labels that are to be the same in both views still differ by up to {last.left:.2g}"
             )
         return (*trace, record(len(trace) + 1, None, last))
 

@@ -11,9 +11,9 @@ from dataclasses import field
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ...errors import DataError, NotSupported
+from ...estimator import require_fitted
 from ...inference.compiled import Counting, penalties, require_counting
 from ...inference.constrained import Method, check_method
 from ...inference.readings import RuleReading
@@ -160,7 +160,7 @@ class CCM(RuleParameters, WrapperParameters, Learner):
     @classmethod
     def around(cls, fitted: Any, rules: Sequence[Rule], **parameters: Any) -> "CCM":
         """Rules around a model that is trained already; soft rules then need penalties."""
-        check_is_fitted(fitted, "classes_")
+        require_fitted(fitted)
         _require_no_rules(fitted)
         model = cls(fitted, rules, **parameters)
         check_rules(model)

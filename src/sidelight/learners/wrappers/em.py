@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import clone
 
 from ...errors import DataError, NotSupported, inputs_called, numbers_of, warn
+from ...estimator import clone
 from ...features.encoded import Encoded, some_of
 from ...labels import majority_label
 from ...records import Record, recorded

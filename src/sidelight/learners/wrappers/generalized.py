@@ -14,10 +14,10 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import clone
 
 from ...containers import plain_outputs
 from ...errors import DataError, NotSupported
+from ...estimator import clone
 from ...features.encoded import Encoded
 from ...inference.distances import DistanceName, check_distance, require_distance
 from ...inference.readings import Readings, label_shares

@@ -26,10 +26,9 @@ from numbers import Real
 from typing import Annotated, Any, Literal, Self, get_args
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
-from ...errors import DataError, NotSupported, inputs_called, numbers_of, warn
+from ...errors import DataError, NotSupported, inputs_called, numbers_of
+from ...estimator import require_fitted, warn_convergence
 from ...inference.few_labels import Occurrences
 from ...inference.norms import NormName, Slack
 from ...inference.projection import Projection, project, shifted
@@ -290,7 +289,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
         """The model's distributions over outputs of X projected onto the rules, as decode="projected" predicts by them,
         and the rows that the prices and expectations belong to.
         """
-        check_is_fitted(self, "classes_")
+        require_fitted(self)
         require_tokens(X)
         if self._few_labels():
             raise NotSupported(f"{self._few_labels()[0].title!r} has a price for every token, not rows; see scores(X)")
@@ -438,16 +437,15 @@ def _warn_unfinished(found: Projection) -> None:
     """Warn of a projection that is not as good as asked."""
     if not found.converged:
         missed = f", and misses bounds by {found.violation:.2g}" if found.violation else ""
-        warn(
+        warn_convergence(
             f"the projection onto the rules stopped {abs(found.gap):.2g} from its best{missed}; raise tolerance, or "
-            "let the rules have more slack",
-            ConvergenceWarning,
+            "let the rules have more slack"
         )
 
 
 def _labels_of(initial: Any, named: list[str]) -> list[str]:
     """All labels where learning begins with a model: those of the model, which must know all that are named."""
-    check_is_fitted(initial, "classes_")
+    require_fitted(initial)
     lacking = sorted(set(named) - set(initial.labels_))
     if lacking:
         raise DataError(f"the initial model lacks the labels {', '.join(lacking)}; fit it with `classes` set to all")
