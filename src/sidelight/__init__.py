@@ -85,6 +85,7 @@ _HOME = {
     "read_bitext": "data",
     "read_columns": "data",
     "read_conllu": "data",
+    **dict.fromkeys(("Corpus", "read_corpus", "write_corpus"), "data.corpus"),
     "read_jsonlines": "data",
     "read_links": "data",
     "read_pairs": "data",

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from .errors import DataError, did_you_mean
-from .structures.known import KnownLabels
-from .supervision import LABELS, Companion, Signal, kind_of
+from .kernels.compiling import Flags
+from .structures.known import KnownLabels, StoredLabels
+from .supervision import LABELS, Companion, Signal, StoredOutputs, all_kinds, kind_of
 
 
 def check_lengths(X_lengths: Sequence[int], y: Any) -> None:
@@ -22,6 +23,12 @@ def check_lengths(X_lengths: Sequence[int], y: Any) -> None:
         raise DataError(f"y must be a list with one element per sequence, got {type(y).__name__}")
     if len(X_lengths) != len(y):
         raise DataError(f"X has {len(X_lengths)} sequences but y has {len(y)}")
+    if isinstance(y, StoredOutputs):
+        other = np.flatnonzero(np.asarray(X_lengths) != np.diff(y.offsets))
+        if len(other):
+            i = int(other[0])
+            raise DataError(f"sequence {i} has {X_lengths[i]} tokens but {np.diff(y.offsets)[i]} labels")
+        return
     for i, (n, known) in enumerate(zip(X_lengths, y, strict=True)):
         if known is None or isinstance(known, Companion):
             continue
@@ -34,6 +41,8 @@ def check_lengths(X_lengths: Sequence[int], y: Any) -> None:
 def label_set(y: Sequence[Any], numbers: bool = False) -> list[Any]:
     """All labels that occur, sorted; numbers: whether these may be whole numbers, all of them, in place of strings."""
     found: set[Any] = set()
+    if isinstance(y, StoredOutputs):
+        return sorted(found.union(*({one} if isinstance(one, str) else one for one in y.used())))
     kinds = LABELS if numbers else (str,)
     for i, known in enumerate(y):
         if known is None or isinstance(known, Companion):
@@ -62,7 +71,10 @@ def majority_label(y: Sequence[Any]) -> str | None:
 
     That is more than half of them and more than 1.2 times the share that it would have if all labels had the same.
     """
-    counts = Counter(label for known in y if kind_of(known) is Signal.FULL for label in known)
+    if isinstance(y, StoredOutputs):
+        counts = y.full_counts()
+    else:
+        counts = Counter(label for known in y if kind_of(known) is Signal.FULL for label in known)
     if len(counts) < 2:
         return None
     label, count = counts.most_common(1)[0]
@@ -72,7 +84,9 @@ def majority_label(y: Sequence[Any]) -> str | None:
 def encode_labels(y: Sequence[Any], lengths: Sequence[int], labels: Sequence[str]) -> KnownLabels:
     """Returns y as arrays over the given labels; a label outside of them is an error."""
     number: dict[Any, int] = {label: k for k, label in enumerate(labels)}
-    kinds = tuple(kind_of(known) for known in y)
+    if isinstance(y, StoredOutputs):
+        return _encode_stored(y, number)
+    kinds = tuple(all_kinds(y))
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
     flat: list[Any] = []
     for known, n in zip(y, lengths, strict=True):
@@ -97,6 +111,24 @@ def encode_labels(y: Sequence[Any], lengths: Sequence[int], labels: Sequence[str
     if single.any():
         codes[single] = allowed[single].argmax(axis=1)
     return KnownLabels(kinds, codes, allowed, offsets)
+
+
+def _encode_stored(y: StoredOutputs, number: dict[Any, int]) -> StoredLabels:
+    """The same of labels on disk: tables from their codes to labels, and to the labels that are allowed."""
+    kinds, none = tuple(y.kinds()), 3  # the codes -3, -2 and -1 stand for none
+    table = np.full(none + len(y.entries), -1, np.int32)
+    allowed: Flags = np.ones((len(table), len(number)), bool)
+    used = set(y.used())
+    for k, entry in enumerate(y.entries, none):
+        options = {entry} if isinstance(entry, str) else entry
+        if entry in used and not options <= number.keys():
+            _unknown_label(y, number)
+        known = [number[label] for label in options if label in number]
+        allowed[k] = False
+        allowed[k, known] = True
+        table[k] = known[0] if len(known) == 1 else -1
+    full = all(kind is Signal.FULL for kind in kinds)
+    return StoredLabels(kinds, y.offsets, y.codes, none, table, None if full else allowed)
 
 
 def as_sequences(y: Any, count: int) -> list[Any]:

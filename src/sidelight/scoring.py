@@ -5,7 +5,7 @@ from typing import Any
 from .errors import DataError
 from .features.encoded import some_of
 from .metrics import OUTSIDE, label_scores, span_scores
-from .supervision import Companion
+from .supervision import Companion, Signal, StoredOutputs, by_kind
 
 
 def span_f1(estimator: Any, X: Any, y: Any) -> float:
@@ -59,12 +59,16 @@ def flat_f1(estimator: Any, X: Any, y: Any) -> float:
 
 def labelled_part(X: Any, y: Any, noun: str) -> tuple[Any, Any]:
     """Returns the inputs that are labelled, and their outputs; raises `DataError` where there are none."""
-    labelled = [i for i, known in enumerate(y) if known is not None and not isinstance(known, Companion)]
+    if isinstance(y, StoredOutputs):
+        which = by_kind(y)
+        labelled = sorted([*which[Signal.FULL], *which[Signal.PARTIAL]])
+    else:
+        labelled = [i for i, known in enumerate(y) if known is not None and not isinstance(known, Companion)]
     if not labelled:
         raise DataError(f"no {noun} is labelled, so there is nothing to score")
     if len(labelled) == len(y):
         return X, y
-    return some_of(X, labelled), [y[i] for i in labelled]
+    return some_of(X, labelled), some_of(y, labelled) if isinstance(y, StoredOutputs) else [y[i] for i in labelled]
 
 
 def _compared(estimator: Any, X: Any, y: Any) -> tuple[list[Any], list[Any]]:

@@ -8,6 +8,8 @@ Partial([(0, 0), (3, 2)])            these links are in the output; the others a
 Partial({"a": True, "b": False})     the variable "a" of a program is 1, and "b" is 0; the others are unknown
 """
 
+from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -91,9 +93,48 @@ def kind_of(known: Any) -> Signal:
     return Signal.PARTIAL
 
 
+class StoredOutputs(Sequence[Any]):
+    """y that stays on disk: what is asked of all its elements is answered without making a list of them."""
+
+    @property
+    @abstractmethod
+    def offsets(self) -> Any:
+        """Where the tokens of each sequence begin: (sequences + 1,) int64."""
+
+    @property
+    @abstractmethod
+    def entries(self) -> Sequence[Any]:
+        """Labels, and sets of labels, that the codes of tokens stand for."""
+
+    @abstractmethod
+    def codes(self, first: int, last: int) -> Any:
+        """What is known of the tokens of sequences first to last - 1: int32 numbers of `entries`, below 0 for none."""
+
+    @abstractmethod
+    def kinds(self) -> list["Signal"]:
+        """The kind of every element."""
+
+    @abstractmethod
+    def used(self) -> list[Any]:
+        """The entries that occur."""
+
+    @abstractmethod
+    def full_counts(self) -> Counter[str]:
+        """How many tokens of fully labelled sequences have each label."""
+
+    @abstractmethod
+    def take(self, which: Any) -> "StoredOutputs":
+        """Some elements, in this order."""
+
+
+def all_kinds(y: Sequence[Any]) -> list[Signal]:
+    """Returns the kind of every element of y."""
+    return y.kinds() if isinstance(y, StoredOutputs) else [kind_of(known) for known in y]
+
+
 def by_kind(y: Sequence[Any]) -> dict[Signal, list[int]]:
     """Returns the numbers of the elements of y of each kind."""
     found: dict[Signal, list[int]] = {kind: [] for kind in Signal}
-    for i, known in enumerate(y):
-        found[kind_of(known)].append(i)
+    for i, kind in enumerate(all_kinds(y)):
+        found[kind].append(i)
     return found

@@ -36,7 +36,7 @@ def test_every_kind_of_source_gives_the_same_lines(tmp_path, monkeypatch, conten
 
 def test_standard_input_without_bytes(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO("é\nb\n"))
-    assert read_lines("-") == ("<standard input>", ["é", "b"])
+    assert read_lines("-") == ("<standard input>", ["é", "b"], 1)
 
 
 def test_only_line_feeds_end_lines(tmp_path):

@@ -15,11 +15,13 @@ from sidelight.data.text import read_text, tokenize, write_text
 from sidelight.data.trees import read_trees, write_trees
 
 if TYPE_CHECKING:
+    from sidelight.data.corpus import Corpus, read_corpus, write_corpus
     from sidelight.demo.references import generate_references
 
 __all__ = [
     "FORMATS",
     "CharSpan",
+    "Corpus",
     "Format",
     "GoldLinks",
     "char_spans",
@@ -28,6 +30,7 @@ __all__ = [
     "read_bitext",
     "read_columns",
     "read_conllu",
+    "read_corpus",
     "read_docs",
     "read_jsonlines",
     "read_links",
@@ -40,6 +43,7 @@ __all__ = [
     "tokenize",
     "write_columns",
     "write_conllu",
+    "write_corpus",
     "write_docs",
     "write_jsonlines",
     "write_links",
@@ -51,7 +55,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import the generators when they are asked for: they need NumPy, which the readers do not."""
+    """Import generators and corpora when they are asked for: they need NumPy, which the readers do not."""
+    if name in ("Corpus", "read_corpus", "write_corpus"):
+        from sidelight.data import corpus
+
+        return getattr(corpus, name)
     if name == "generate_references":
         from sidelight.demo.references import generate_references
 

@@ -6,12 +6,13 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from sidelight.data.columns import read_columns, write_columns
 from sidelight.data.conllu import read_conllu, write_conllu
 from sidelight.data.jsonlines import read_jsonlines, write_jsonlines
-from sidelight.data.source import STANDARD_STREAM, Inputs, Outputs, file_error, read_lines
+from sidelight.data.source import STANDARD_STREAM, Inputs, Outputs, file_error, line_blocks
 from sidelight.data.text import read_text, write_text
 from sidelight.errors import DataError
 
@@ -48,7 +49,7 @@ EXTENSIONS = {
     ".tok": "tokens",
 }
 
-_SAMPLE = 20
+_SAMPLE, _SAMPLE_BYTES = 20, 1 << 16
 
 
 def guess_format(path: Any) -> str:
@@ -72,7 +73,8 @@ def guess_format(path: Any) -> str:
 
 
 def _columns_or_text(name: str) -> str:
-    counts = [count for line in read_lines(name).lines if (count := len(line.split()))][:_SAMPLE]
+    lines = (line for block in line_blocks(name, size=_SAMPLE_BYTES) for line in block.lines)
+    counts = list(islice((count for line in lines if (count := len(line.split()))), _SAMPLE))
     if len(counts) < 2:
         raise _unclear(f"{name}: {len(counts)} line is too little to tell columns from text")
     return "columns" if len(set(counts)) == 1 else "text"

@@ -1,7 +1,7 @@
 """Where data comes from and goes to: files, standard input and output, lines in memory; always UTF-8.
 
 Reading drops a byte order mark and accepts Windows line ends. Writing is atomic: a reader of the file sees the
-old content or all of the new, whatever happens in between.
+old content or all of the new, whatever happens in between. `line_blocks` reads input of any length in constant memory.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ STANDARD_STREAM = "-"
 BYTE_ORDER_MARK = "\ufeff"
 ASCII_SPACE = " \t\r\f\v"
 """What separates columns and fills blank lines. A no-break space is part of a token."""
+# Bytes that are read at a time where input is taken block by block.
+BLOCK = 1 << 21
 # Seconds after which nobody writes to a temporary file any more.
 _ABANDONED = 3600.0
 _NOT_SPACE = re.compile(f"[^{ASCII_SPACE}]+")
@@ -53,14 +55,15 @@ def split_at_spaces(line: str) -> list[str]:
 
 
 class Lines(NamedTuple):
-    """The lines of a source without their ends, and the name by which errors call it."""
+    """Lines of a source without their ends, the name by which errors call it, and the number of the first line."""
 
     name: str
     lines: list[str]
+    first: int = 1
 
     def error(self, number: int, message: str) -> DataError:
-        """Return an error (to be raised) about line ``number``, counted from 1."""
-        return DataError(f"{self.name}:{number}: {message}")
+        """Return an error (to be raised) about line ``number`` of these, counted from 1."""
+        return DataError(f"{self.name}:{self.first + number - 1}: {message}")
 
 
 def read_lines(source: Source) -> Lines:
@@ -70,12 +73,74 @@ def read_lines(source: Source) -> Lines:
     """
     if isinstance(source, Lines):
         return source
-    name = source_name(source)
-    if isinstance(source, str | os.PathLike):
-        return Lines(name, _split(_decode(_read_bytes(source, name), name)))
-    if hasattr(source, "read"):
-        return Lines(name, _split(_read_open_file(source, name)))
-    return Lines(name, _given_lines(source, name))
+    return Lines(source_name(source), [line for block in line_blocks(source) for line in block.lines])
+
+
+def line_blocks(source: Source, *, whole_paragraphs: bool = False, size: int = BLOCK) -> Iterator[Lines]:
+    """Yield the lines of a source some after the other, about `size` bytes at a time.
+
+    With `whole_paragraphs` a block ends with a blank line, or with the source, so that no sequence is cut.
+    """
+    if isinstance(source, Lines):
+        yield source
+        return
+    name, first, lines = source_name(source), 1, list[str]()
+    for number, piece in enumerate(_pieces(source, name, size)):
+        if not number and piece:
+            piece[0] = piece[0].removeprefix(BYTE_ORDER_MARK)
+        before = len(lines)
+        lines += piece
+        end = len(lines)
+        if whole_paragraphs:
+            end = next((k for k in range(end, before, -1) if not lines[k - 1].strip(ASCII_SPACE)), 0)
+        if end:
+            yield Lines(name, lines[:end], first)
+            first, lines = first + end, lines[end:]
+    if lines:
+        yield Lines(name, lines, first)
+
+
+def _pieces(source: Any, name: str, size: int) -> Iterator[list[str]]:
+    """Lines of a source without their ends, as many at a time as `size` bytes or characters have."""
+    if not isinstance(source, str | os.PathLike) and not hasattr(source, "read"):
+        yield _given_lines(source, name)
+        return
+    lines, place = 0, 0
+    rest: Any = None
+    with _opened(source, name) as file:
+        while True:
+            try:
+                new = file.read(size)
+            except UnicodeDecodeError as error:  # of an open text file
+                raise _undecodable(error, name, lines, place) from error
+            except OSError as error:
+                raise file_error(name, error, "read") from error
+            content = new if rest is None else rest + new
+            text = isinstance(content, str)
+            end = content.rfind("\n" if text else b"\n") + 1 if new else len(content)
+            whole, rest = content[:end], content[end:]
+            if whole:
+                try:
+                    decoded = whole if text else whole.decode("utf-8")
+                except UnicodeDecodeError as error:
+                    raise _undecodable(error, name, lines, place) from error
+                found = _split(decoded)
+                lines, place = lines + len(found), place + len(whole)
+                yield found
+            if not new:
+                return
+
+
+def _opened(source: Any, name: str) -> contextlib.AbstractContextManager[Any]:
+    """A file to read from, which is closed at the end if it was opened here."""
+    if not isinstance(source, str | os.PathLike):
+        return contextlib.nullcontext(source)
+    if source == STANDARD_STREAM:
+        return contextlib.nullcontext(getattr(sys.stdin, "buffer", sys.stdin))
+    try:
+        return open(source, "rb")
+    except OSError as error:
+        raise file_error(name, error, "read") from error
 
 
 def source_name(source: object) -> str:
@@ -93,44 +158,18 @@ def file_error(name: str, error: OSError, task: str) -> DataError:
     return DataError(f"{name}: cannot {task}: {error.strerror or error}; check the path and its permissions")
 
 
-def _read_bytes(source: PathLike, name: str) -> bytes:
-    if source == STANDARD_STREAM:
-        if (buffer := getattr(sys.stdin, "buffer", None)) is not None:
-            return bytes(buffer.read())
-        return sys.stdin.read().encode()
-    try:
-        with open(source, "rb") as file:
-            return file.read()
-    except OSError as error:
-        raise file_error(name, error, "read") from error
-
-
-def _read_open_file(file: Any, name: str) -> str:
-    try:
-        content = file.read()
-    except UnicodeDecodeError as error:
-        raise _undecodable(error, name) from error
-    return content if isinstance(content, str) else _decode(content, name)
-
-
-def _decode(content: bytes, name: str) -> str:
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise _undecodable(error, name) from error
-
-
-def _undecodable(error: UnicodeDecodeError, name: str) -> DataError:
-    line = error.object.count(b"\n", 0, error.start) + 1
-    encoding = "UTF-16" if error.object[:2] in (b"\xff\xfe", b"\xfe\xff") else "ISO-8859-1"
+def _undecodable(error: UnicodeDecodeError, name: str, lines: int, place: int) -> DataError:
+    """An error about bytes that stand behind so many lines and bytes."""
+    line = lines + error.object.count(b"\n", 0, error.start) + 1
+    encoding = "UTF-16" if not place and error.object[:2] in (b"\xff\xfe", b"\xfe\xff") else "ISO-8859-1"
     return DataError(
-        f"{name}:{line}: expected UTF-8, got byte 0x{error.object[error.start]:02x} at offset {error.start}; "
+        f"{name}:{line}: expected UTF-8, got byte 0x{error.object[error.start]:02x} at offset {place + error.start}; "
         f"convert the file first, for instance with: iconv -f {encoding} -t UTF-8 (use its real encoding)"
     )
 
 
 def _split(text: str) -> list[str]:
-    lines = text.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n").split("\n")
+    lines = text.replace("\r\n", "\n").split("\n")
     if not lines[-1]:
         lines.pop()
     return lines
@@ -142,8 +181,6 @@ def _given_lines(source: Iterable[str], name: str) -> list[str]:
         if not isinstance(line, str):
             raise DataError(f"{name}:{number}: expected a line of text, got {type(line).__name__}")
         lines.append(line.rstrip("\r\n"))
-    if lines:
-        lines[0] = lines[0].removeprefix(BYTE_ORDER_MARK)
     return lines
 
 

@@ -2,12 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
 
+from ..data.corpus import Corpus
+from ..data.joined import Joined
 from ..errors import DataError
 from ..kernels.compiling import Floats, Ints, Longs
+from ..supervision import StoredOutputs
 
 # Squares of larger values of features would be too large for floats, or nearly.
 LARGEST_VALUE = 1e100
@@ -26,7 +30,18 @@ def require_list(X: Any, what: str = "sequences") -> int:
 
 def sequence_lengths(X: Sequence[Any]) -> list[int]:
     """How many tokens each sequence has: a list of tokens, or an array with a row for each."""
+    if isinstance(X, Corpus):
+        lengths: list[int] = np.diff(X.offsets).tolist()
+        return lengths
     return [_length(i, x) for i, x in enumerate(X)]
+
+
+def in_blocks(X: Any) -> list[tuple[int, int]]:
+    """Ranges of inputs that are to be looked at one after the other: a corpus on disk has several of them."""
+    if not isinstance(X, Corpus):
+        return [(0, len(X))]
+    edges = np.concatenate(([0], np.cumsum([len(block) for block in X.blocks()]))).tolist()
+    return list(pairwise(edges)) or [(0, 0)]
 
 
 def _length(index: int, x: Any) -> int:
@@ -38,7 +53,12 @@ def _length(index: int, x: Any) -> int:
 
 
 def some_of(X: Any, which: Any) -> Any:
-    """Some of the inputs: rows of a matrix or of a data frame, elements of a list; which: their numbers."""
+    """Some of the inputs, or of y: rows of a matrix or of a data frame, elements of a list; which: their numbers.
+
+    What is on disk stays there.
+    """
+    if isinstance(X, Corpus | StoredOutputs | Joined):
+        return X.take(which)
     if hasattr(X, "iloc"):
         return X.iloc[which]
     if hasattr(X, "tocsr"):  # not all kinds of sparse matrices can give rows
@@ -71,6 +91,19 @@ class Encoded:
     def tokens(self) -> int:
         """Number of tokens."""
         return len(self.indptr) - 1
+
+    @property
+    def entries(self) -> int:
+        """Number of attributes that tokens have in all."""
+        return int(self.indptr[-1] - self.indptr[0])
+
+    def chunks(self) -> list[tuple[int, int]]:
+        """Ranges of sequences that are to be in memory at a time: all of them are."""
+        return [(0, len(self))]
+
+    def loaded(self) -> "Encoded":
+        """The same in memory, where it is."""
+        return self
 
     def sequences(self, first: int, last: int) -> "Encoded":
         """Sequences first to last - 1. Rows keep pointing into the shared indices."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -50,7 +51,16 @@ class Numbering:
         def number(template: int) -> tuple[Longs, Longs]:
             return hashing.number_keys(keys(template), ids[:, template])
 
-        return _numbered(ids, map_each(number, range(shape[1]), n_jobs), min_count), ids
+        found = map_each(number, range(shape[1]), n_jobs)
+        numbering, renumbered = _numbered(found, min_count)
+        for k, mine in enumerate(renumbered):
+            ids[:, k] = np.where(ids[:, k] >= 0, mine[ids[:, k]], -1) if len(mine) else -1
+        return numbering, ids
+
+    @classmethod
+    def counted(cls, found: Sequence["KeyCounts"], min_count: int) -> "Numbering":
+        """Numbers the keys that were seen at least min_count times, those of each template."""
+        return _numbered([(one.distinct[: one.size], one.counts[: one.size]) for one in found], min_count)[0]
 
     def extended(self, keys: Iterable[Longs], min_count: int) -> "Numbering":
         """Returns the numbering with the keys of more rows, which come last; those it has keep their numbers."""
@@ -105,10 +115,36 @@ def factorize(values: list[str]) -> tuple[dict[str, int], Ints]:
     return words, np.fromiter(map(words.__getitem__, values), np.int32, len(values))
 
 
-def _numbered(ids: Ints, found: list[tuple[Longs, Longs]], min_count: int) -> Numbering:
-    """Number the keys that are frequent enough, the most frequent first so that they stay in cache, and change ids.
+class KeyCounts:
+    """The distinct keys of one template in order of appearance, and how often each was seen, of any number of rows."""
 
-    found: for every template its distinct keys and how often each is there; ids: (rows, templates) places in these.
+    def __init__(self) -> None:
+        self.size = 0
+        self.distinct, self.counts = np.empty(0, np.int64), np.empty(0, np.int64)
+        self._slots, self._numbers = np.full(2, -1, np.int64), np.empty(2, np.int32)
+
+    def add(self, keys: Longs) -> None:
+        """Count the keys of more rows; memory grows with the number of distinct ones."""
+        from ..kernels import hashing
+
+        room = self.size + len(keys)  # at most so many can be new
+        if room > len(self.distinct):
+            more = max(room, 2 * self.size) - len(self.distinct)
+            self.distinct = np.concatenate((self.distinct, np.empty(more, np.int64)))
+            self.counts = np.concatenate((self.counts, np.zeros(more, np.int64)))
+        if capacity(room) > len(self._slots):
+            self._slots = np.full(capacity(room), -1, np.int64)
+            self._numbers = np.empty(len(self._slots), np.int32)
+            mine = np.arange(self.size, dtype=np.int32)
+            hashing.fill_table(self.distinct[: self.size], mine, self._slots, self._numbers)
+        self.size = hashing.number_more(keys, self._slots, self._numbers, self.size, self.distinct, self.counts)
+
+
+def _numbered(found: Sequence[tuple[Longs, Longs]], min_count: int) -> tuple[Numbering, list[Ints]]:
+    """Number the keys that are frequent enough, the most frequent first so that they stay in cache.
+
+    found: for every template its distinct keys and how often each is there. Returns also the number of each of these
+    keys, -1 for none.
     """
     count = np.concatenate([counts for _, counts in found])
     order = np.argsort(-count, kind="stable")
@@ -116,12 +152,11 @@ def _numbered(ids: Ints, found: list[tuple[Longs, Longs]], min_count: int) -> Nu
     numbers = np.full(len(count), -1, np.int32)
     numbers[order] = np.arange(len(order), dtype=np.int32)
     edges = np.concatenate(([0], np.cumsum([len(keys) for keys, _ in found])))
-    kept = []
-    for k, (keys, _) in enumerate(found):
-        mine = numbers[edges[k] : edges[k + 1]]
-        ids[:, k] = np.where(ids[:, k] >= 0, mine[ids[:, k]], -1) if len(mine) else -1
-        kept.append(np.stack((keys, mine.astype(np.int64)))[:, mine >= 0])
-    return Numbering(kept)
+    renumbered = [numbers[a:b] for a, b in pairwise(edges.tolist())]
+    kept = [
+        np.stack((keys, mine.astype(np.int64)))[:, mine >= 0] for (keys, _), mine in zip(found, renumbered, strict=True)
+    ]
+    return Numbering(kept), renumbered
 
 
 def capacity(keys: int) -> int:

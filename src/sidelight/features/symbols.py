@@ -2,19 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import repeat
 from typing import Any
 
 import numpy as np
 
+from ..data.corpus import BLOCK_TOKENS, Corpus
 from ..errors import DataError
 from ..kernels.compiling import Floats, Ints, Longs
 from ..stored import Arrays, ArraySpec, numbered, read_arrays, whole
 from .columns import Column, as_template
 from .encoded import Encoded, State
-from .templates import column_of_tokens, sequence_offsets, split_columns
+from .numbering import factorize
+from .templates import coded_column, coded_columns, sequence_offsets
 
 Expression = str | Column
+# Distinct strings in order of appearance, and the number of every token's.
+Coded = tuple[list[str], Ints]
 # What a model file keeps of every known word.
 _STORED = {
     "counts": ArraySpec(np.int64, ("words",), least=0),
@@ -35,7 +38,8 @@ def column_values(column: Column, X: Sequence[Sequence[Any]]) -> list[str]:
     if len(X) == 0:
         return []
     sequence_offsets(X)
-    return _apply(column, column_of_tokens(X, column))
+    values, codes = _apply(column, *coded_column(X, column))
+    return [values[code] for code in codes.tolist()]
 
 
 @dataclass
@@ -75,16 +79,25 @@ class SymbolEncoder:
 
     def extend(self, X: Sequence[Sequence[Any]], times: Sequence[int] | None = None) -> None:
         """Learn the words of X, beside those known already; times: how often each sequence counts, None for once."""
-        values, classes = self._values(X)
-        each = repeat(1, len(values)) if times is None else (n for x, n in zip(X, times, strict=True) for _ in x)
-        for value, kind, often in zip(values, classes, each, strict=True):
+        if isinstance(X, Corpus) and X.tokens > BLOCK_TOKENS:
+            first = 0
+            for block in X.blocks():
+                self.extend(block, None if times is None else times[first : first + len(block)])
+                first += len(block)
+            return
+        (values, words), (classes, kinds) = self._values(X)
+        each = None if times is None else np.repeat(times, np.diff(sequence_offsets(X)))
+        often = np.bincount(words, each, len(values)).astype(np.int64).tolist()
+        seen = np.empty(len(values), np.int64)
+        seen[words[::-1]] = np.arange(len(words))[::-1]  # where each word is for the first time
+        for value, kind, count in zip(values, kinds[seen].tolist(), often, strict=True):
             number = self.words.get(value)
             if number is None:
                 self.words[value] = len(self.words)
-                self.counts.append(often)
-                self.class_of_word.append(self.classes.setdefault(kind, len(self.classes)))
+                self.counts.append(count)
+                self.class_of_word.append(self.classes.setdefault(classes[kind], len(self.classes)))
             else:
-                self.counts[number] += often
+                self.counts[number] += count
 
     def fit_transform(self, X: Sequence[Sequence[Any]]) -> Encoded:
         """Learn the words of X and encode it."""
@@ -95,16 +108,12 @@ class SymbolEncoder:
     def transform(self, X: Sequence[Sequence[Any]]) -> Encoded:
         """Encode X: one attribute per token, its symbol."""
         offsets = sequence_offsets(X)
-        values, classes = self._values(X)
-        known, kinds, base, other = self.words, self.classes, len(self.words), self.symbols - 1
-        symbols = np.fromiter(
-            (
-                known[v] if v in known else base + kinds[k] if k in kinds else other
-                for v, k in zip(values, classes, strict=True)
-            ),
-            np.int32,
-            len(values),
-        )
+        (values, words), (classes, kinds) = self._values(X)
+        base, other = len(self.words), self.symbols - 1
+        known = np.array([self.words.get(value, -1) for value in values], np.int32)
+        unknown = np.array([self.classes.get(kind, other - base) + base for kind in classes], np.int32)
+        symbols = known[words]
+        symbols = np.where(symbols < 0, unknown[kinds], symbols)
         return Encoded(offsets, np.arange(len(symbols) + 1, dtype=np.int64), symbols, np.empty(0), self.symbols)
 
     def class_counts(self, word_counts: Floats) -> Floats:
@@ -114,18 +123,18 @@ class SymbolEncoder:
         np.add.at(out, np.array(self.class_of_word, np.int64)[few], word_counts[few])
         return out
 
-    def _values(self, X: Sequence[Sequence[Any]]) -> tuple[list[str], list[str]]:
-        """Word and class of every token."""
+    def _values(self, X: Sequence[Sequence[Any]]) -> tuple[Coded, Coded]:
+        """Words and classes, each in order of appearance, and the numbers of every token's."""
         if len(X) == 0:
-            return [], []
-        columns = split_columns(X)
+            return ([], np.empty(0, np.int32)), ([], np.empty(0, np.int32))
+        columns = coded_columns(X)
         for c in (self._emission, self._unknown):
             if c is not None and c.index >= len(columns):
                 raise DataError(f"{c} needs column {c.index}, but tokens have {len(columns)}")
-        words = _apply(self._emission, columns[self._emission.index])
+        words = _apply(self._emission, *columns[self._emission.index])
         if self._unknown is None:
-            return words, [""] * len(words)
-        return words, _apply(self._unknown, columns[self._unknown.index])
+            return words, ([""], np.zeros_like(words[1]))
+        return words, _apply(self._unknown, *columns[self._unknown.index])
 
     def describe(self, attribute: int) -> str:
         """The word, or the class of unknown words."""
@@ -164,7 +173,7 @@ class SymbolEncoder:
         return cls(values["emission"], values["unknown"], rare, words, counts, class_of_word, classes)
 
 
-def _apply(column: Column, tokens: list[str]) -> list[str]:
-    """The expression for all tokens, worked out once per distinct string; absent values are the empty string."""
-    values = {token: column.value(token) or "" for token in set(tokens)}
-    return [values[token] for token in tokens]
+def _apply(column: Column, distinct: list[str], codes: Ints) -> Coded:
+    """What an expression says of all tokens, given distinct strings and every token's; absent values are empty."""
+    words, numbers = factorize([column.value(one) or "" for one in distinct])
+    return list(words), numbers[codes]

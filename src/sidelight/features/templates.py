@@ -14,16 +14,20 @@ from typing import Any
 
 import numpy as np
 
+from ..data.corpus import Corpus
 from ..errors import DataError
 from ..kernels.compiling import Ints, Longs
 from ..stored import Arrays, numbered, whole
 from .columns import NAMES, Column, Template, as_template, parse
 from .encoded import Encoded, State, require_list
-from .numbering import Numbering, factorize
+from .numbering import KeyCounts, Numbering, factorize
+from .on_disk import encode_to_disk
 
 
 def sequence_offsets(X: Sequence[Any]) -> Longs:
     """Where sequences begin; an empty one is an error."""
+    if isinstance(X, Corpus):
+        return X.offsets
     require_list(X)
     for i, x in enumerate(X):
         if isinstance(x, str) or not hasattr(x, "__len__") or hasattr(x, "tocsr"):
@@ -61,6 +65,40 @@ def split_columns(X: Sequence[Sequence[Any]]) -> list[list[str]]:
     return columns
 
 
+def coded_columns(X: Sequence[Sequence[Any]]) -> list[tuple[list[str], Ints]]:
+    """The columns of all tokens: the distinct strings of each in order of appearance, and every token's number."""
+    if isinstance(X, Corpus):
+        return coded_corpus(X)
+    return [(list(words), codes) for words, codes in map(factorize, split_columns(X))]
+
+
+def coded_corpus(X: Corpus) -> list[tuple[list[str], Ints]]:
+    """The same of a corpus, which has numbers on disk already."""
+    from ..kernels import hashing
+
+    rows, out = X.rows(), []
+    for k, strings in enumerate(X.file.strings):
+        codes = np.ascontiguousarray(rows[:, k])
+        numbers, order = np.full(len(strings), -1, np.int32), np.empty(len(strings), np.int32)
+        count = hashing.number_codes(codes, numbers, order, 0)
+        out.append((strings[order[:count]].tolist(), numbers[codes]))
+    return out
+
+
+def coded_column(X: Sequence[Any], column: Column) -> tuple[list[str], Ints]:
+    """The column that an expression reads, likewise: for rules and dictionaries, which any input may have."""
+    if isinstance(X, Corpus):
+        _require_column(column, X.columns)
+        return coded_corpus(X)[column.index]
+    words, codes = factorize(column_of_tokens(X, column))
+    return list(words), codes
+
+
+def _require_column(column: Column, width: int) -> None:
+    if column.index >= width:
+        raise DataError(f"{column} needs column {column.index}, but tokens have {width}")
+
+
 def column_of_tokens(X: Sequence[Any], column: Column) -> list[str]:
     """The column that an expression reads, of all tokens, flat: for rules and dictionaries, which any input may have.
 
@@ -72,8 +110,7 @@ def column_of_tokens(X: Sequence[Any], column: Column) -> list[str]:
     if hasattr(first, "shape"):
         raise DataError(f"{column} reads tokens, and X holds arrays; give feature dicts with the key 'word' instead")
     columns = split_columns(X)
-    if column.index >= len(columns):
-        raise DataError(f"{column} needs column {column.index}, but tokens have {len(columns)}")
+    _require_column(column, len(columns))
     return columns[column.index]
 
 
@@ -133,7 +170,10 @@ class TemplateEncoder:
         self.reach_ = max((abs(o) for o in offsets), default=0)
 
     def fit_transform(self, X: Sequence[Sequence[Any]]) -> Encoded:
-        """Learn values and combinations, and encode X."""
+        """Learn values and combinations, and encode X; the rows of a corpus go to disk."""
+        if isinstance(X, Corpus):
+            self._fit_corpus(X)
+            return encode_to_disk(X, self.transform, len(self.templates_))
         offsets, ids = self.fit_numbers(X)
         return self.numbering_.encoded(ids, offsets)
 
@@ -165,6 +205,39 @@ class TemplateEncoder:
         )
         return offsets, ids
 
+    def _fit_corpus(self, X: Corpus) -> None:
+        """Learn values and combinations block by block; their numbers are those that a list of the same would get."""
+        from ..kernels import hashing
+        from ..kernels.parallel import map_each
+
+        if len(X) == 0:
+            raise DataError("no sequences were given")
+        strings = X.file.strings
+        self.width_ = len(strings)
+        self._require_columns()
+        numbers = [np.full(len(some), -1, np.int32) for some in strings]
+        order, count = [np.empty(len(some), np.int32) for some in strings], [0] * len(strings)
+        for block in X.blocks():
+            rows = block.rows()
+            for k in range(len(strings)):
+                count[k] = hashing.number_codes(np.ascontiguousarray(rows[:, k]), numbers[k], order[k], count[k])
+        self.words_ = [
+            {word: n for n, word in enumerate(some[mine[:n]].tolist())}
+            for some, mine, n in zip(strings, order, count, strict=True)
+        ]
+        self._learn_expressions()
+        known = {e.column: e.known[numbers[e.column.index]] for e in self.expressions_.values()}
+        counts = [KeyCounts() for _ in self.templates_]
+        for block in X.blocks():
+            rows = block.rows()
+            tables = {c: table[rows[:, c.index]] for c, table in known.items()}
+
+            def add(number: int, tables: dict[Column, Ints] = tables, block: Corpus = block) -> None:
+                counts[number].add(self._keys(self.templates_[number], tables, block.offsets, 0, len(block)))
+
+            map_each(add, range(len(self.templates_)), self.n_jobs)
+        self.numbering_ = Numbering.counted(counts, self.min_count)
+
     def transform(self, X: Sequence[Sequence[Any]]) -> Encoded:
         """Encode X with what was learned."""
         from ..kernels import parallel
@@ -172,10 +245,10 @@ class TemplateEncoder:
         offsets = sequence_offsets(X)
         if len(X) == 0:
             return self.numbering_.encoded(np.empty((0, len(self.templates_)), np.int32), offsets)
-        columns = split_columns(X)
+        columns = coded_columns(X)
         if len(columns) != self.width_:
             raise self._other_width(len(columns))
-        coded = [self._code(k, values) for k, values in enumerate(columns)]
+        coded = [self._code(k, *column) for k, column in enumerate(columns)]
         tables = {e.column: self._codes_of(e, *coded[e.column.index]) for e in self.expressions_.values()}
         ids = np.empty((int(offsets[-1]), len(self.templates_)), np.int32)
         _ = self.numbering_.tables  # once, before the threads
@@ -258,10 +331,8 @@ class TemplateEncoder:
         hashing.template_keys(offsets[first : last + 1], codes, places, sizes, self.reach_, keys)
         return keys
 
-    def _code(self, number: int, values: list[str]) -> tuple[list[str], Ints, Ints]:
+    def _code(self, number: int, distinct: list[str], codes: Ints) -> tuple[list[str], Ints, Ints]:
         """Distinct strings of a column, their numbers as known words (-1 for a new one), and all tokens' codes."""
-        local, codes = factorize(values)
-        distinct = list(local)
         known = self.words_[number].get
         return distinct, np.fromiter((known(w, -1) for w in distinct), np.int32, len(distinct)), codes
 

@@ -90,6 +90,44 @@ def number_keys(keys: Longs, ids: Ints) -> tuple[Longs, Longs]:
 
 
 @kernel
+def number_more(keys: Longs, slots: Longs, numbers: Ints, n: int, distinct: Longs, counts: Longs) -> int:
+    """Number more keys, n of which have numbers already; returns how many have one then.
+
+    slots, numbers: a table of 2^k keys, -1 for none, and their numbers; distinct, counts: the key of each number, and
+    how often it was there.
+    """
+    mask = len(slots) - 1
+    for t in range(len(keys)):
+        key = keys[t]
+        if key < 0:
+            continue
+        s = slot_of(key, mask)
+        while slots[s] != key and slots[s] != _EMPTY:
+            s = (s + 1) & mask
+        if slots[s] == _EMPTY:
+            slots[s] = key
+            numbers[s] = n
+            distinct[n] = key
+            n += 1
+        counts[numbers[s]] += 1
+    return n
+
+
+@kernel
+def number_codes(codes: Ints, numbers: Ints, order: Ints, n: int) -> int:
+    """Number the distinct codes in order of appearance, n of which have numbers already; returns how many have one.
+
+    numbers: the number of every code, -1 for none yet; order: the code of every number.
+    """
+    for t in range(len(codes)):
+        if numbers[codes[t]] < 0:
+            numbers[codes[t]] = n
+            order[n] = codes[t]
+            n += 1
+    return n
+
+
+@kernel
 def fill_table(keys: Longs, values: Ints, slots: Longs, found: Ints) -> None:
     """Put distinct keys with their values into an empty table of 2^k slots."""
     mask = len(slots) - 1

@@ -19,13 +19,15 @@ from typing import Any
 import numpy as np
 
 from ..containers import plain_inputs, plain_outputs
+from ..data.corpus import Corpus
 from ..errors import DataError, Infeasible, NotSupported, SidelightError, numbers_of
-from ..features.encoded import some_of
+from ..features.encoded import in_blocks, some_of
 from ..inference.constrained import Constrained
-from ..kernels.compiling import Floats
+from ..kernels.compiling import Floats, Longs
 from ..running import scatter
 from ..running.places import current
 from ..structures.known import Outputs
+from ..supervision import StoredOutputs
 from .registry import REGISTRY
 
 Spread = Callable[[Any, Any, list[int], int], Any]
@@ -105,7 +107,9 @@ def _reading(method: Any, fitting: bool, spread: Spread | None) -> Any:
         kept = None if spread is None and not fitting else _not_empty(learner, X)
         if kept is None:
             apart = method.__name__ in _JOINED and learner.predicts_apart
-            return _on_workers(bound, method) if apart and _parts(X) > 1 else method(*bound.args, **bound.kwargs)
+            if apart and _parts(X) > 1:
+                return _on_workers(bound, method)
+            return _by_blocks(bound, method) if apart and isinstance(X, Corpus) else method(*bound.args, **bound.kwargs)
         _require_empty(given.get("y"), X, kept, learner.task_.noun)
         if fitting and not kept:
             raise DataError(f"all {learner.task_.noun}s are empty, so there is nothing to learn from")
@@ -128,7 +132,7 @@ _PARTS_EACH = 4
 def _parts(X: Any) -> int:
     """How many parts the inputs are cut into for the place where work runs."""
     workers = current().workers
-    return 1 if workers is None or not isinstance(X, list | tuple) else min(len(X), _PARTS_EACH * workers)
+    return 1 if workers is None or not isinstance(X, list | tuple | Corpus) else min(len(X), _PARTS_EACH * workers)
 
 
 def _on_workers(bound: inspect.BoundArguments, method: Any) -> Any:
@@ -137,13 +141,26 @@ def _on_workers(bound: inspect.BoundArguments, method: Any) -> Any:
     learner, X = given.pop("self"), given.pop("X")
     edges = np.linspace(0, len(X), _parts(X) + 1).astype(int).tolist()
     parts = scatter([X[a:b] for a, b in pairwise(edges)], learner)
-    found = list(parts.map(_predicted, method.__name__, given))
-    return np.concatenate(found) if isinstance(found[0], np.ndarray) else [one for some in found for one in some]
+    return _one_after_the_other(list(parts.map(_predicted, method.__name__, given)))
 
 
 def _predicted(X: Any, learner: Any, name: str, given: dict[str, Any]) -> Any:
     learner.use_threads(1)
     return getattr(learner, name)(X=X, **given)
+
+
+def _by_blocks(bound: inspect.BoundArguments, method: Any) -> Any:
+    """Results of a method of a fitted learner for a corpus on disk, of which a block is in memory at a time."""
+    X, found = bound.arguments["X"], list[Any]()
+    for first, last in in_blocks(X):
+        bound.arguments["X"] = X[first:last]
+        with _numbers_among_all(range(first, last), "sequence"):
+            found.append(method(*bound.args, **bound.kwargs))
+    return _one_after_the_other(found)
+
+
+def _one_after_the_other(found: list[Any]) -> Any:
+    return np.concatenate(found) if isinstance(found[0], np.ndarray) else [one for some in found for one in some]
 
 
 def _each(y: Any, change: Callable[[Any], Any]) -> Any:
@@ -184,7 +201,7 @@ def _require_empty(y: Any, X: Sequence[Any], kept: list[int], noun: str) -> None
 
 
 @contextmanager
-def _numbers_among_all(kept: list[int], noun: str) -> Iterator[None]:
+def _numbers_among_all(kept: Sequence[int], noun: str) -> Iterator[None]:
     """Errors about the inputs that were kept name them by their numbers among all."""
 
     def among_all(found: re.Match[str]) -> str:
@@ -230,7 +247,7 @@ def weighed(learner: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any,
     weights = read_weights(sample_weight, len(sizes), learner.task_.noun)
     which = np.flatnonzero(weights)
     if len(which) < len(sizes):
-        X, y, weights = some_of(X, which), [y[i] for i in which.tolist()], weights[which]
+        X, y, weights = some_of(X, which), _some_known(y, which), weights[which]
     return X, y, None if (weights == 1.0).all() else weights
 
 
@@ -239,7 +256,11 @@ def by_weight(X: Any, y: Any, weights: Floats | None) -> tuple[Any, Any, Floats 
     if weights is None:
         return X, y, None
     order = np.argsort(weights, kind="stable")
-    return some_of(X, order), [y[i] for i in order.tolist()], weights[order]
+    return some_of(X, order), _some_known(y, order), weights[order]
+
+
+def _some_known(y: Any, which: Longs) -> Any:
+    return y.take(which) if isinstance(y, StoredOutputs) else [y[i] for i in which.tolist()]
 
 
 def refuse_weights(learner: Any, sample_weight: Any) -> None:

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from ..data.corpus import Corpus
 from ..errors import DataError, Infeasible, NotSupported, did_you_mean, inputs_called
 from ..estimator import Estimator, available_if, clone, require_fitted
-from ..features.encoded import Encoded
+from ..features.encoded import Encoded, in_blocks
 from ..inference.constrained import Constrained
 from ..inference.readings import Readings, RuleReading
 from ..kernels.compiling import Floats, Ints
@@ -441,6 +442,12 @@ class Learner(Estimator):
     def score(self, X: Any, y: Any) -> float:
         """Share of right labels; inputs that are not labelled (None, GOOD, BAD) are left out."""
         X, y = labelled_part(X, y, self.task_.noun)
+        if isinstance(X, Corpus) and len(X) == len(y):  # a block of it is in memory at a time
+            right = 0
+            for first, last in in_blocks(X):
+                some = X[first:last]
+                right += round(some.tokens * self.task_.score(list(y[first:last]), self.predict(some)))
+            return right / X.tokens
         predicted = self.predict(X)
         if len(predicted) != len(y):
             raise DataError(f"X has {len(predicted)} {self.task_.noun}s but y has {len(y)}")

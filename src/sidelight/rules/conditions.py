@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError
 from ..features.columns import Column, Template, require_offset
-from ..features.templates import column_of_tokens, sequence_offsets
+from ..features.templates import coded_column, sequence_offsets
 
 Mask = NDArray[np.bool_]
 
@@ -231,23 +231,23 @@ def mask_of(condition: Where, X: Sequence[Any]) -> Mask:
 
 
 def _column_mask(column: Column, X: Sequence[Any]) -> Mask:
-    offsets, tokens = sequence_offsets(X), column_of_tokens(X, column)
-    found: dict[str, bool] = {}
-    for t, token in enumerate(tokens):
-        if token not in found:
-            try:
-                found[token] = column.value(token) is not None
-            except DataError:
-                raise
-            except Exception as error:
-                i = int(np.searchsorted(offsets, t, side="right")) - 1
-                raise DataError(f"{column} raised {error!r} at sequence {i}, token {t - offsets[i]}") from error
-    here = np.fromiter((found[token] for token in tokens), bool, len(tokens))
+    offsets, (distinct, codes) = sequence_offsets(X), coded_column(X, column)
+    found = np.empty(len(distinct), bool)
+    for k, token in enumerate(distinct):
+        try:
+            found[k] = column.value(token) is not None
+        except DataError:
+            raise
+        except Exception as error:
+            t = int(np.argmax(codes == k))
+            i = int(np.searchsorted(offsets, t, side="right")) - 1
+            raise DataError(f"{column} raised {error!r} at sequence {i}, token {t - offsets[i]}") from error
+    here = found[codes]
     if column.offset == 0:
         return here
-    where = np.arange(len(tokens)) + column.offset
+    where = np.arange(len(codes)) + column.offset
     sequence = np.repeat(np.arange(len(X)), np.diff(offsets))
     inside = (where >= offsets[sequence]) & (where < offsets[sequence + 1])
-    out = np.full(len(tokens), column.negated)
+    out = np.full(len(codes), column.negated)
     out[inside] = here[where[inside]]
     return out

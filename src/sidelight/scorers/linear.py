@@ -69,7 +69,9 @@ class LinearScorer:
             label = np.tile(np.arange(labels, dtype=np.int32), encoded.attributes)
         else:
             pointer, label = observed_attributes(encoded, targets, labels)
-        tables = _observed_tables(encoded.offsets, targets, labels, order)
+        some = ((encoded.offsets[a : b + 1] - encoded.offsets[a], targets.inputs(a, b)) for a, b in encoded.chunks())
+        each = [_observed_tables(offsets, known.loaded(), labels, order) for offsets, known in some]
+        tables = [np.logical_or.reduce(tables) for tables in zip(*each, strict=True)]
         pair, start, end, triple = (np.ones_like(t) for t in tables) if all_weights else tables
         nothing = np.empty(0, np.int64)
         return cls(
@@ -325,8 +327,10 @@ def observed_attributes(encoded: Encoded, targets: KnownLabels, L: int) -> tuple
     from ..kernels import linear
 
     seen = np.zeros((encoded.attributes, (L + 63) // 64), np.uint64)
-    allowed = np.empty((0, 0), bool) if targets.allowed is None else targets.allowed
-    linear.mark_pairs(encoded.indptr, encoded.indices, targets.labels, allowed, seen)
+    for a, b in encoded.chunks():
+        some, known = encoded.sequences(a, b).loaded(), targets.inputs(a, b).loaded()
+        allowed = np.empty((0, 0), bool) if known.allowed is None else known.allowed
+        linear.mark_pairs(some.indptr, some.indices, known.labels, allowed, seen)
     pointer = np.empty(encoded.attributes + 1, np.int64)
     linear.list_labels(seen, L, pointer, np.empty(0, np.int32))
     label = np.empty(pointer[-1], np.int32)

@@ -47,6 +47,11 @@ def suits(scorer: Any) -> bool:
     return hasattr(scorer, "as_chain") and scorer.as_chain() is scorer and scorer.order == 1
 
 
+def dual_bytes(scorer: LinearScorer, encoded: Encoded) -> int:
+    """Memory that the dual of a CRF takes, and with it the encoded sequences, which are all visited one by one."""
+    return 8 * (encoded.tokens * scorer.labels + len(encoded) * len(scorer.pairs))
+
+
 def minimize(
     loss: LogLoss[LinearScorer],
     start: Floats,
@@ -62,7 +67,7 @@ def minimize(
     A non-zero `start` sets every θ_i to its scores there. The primal is worked out only when a pass gained little; the
     steps before have a dual only.
     """
-    scorer, encoded, gold = loss.scorer, loss.encoded, loss.known.outputs.values
+    scorer, encoded, gold = loss.scorer, loss.encoded.loaded(), loss.known.outputs.values
     dual = _Dual.at_gold(scorer, encoded, gold, scale=1.0, l2=l2, hinge=False)
     if start.any():
         dual.take_scores(start)

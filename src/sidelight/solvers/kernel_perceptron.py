@@ -40,7 +40,7 @@ def run(
     fill, support = np.zeros(encoded.attributes, np.int64), np.zeros(encoded.tokens, np.int32)
     tables = compiled_weights(scorer.tables, encoded, PerceptronState(w, late))
 
-    def visit(order: Longs) -> tuple[int, int]:
+    def visit(_: Encoded, order: Longs) -> tuple[int, int]:
         wrong: int = kernel(
             order, encoded.offsets, encoded.indptr, encoded.indices, encoded.values, known.outputs.values,
             scorer.tables.places, scorer.degree, margin, counters, late_counters, support, begin, fill, post, amounts,
@@ -48,4 +48,4 @@ def run(
         )  # fmt: skip
         return wrong, wrong
 
-    make_passes(len(encoded), state, visit, passes=passes, seed=seed, on_pass=on_pass)
+    make_passes(lambda rng: [encoded], state, visit, passes=passes, seed=seed, on_pass=on_pass)

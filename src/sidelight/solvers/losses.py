@@ -80,8 +80,8 @@ class _LogLossTerms:
         """The loss of these inputs, and its gradient."""
         loss, gradient, weights = 0.0, scorer.expectation(), scorer.prepare(w)
         for lo, hi in blocks(self.encoded.offsets, block_of(scorer.scorer)):
-            scores = weights.scores(self.encoded.sequences(lo, hi))
-            for a, b, some in self._alike(scores, lo, hi):
+            block = self.encoded.sequences(lo, hi)
+            for a, b, some in self._alike(weights.scores(block), lo, hi):
                 terms, rest = self._terms(some, a, b)
                 counts = np.ones(b - a) if self.counts is None else self.counts[a:b]
                 loss += float(counts @ terms)
@@ -89,7 +89,7 @@ class _LogLossTerms:
                     rest = rest.weighed(counts)
                 elif counts[0] != 1.0:
                     rest = rest.times(float(counts[0]))
-                gradient.add(self.encoded.sequences(a, b), rest)
+                gradient.add(block if (a, b) == (lo, hi) else block.sequences(a - lo, b - lo), rest)
         return loss, gradient.total()
 
     def value(self, scorer: KeepsReady, w: Floats) -> float:

@@ -34,22 +34,21 @@ def run(
     """Make passes over the inputs in random order, changing `state`; stops after a pass that met all margins."""
     from ..kernels import mira
 
-    offer = examples.compiled()
-    visit: Visits = partial(_visit, examples, state, k, C)
-    if offer is not None:
-        chain, data = offer
+    chain = examples.chain()
+    visit: Visits = partial(_visit, state, k, C)
+    if chain is not None:
         weights = compiled_weights(chain, examples.encoded, state)
 
-        def compiled(order: Longs) -> tuple[int, int]:
-            wrong, moves = mira.mira_pass(*(order, *data, examples.weights, k, C, *weights, state.clock))
+        def compiled(some: Examples, order: Longs) -> tuple[int, int]:
+            wrong, moves = mira.mira_pass(*(order, *some.arrays(chain), some.weights, k, C, *weights, state.clock))
             return wrong, moves
 
         visit = compiled
 
-    make_passes(len(examples), state, visit, passes=passes, seed=seed, on_pass=on_pass)
+    make_passes(examples.parts, state, visit, passes=passes, seed=seed, on_pass=on_pass)
 
 
-def _visit(examples: Examples, state: PerceptronState, k: int, C: float, order: Longs) -> tuple[int, int]:
+def _visit(state: PerceptronState, k: int, C: float, examples: Examples, order: Longs) -> tuple[int, int]:
     """One pass on any structure: the loop that compiled passes do for chains."""
     from ..kernels.mira import hildreth
 

@@ -7,8 +7,8 @@ perceptron of Fernandes and Brefeld 2011. Passes over chains, and over trees wit
 structures go through the same steps in Python, input by input.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -51,10 +51,6 @@ class PerceptronState:
         return self.weights - self.late / self.clock
 
 
-# Visits inputs in an order: by how much they were wrong, and a number that is 0 if no weight moved.
-Visits = Callable[[Longs], tuple[int, int]]
-
-
 @dataclass(frozen=True)
 class Examples:
     """Inputs with known outputs, and how their parts get scores.
@@ -75,21 +71,42 @@ class Examples:
         """Returns what one input counts."""
         return float(self.weights[index]) if len(self.weights) else 1.0
 
-    def compiled(self) -> tuple[LinearScorer, Any] | None:
-        """Returns the scorer of chains and the arrays that compiled passes take; None where scores are no chain's."""
-        if not hasattr(self.scorer, "as_chain"):
-            return None
-        chain, encoded = self.scorer.as_chain(), self.encoded
-        data = (
+    def chain(self) -> LinearScorer | None:
+        """Returns the scorer of chains that compiled passes need; None where scores are no chain's."""
+        found: LinearScorer | None = self.scorer.as_chain() if hasattr(self.scorer, "as_chain") else None
+        return found
+
+    def arrays(self, chain: LinearScorer) -> tuple[Any, ...]:
+        """Returns what compiled passes take."""
+        encoded = self.encoded
+        return (
             encoded.offsets, encoded.indptr, encoded.indices, encoded.values, chain.pointer, chain.label, chain.places,
             self.known.outputs.values,
         )  # fmt: skip
-        return chain, data
+
+    def parts(self, rng: np.random.Generator) -> Iterator["Examples"]:
+        """The inputs as they are visited, some in memory at a time, in random order; all at once where they are there.
+
+        So inputs on disk that are far from each other are visited one after the other only where parts meet.
+        """
+        ranges = self.encoded.chunks() if hasattr(self.encoded, "chunks") else [(0, len(self))]
+        if len(ranges) == 1:
+            yield self
+            return
+        for number in rng.permutation(len(ranges)).tolist():
+            a, b = ranges[number]
+            known: Any = self.known.inputs(a, b)
+            weights = self.weights[a:b] if len(self.weights) else self.weights
+            yield replace(self, encoded=self.encoded.sequences(a, b).loaded(), known=known.loaded(), weights=weights)
 
     def one(self, index: int, w: Floats) -> "Example":
         """Returns one input with its scores under these weights."""
         encoded = self.encoded.sequences(index, index + 1)
         return Example(self, encoded, self.scorer.prepare(w).scores(encoded), self.known.inputs(index, index + 1))
+
+
+# Visits inputs in an order: by how much they were wrong, and a number that is 0 if no weight moved.
+Visits = Callable[[Examples, Longs], tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -124,19 +141,25 @@ class Example:
 
 
 def make_passes(
-    count: int,
+    parts: Callable[[np.random.Generator], Iterable[Any]],
     state: PerceptronState,
-    visit: Visits,
+    visit: Callable[[Any, Longs], tuple[int, int]],
     *,
     passes: int,
     seed: int,
     on_pass: Callable[[int, int], None],
 ) -> None:
-    """Passes over this many inputs in random order, changing `state`; stops after one in which no weight moved."""
+    """Passes over inputs in random order, changing `state`; stops after one in which no weight moved.
+
+    parts: gives the inputs of a pass, some at a time.
+    """
     rng = np.random.default_rng(seed)
     for number in range(1, passes + 1):
-        wrong, moves = visit(rng.permutation(count))
-        state.clock += count
+        wrong, moves = 0, 0
+        for part in parts(rng):
+            more = visit(part, rng.permutation(len(part)))
+            wrong, moves = wrong + more[0], moves + more[1]
+            state.clock += len(part)
         state.mistakes.append(wrong)
         on_pass(number, wrong)
         if moves == 0:
@@ -168,36 +191,34 @@ def run(
     """
     from ..kernels import perceptron
 
-    offer = examples.compiled()
-    if offer is None and (growth or squared or sums is not None):
+    chain = examples.chain()
+    if chain is None and (growth or squared or sums is not None):
         raise NotSupported("subgradient steps have compiled passes only; use another solver for this structure")
-    if offer is None and hasattr(examples.scorer, "perceptron_pass"):
+    if sums is not None:  # which are those of all inputs
+        examples = replace(examples, encoded=examples.encoded.loaded())
+    visit: Visits = partial(_visit, state, margin)
+    if chain is None and hasattr(examples.scorer, "perceptron_pass"):
         step = examples.scorer.perceptron_pass(examples.encoded, examples.known.outputs.values, examples.weights, state)
 
-        def visit_trees(order: Longs) -> tuple[int, int]:
+        def visit_trees(_: Examples, order: Longs) -> tuple[int, int]:
             wrong = step(order, margin)
             return wrong, wrong
 
-        make_passes(len(examples), state, visit_trees, passes=passes, seed=seed, on_pass=on_pass)
-        return
-    if offer is None:
-        make_passes(len(examples), state, partial(_visit, examples, state, margin), passes=passes, seed=seed,
-                    on_pass=on_pass)  # fmt: skip
-        return
-    chain, data = offer
-    weights, added = compiled_weights(chain, examples.encoded, state), np.empty((0, 2)) if sums is None else sums
-    rows = chain.heavy, chain.prepare(state.weights).dense
+        visit = visit_trees
+    elif chain is not None:
+        weights, added = compiled_weights(chain, examples.encoded, state), np.empty((0, 2)) if sums is None else sums
+        rows = chain.heavy, chain.prepare(state.weights).dense
 
-    def visit(order: Longs) -> tuple[int, int]:
-        wrong = perceptron.perceptron_pass(
-            *(order, *data, examples.weights, margin, growth, squared, *weights, *rows, state.clock, added)
-        )
-        return wrong, wrong
+        def visit_chains(some: Examples, order: Longs) -> tuple[int, int]:
+            data = order, *some.arrays(chain), some.weights
+            wrong = perceptron.perceptron_pass(*(*data, margin, growth, squared, *weights, *rows, state.clock, added))
+            return wrong, wrong
 
-    make_passes(len(examples), state, visit, passes=passes, seed=seed, on_pass=on_pass)
+        visit = visit_chains
+    make_passes(examples.parts, state, visit, passes=passes, seed=seed, on_pass=on_pass)
 
 
-def _visit(examples: Examples, state: PerceptronState, margin: float, order: Longs) -> tuple[int, int]:
+def _visit(state: PerceptronState, margin: float, examples: Examples, order: Longs) -> tuple[int, int]:
     """One pass on any structure: the loop that compiled passes do for chains."""
     total, moves = 0.0, 0
     for number, index in enumerate(order.tolist()):

@@ -5,7 +5,9 @@ An output is a row of whole numbers, as its structure writes it: the label of ev
 of a batch. These offsets are those of the outputs and need not be those of the encoded input.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
@@ -140,6 +142,10 @@ class KnownLabels:
         allowed, written = (None if array is None else array[at] for array in (self.allowed, self.written))
         return KnownLabels(kinds, self.labels[at], allowed, offsets, written)
 
+    def loaded(self) -> "KnownLabels":
+        """Returns the same in memory, where it is."""
+        return self
+
     def all_known(self) -> "KnownLabels":
         """Returns the same where every label is known."""
         return KnownLabels(self.kinds, self.labels, None, self.offsets, self.written)
@@ -151,3 +157,81 @@ class KnownLabels:
     def wrong(self, count: int) -> Flags:
         """Returns which of `count` labels contradict what is known, (tokens, count)."""
         return ~self.choices(count)
+
+
+# Inputs with at most this many tokens come into memory at once; what is known of more stays on disk.
+_SMALL = 1 << 14
+
+
+class StoredLabels(KnownLabels):
+    """What is known about labels that stay on disk: `inputs` reads those of some inputs.
+
+    Whoever asks for the arrays of all inputs gets these in memory, as long as this object lives.
+    """
+
+    _read: Callable[[int, int], Ints]
+    _none: int
+    _table: Ints
+    _options: Flags | None
+    _first: int
+
+    def __init__(
+        self,
+        kinds: tuple[Signal, ...],
+        offsets: Longs,
+        read: Callable[[int, int], Ints],
+        none: int,
+        table: Ints,
+        options: Flags | None,
+        first: int = 0,
+    ) -> None:
+        """read: gives the codes of inputs' tokens, which with `none` added stand for rows of table and options.
+
+        table: (codes,) the label, -1 where it is not known; options: (codes, labels) those that are allowed, None where
+        all labels are known; first: the number of the first input, as `read` knows it.
+        """
+        self.__dict__.update(kinds=kinds, offsets=offsets)
+        self.__dict__.update(_read=read, _none=none, _table=table, _options=options, _first=first)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        one = self._all
+        return KnownLabels, (one.kinds, one.labels, one.allowed, one.offsets)
+
+    @property
+    def full(self) -> bool:
+        """Whether every label is known."""
+        return self._options is None
+
+    def inputs(self, first: int, last: int) -> KnownLabels:
+        """Returns what is known about inputs first to last - 1: in memory if they are few, else as it is."""
+        offsets = self.offsets[first : last + 1]
+        view = StoredLabels(
+            self.kinds[first:last], offsets - offsets[0], self._read, self._none, self._table, self._options,
+            self._first + first,
+        )  # fmt: skip
+        return view.loaded() if view.offsets[-1] <= _SMALL or last - first <= 1 else view
+
+    def loaded(self) -> KnownLabels:
+        """Returns the same in memory."""
+        codes = self._read(self._first, self._first + len(self)) + self._none
+        allowed = None if self._options is None else self._options[codes]
+        return KnownLabels(self.kinds, self._table[codes], allowed, self.offsets)
+
+    @cached_property
+    def _all(self) -> KnownLabels:
+        return self.loaded()
+
+    @property
+    def labels(self) -> Ints:
+        """The label of every token, -1 where it is not known."""
+        return self._all.labels
+
+    @property
+    def allowed(self) -> Flags | None:
+        """Which labels are allowed, None if every label is known."""
+        return self._all.allowed
+
+    @property
+    def written(self) -> None:
+        """The outputs are the labels."""
+        return None

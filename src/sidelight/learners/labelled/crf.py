@@ -8,7 +8,6 @@ import numpy as np
 
 from ...errors import DataError, NotSupported
 from ...estimator import clone
-from ...features.encoded import Encoded
 from ...kernels.compiling import Floats
 from ...progress import progress
 from ...running.places import current
@@ -27,6 +26,8 @@ from ..parameters import LayoutParameters, LinearParameters, declared, require_n
 _LONGEST = 2000
 _STEEPEST = 500.0
 _WIDEST = 4.0
+# And where its dual would take more than this many bytes.
+_LARGEST_DUAL = 1 << 30
 
 
 @declared
@@ -129,7 +130,7 @@ class LogLinear(LayoutParameters, Learner):
         obstacles = [reason for reason, holds in needs.items() if not holds]
         if self.solver == "auto":
             alone = current().workers is None  # other processes could not visit one sequence after another
-            suits = alone and not obstacles and self._suits_visits(prepared.encoded, len(prepared.classes))
+            suits = alone and not obstacles and self._suits_visits(prepared)
             return "eg" if suits else "lbfgs"
         if self.solver in ("eg", "sgd") and obstacles:
             raise NotSupported(f"solver {self.solver!r} needs {' and '.join(obstacles)}; use solver='lbfgs'")
@@ -137,10 +138,16 @@ class LogLinear(LayoutParameters, Learner):
             raise DataError(f"solver must be 'auto', 'eg', 'lbfgs' or 'sgd', got {self.solver!r}")
         return self.solver
 
-    def _suits_visits(self, encoded: Encoded, labels: int) -> bool:
-        """Whether exponentiated gradient, which visits one sequence after another, is likely the faster solver."""
+    def _suits_visits(self, prepared: Prepared) -> bool:
+        """Whether exponentiated gradient, which visits one sequence after another, is likely the faster solver.
+
+        Its dual must fit into memory, which is asked first: what is on disk stays there otherwise.
+        """
+        encoded, labels = prepared.encoded, len(prepared.classes)
+        if exponentiated.dual_bytes(prepared.scorer, encoded) > _LARGEST_DUAL:
+            return False
         values = encoded.values
-        squares = float(values @ values) if len(values) else float(len(encoded.indices))
+        squares = float(values @ values) if len(values) else float(encoded.entries)
         return bool(
             np.diff(encoded.offsets).max() <= _LONGEST
             and squares / encoded.tokens <= _STEEPEST * self.l2
@@ -178,9 +185,10 @@ class CRF(LinearParameters, LogLinear):
         '"eg", exponentiated gradient on the dual, is the fast one, for l1 = 0, l2 > 0, order 1 and full '
         'labels; "lbfgs" does everything; "auto" takes the first where it applies and is likely the faster '
         "one (not with very long sequences, a tiny l2 for the size of the features, hundreds of labels on short "
-        'sequences, or on a cluster). "sgd", averaged stochastic gradient steps, is there for comparison, for l1 = 0 '
-        "and l2 > 0, and needs hundreds of passes for a gap of a thousandth. All stop by the same certificate, and "
-        "warn if they do not reach it.",
+        "sequences, on a cluster, or where its dual, 8 bytes for each token and label, would take more than 1 GiB). "
+        '"sgd", averaged stochastic gradient steps, is there for comparison, for l1 = 0 and l2 > 0, '
+        "and needs hundreds of passes for a gap of a thousandth. All stop by the same certificate, and warn if they "
+        "do not reach it.",
     ] = "auto"
     warm_start: Annotated[
         bool, "Whether to go on from the weights of the last fit, where it saw the same features and labels."

@@ -9,7 +9,7 @@ import numpy as np
 from ...errors import DataError
 from ...features.choose import input_kind
 from ...features.columns import Column
-from ...features.encoded import Encoded, require_attributes
+from ...features.encoded import Encoded, in_blocks, require_attributes, sequence_lengths
 from ...features.symbols import SymbolEncoder
 from ...features.templates import sequence_offsets
 from ...kernels.compiling import Ints
@@ -179,11 +179,17 @@ class HMM(Learner):
         self._check()
         if input_kind(X) != "columns":
             raise DataError("HMM emits words: give it tokens (strings or tuples); feature dicts and arrays suit CRF")
-        X, y, counts = weighed(self, X, y, sample_weight)
+        X, y, weights = weighed(self, X, y, sample_weight)
         found, _ = self.read_known(X, y, classes)
-        encoder.extend(X, None if counts is None else np.ceil(counts).astype(int).tolist())
-        new = counted(self, self.counting(encoder, found), encoder.transform(X), X, y, found, counts)
-        return self.estimated(encoder, found, new if before is None else before + new)
+        encoder.extend(X, None if weights is None else np.ceil(weights).astype(int).tolist())
+        counting = self.counting(encoder, found)
+        for first, last in in_blocks(X):
+            some, known = X[first:last], y[first:last]
+            each = None if weights is None else weights[first:last]
+            new = counted(self, counting, encoder.transform(some), some, known, found, each)
+            before = new if before is None else before + new
+        assert before is not None
+        return self.estimated(encoder, found, before)
 
     def symbols(self, X: Any) -> SymbolEncoder:
         """Returns an encoder that knows the words of X."""
@@ -204,7 +210,7 @@ class HMM(Learner):
 
     def observed(self, X: Any, read: Sequence[Any], classes: Sequence[str]) -> ChainParts:
         """Returns known labels as parts."""
-        labels = encode_labels(read, [len(x) for x in X], classes).labels
+        labels = encode_labels(read, sequence_lengths(X), classes).labels
         return indicator(sequence_offsets(X), labels, len(classes), self.order)
 
     def beginning(

@@ -9,6 +9,7 @@ from ...kernels.compiling import Floats
 from ...progress import progress
 from ...records import Record, recorded
 from ...solvers.perceptron import Examples, PerceptronState, run
+from ...structures.known import KnownLabels
 from ..inputs import weighed
 from ..learner import Learner
 from ..model import LinearModel, Prepared, prepare
@@ -99,7 +100,9 @@ class OnlineLearner(LinearParameters, Learner):
 
     def _run(self, data: Prepared, weights: Floats | None, state: PerceptronState | None, passes: int) -> Self:
         state = PerceptronState.zero(data.scorer) if state is None else state
-        each = np.empty(0) if weights is None else weights
+        each, known = np.empty(0) if weights is None else weights, data.known
+        # Labels on disk are not looked at for this.
+        tokens = int(known.offsets[-1]) if isinstance(known, KnownLabels) else len(known.outputs.values)
         examples = Examples(data.scorer, self.structure_, data.encoded, data.known, each)
         with progress(type(self).__name__, passes, self.verbose) as tell:
             self._passes(
@@ -107,7 +110,7 @@ class OnlineLearner(LinearParameters, Learner):
                 state,
                 passes=passes,
                 seed=self.seed(len(state.mistakes)),
-                on_pass=lambda number, wrong: tell(number, f"{wrong} of {len(data.known.outputs.values)} tokens wrong"),
+                on_pass=lambda number, wrong: tell(number, f"{wrong} of {tokens} tokens wrong"),
             )
         self._adopt(data.model(state.average()))
         self._passes_ = state

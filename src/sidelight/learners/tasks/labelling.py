@@ -17,6 +17,7 @@ from ...scorers.linear import LinearScorer
 from ...stored import Arrays
 from ...structures.chain import Chain, ChainParts, require_tables
 from ...structures.known import KnownLabels
+from ...supervision import StoredOutputs
 from .task import LabelTask, Reasons, Weighted, attribute_reasons
 
 
@@ -61,10 +62,10 @@ class Labelling(LabelTask):
         """Returns the encoder for columns, feature dicts or arrays."""
         return choose_encoder(X, features, min_count, n_jobs)
 
-    def read(self, y: Any, sizes: Sequence[int]) -> list[Any]:
+    def read(self, y: Any, sizes: Sequence[int]) -> Any:
         """Returns y, whose elements must be lists of as many labels as there are tokens, None, GOOD or BAD."""
         check_lengths(sizes, y)
-        return list(y)
+        return y if isinstance(y, StoredOutputs) else list(y)
 
     def known(self, read: Sequence[Any], sizes: Sequence[int], classes: Sequence[str]) -> KnownLabels:
         """Returns y as arrays."""

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from ...errors import DataError
-from ...features.encoded import Encoded, Encoder
+from ...features.encoded import Encoded, Encoder, sequence_lengths
 from ...inference.compiled import CompiledRules
 from ...inference.rows import Rows, RowSet
 from ...kernels.compiling import Floats, Ints, Longs
@@ -22,7 +22,7 @@ from ...rules.language import Rule
 from ...stored import Arrays
 from ...structures.known import Known
 from ...structures.protocol import Structure
-from ...supervision import Signal, kind_of
+from ...supervision import Signal, all_kinds
 
 # What speaks for each label at one place: a text, and a row over the labels.
 Reasons = list[tuple[str, Floats]]
@@ -247,7 +247,7 @@ class LabelTask:
     def known_to_rules(self, read: Sequence[Any], X: Any, classes: Sequence[str]) -> Known[Any]:
         """Returns y as arrays, for sequences with a token for every decision."""
         task: Any = self
-        known: Known[Any] = task.known(read, [len(x) for x in X], classes)
+        known: Known[Any] = task.known(read, sequence_lengths(X), classes)
         return known
 
     def size_of(self, x: Any) -> float:
@@ -260,7 +260,7 @@ class LabelTask:
 
     def kinds(self, read: Sequence[Any]) -> list[Signal]:
         """Returns the kind of knowledge about each output."""
-        return [kind_of(one) for one in read]
+        return all_kinds(read)
 
     def labels(self, read: Sequence[Any]) -> list[str]:
         """Returns all labels that occur, sorted."""
