@@ -27,6 +27,7 @@ from .features.arrays import ArrayEncoder
 from .features.columns import Column, Template, parse
 from .features.dicts import DictEncoder
 from .features.documents import BagEncoder, RowEncoder
+from .features.hashed import HashedEncoder
 from .features.segments import SegmentEncoder
 from .features.symbols import SymbolEncoder
 from .features.templates import TemplateEncoder
@@ -43,7 +44,16 @@ FORMAT = "sidelight model"
 VERSION = 3
 _ENCODERS: dict[str, Any] = {
     cls.__name__: cls
-    for cls in (TemplateEncoder, DictEncoder, ArrayEncoder, SymbolEncoder, SegmentEncoder, BagEncoder, RowEncoder)
+    for cls in (
+        TemplateEncoder,
+        HashedEncoder,
+        DictEncoder,
+        ArrayEncoder,
+        SymbolEncoder,
+        SegmentEncoder,
+        BagEncoder,
+        RowEncoder,
+    )
 }
 # A fixed time stamp, so that equal models give equal files.
 _STAMP = (2000, 1, 1, 0, 0, 0)

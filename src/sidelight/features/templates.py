@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from itertools import chain
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from .columns import NAMES, Column, Template, as_template, parse
 from .encoded import Encoded, State, require_list
 from .numbering import KeyCounts, Numbering, factorize
 from .on_disk import encode_to_disk
+
+if TYPE_CHECKING:
+    from .hashed import HashedEncoder
 
 
 def sequence_offsets(X: Sequence[Any]) -> Longs:
@@ -168,6 +171,14 @@ class TemplateEncoder:
             raise DataError("at least one template is needed")
         offsets = [c.offset for t in self.templates_ for c in t.columns]
         self.reach_ = max((abs(o) for o in offsets), default=0)
+
+    def hashed(self, bits: int) -> "HashedEncoder":
+        """Returns an encoder of the same templates that hashes attributes, and keeps no words."""
+        from .hashed import HashedEncoder
+
+        if self.min_count > 1:
+            raise DataError("attributes that are hashed are not counted; leave out min_count or hash_bits")
+        return HashedEncoder(self.templates, bits, self.n_jobs)
 
     def fit_transform(self, X: Sequence[Sequence[Any]]) -> Encoded:
         """Learn values and combinations, and encode X; the rows of a corpus go to disk."""

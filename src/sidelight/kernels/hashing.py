@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .compiling import Bytes, Ints, Longs, inner, kernel
+from .compiling import Bits, Bytes, Ints, Longs, inner, kernel
 
 _EMPTY = -1
 _ROOM = 1 << 12  # distinct keys that a table has room for at first
@@ -203,3 +203,51 @@ def look_up_texts(before: Bytes, values: Bytes, pool: Bytes, starts: Longs, slot
                 break
             s = (s + 1) & mask
         begin = end + 1
+
+
+@inner
+def mixed(code: Any) -> Any:
+    """Spread the bits of a hash over all of its bits (the end of SplitMix64)."""
+    code = (code ^ (code >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    code = (code ^ (code >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return code ^ (code >> np.uint64(31))
+
+
+@kernel
+def mix_texts(pool: Bytes, edges: Longs, out: Bits) -> None:
+    """A hash of every text, which is not 0; pool: their bytes; edges: where each begins, and the last one ends."""
+    for k in range(len(edges) - 1):
+        code = mixed(hashed(pool, edges[k], edges[k + 1], np.uint64(_FNV)))
+        out[k] = code if code != np.uint64(0) else np.uint64(1)
+
+
+def mixed_texts(pool: Bytes, edges: Longs) -> Bits:
+    """The same as an array."""
+    out = np.empty(len(edges) - 1, np.uint64)
+    mix_texts(pool, edges, out)
+    return out
+
+
+@kernel
+def hashed_keys(offsets: Longs, texts: Bits, places: Longs, seed: Any, mask: Any, ids: Ints) -> None:
+    """Hash of one template at every token; -1 where a column is absent.
+
+    texts: (columns of the template, tokens) hashes, 0 for an absent value; places: its offsets; seed: of the template;
+    mask: the bits that are kept. Beyond a sequence's ends the distance stands in the place of a text.
+    """
+    for i in range(len(offsets) - 1):
+        p, q = offsets[i] - offsets[0], offsets[i + 1] - offsets[0]
+        for t in range(p, q):
+            code = seed
+            there = True
+            for d in range(len(places)):
+                at = t + places[d]
+                if at < p:
+                    text = np.uint64(p - at) << np.uint64(32)
+                elif at >= q:
+                    text = np.uint64(at - q + 1)
+                else:
+                    text = texts[d, at]
+                    there = there and text != np.uint64(0)
+                code = mixed(code + text * np.uint64(0x9E3779B97F4A7C15))
+            ids[t] = np.int32(code & mask) if there else np.int32(-1)

@@ -263,7 +263,14 @@ def choose_encoder(learner: Any, X: Any) -> Encoder:
     require_number(learner, "min_count", 0, whole=True)
     if learner.random_state is not None:
         require_number(learner, "random_state", 0, whole=True)
-    return task.choose_encoder(X, learner.features, learner.min_count, learner.n_jobs)
+    encoder = task.choose_encoder(X, learner.features, learner.min_count, learner.n_jobs)
+    bits = getattr(learner, "hash_bits", None)
+    if bits is None:
+        return encoder
+    if not hasattr(encoder, "hashed"):
+        raise DataError("hash_bits is for templates over the columns of tokens; leave it out here")
+    hashed: Encoder = encoder.hashed(bits)
+    return hashed
 
 
 def lay_out(learner: Any, encoder: Encoder, X: Any, known: Any, classes: list[str]) -> Prepared:
