@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ def generate(tokens: int, seed: int) -> Iterator[tuple[list[str], list[str]]]:
         noise = rng.uniform(size=len(labels)) < 0.05
         labels[noise] = rng.integers(0, LABELS, int(noise.sum()))
         texts, known, ends = words[chosen].tolist(), names[labels].tolist(), edges.tolist()
-        yield from ((texts[a:b], known[a:b]) for a, b in zip(ends[:-1], ends[1:], strict=True))
+        yield from ((texts[a:b], known[a:b]) for a, b in pairwise(ends))
         made += int(edges[-1])
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from .errors import DataError
 from .features.encoded import some_of
 from .metrics import OUTSIDE, label_scores, span_scores
-from .supervision import Companion, Signal, StoredOutputs, by_kind
+from .supervision import Companion, Signal, StoredOutputs, by_kind, some_known
 
 
 def span_f1(estimator: Any, X: Any, y: Any) -> float:
@@ -68,7 +68,7 @@ def labelled_part(X: Any, y: Any, noun: str) -> tuple[Any, Any]:
         raise DataError(f"no {noun} is labelled, so there is nothing to score")
     if len(labelled) == len(y):
         return X, y
-    return some_of(X, labelled), some_of(y, labelled) if isinstance(y, StoredOutputs) else [y[i] for i in labelled]
+    return some_of(X, labelled), some_known(y, labelled)
 
 
 def _compared(estimator: Any, X: Any, y: Any) -> tuple[list[Any], list[Any]]:

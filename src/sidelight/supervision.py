@@ -129,7 +129,13 @@ class StoredOutputs(Sequence[Any]):
 
 def all_kinds(y: Sequence[Any]) -> list[Signal]:
     """Returns the kind of every element of y."""
-    return y.kinds() if isinstance(y, StoredOutputs) else [kind_of(known) for known in y]
+    found: list[Signal] = y.kinds() if hasattr(y, "kinds") else [kind_of(known) for known in y]
+    return found
+
+
+def some_known(y: Any, which: Iterable[int]) -> Any:
+    """Returns some elements of y in this order; what is on disk stays there."""
+    return y.take(which) if hasattr(y, "kinds") else [y[i] for i in which]
 
 
 def by_kind(y: Sequence[Any]) -> dict[Signal, list[int]]:

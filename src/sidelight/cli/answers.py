@@ -90,7 +90,7 @@ def _ranked(learner: Any, encoded: Any, count: int) -> list[list[RankedOutput]]:
     ]
 
 
-def write_jsonl(answers: Answers, path: str) -> None:
+def write_jsonl(answers: Answers, path: Any) -> None:
     """One object a sequence, with `marginals` (one object a token) and `kbest` beside tokens and labels."""
     from sidelight.data import write_jsonlines
 
@@ -102,7 +102,7 @@ def write_jsonl(answers: Answers, path: str) -> None:
     write_jsonlines(path, answers.X, answers.outputs, extra=extra)
 
 
-def write_conllu(answers: Answers, path: str, columns: tuple[str, ...], label: str) -> None:
+def write_conllu(answers: Answers, path: Any, columns: tuple[str, ...], label: str) -> None:
     """Ten columns: those of the tokens and the label are filled."""
     from sidelight.data import write_conllu as write
 
@@ -111,7 +111,7 @@ def write_conllu(answers: Answers, path: str, columns: tuple[str, ...], label: s
     write(path, answers.X, answers.outputs, columns=columns, label=label)
 
 
-def write_columns(answers: Answers, path: str, format: str, kept: Any) -> None:
+def write_columns(answers: Answers, path: Any, format: str, kept: Any) -> None:
     """The columns of the input, the label in the place where the input had one, else last, then its probability if
     there are marginals.
 

@@ -55,6 +55,7 @@ def command(
     from sidelight.cli.loading import load_model
     from sidelight.cli.output import print_json
     from sidelight.report.console import results
+    from sidelight.report.evaluation import evaluate_blocks
     from sidelight.report.outputs import evaluated_by
 
     learner = load_model(model, jobs, rules=not without_rules)
@@ -62,8 +63,13 @@ def command(
     if learner.task_.kind != "labels" and (confusion or scheme != SchemeName.auto):
         raise typer.BadParameter("this is for labels", param_hint="--confusion" if confusion else "--scheme")
     reader = Reader(format, label_column, columns, comment)
-    sequences = reader_for(learner.task_.for_comparing(), reader, answers=learner.judges).read(data, labels=True)
-    evaluation = shown.evaluate(learner, sequences.X, sequences.y, scheme=scheme)
+    source = reader_for(learner.task_.for_comparing(), reader, answers=learner.judges)
+    if learner.task_.kind == "labels" and learner.predicts_apart:
+        blocks = ((one.X, one.y) for one in source.blocks(data, labels=True))
+        evaluation = evaluate_blocks(learner, blocks, scheme=scheme)
+    else:
+        sequences = source.read(data, labels=True)
+        evaluation = shown.evaluate(learner, sequences.X, sequences.y, scheme=scheme)
     if json:
         print_json(evaluation)
     else:

@@ -177,20 +177,21 @@ class KnowledgeOptions:
 
     def add_sequences(self, name: str | None, learner: Any, reader: DataReader, sequences: Sequences) -> Sequences:
         """The data with the unlabelled, good and bad sequences behind it; name: of the learner, where it was given."""
+        from sidelight.data.joined import joined
         from sidelight.supervision import BAD, GOOD
 
-        X, y = list(sequences.X), list(sequences.y)
+        X, y = sequences.X, sequences.y
         good = self._read_more(reader, self.good, sequences) if self.good else []
         for more, known in (
             (self._read_more(reader, self.unlabeled, sequences) if self.unlabeled else [], None),
             (good, GOOD),
             (self._bad(reader, sequences, good), BAD),
         ):
-            X, y = X + more, y + [known] * len(more)
+            X, y = joined([X, more]), joined([y, [known] * len(more)])
         self._require_more(name, _kinds(learner.task_, X, y))
         return Sequences(X, y, sequences.format)
 
-    def _bad(self, reader: DataReader, sequences: Sequences, good: list[Any]) -> list[Any]:
+    def _bad(self, reader: DataReader, sequences: Sequences, good: Any) -> Any:
         """Those of the file, or reordered copies of the good sequences; without these, of the labelled ones."""
         from sidelight.data import companions
         from sidelight.supervision import BAD
@@ -205,7 +206,7 @@ class KnowledgeOptions:
             )
         return self._read_more(reader, self.bad, sequences) if self.bad else []
 
-    def _read_more(self, reader: DataReader, path: str, sequences: Sequences) -> list[Any]:
+    def _read_more(self, reader: DataReader, path: str, sequences: Sequences) -> Any:
         more = reader.read_unlabeled(path)
         expected, found = reader.width(sequences.X), reader.width(more)
         if expected != found:

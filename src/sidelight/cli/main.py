@@ -11,6 +11,7 @@ from sidelight.cli import (
     check,
     compile,
     demo,
+    encode,
     evaluate,
     explain,
     inspect,
@@ -41,7 +42,7 @@ app = typer.Typer(
     ),
 )
 COMMANDS = (
-    train, learners, predict, parse, evaluate, score, check, inspect, explain, templates, align, transfer, demo,
+    train, encode, learners, predict, parse, evaluate, score, check, inspect, explain, templates, align, transfer, demo,
     compile,
 )  # fmt: skip
 for module in COMMANDS:

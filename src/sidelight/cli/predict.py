@@ -16,7 +16,7 @@ from sidelight.cli.options import (
     WithoutRulesOption,
     WorkersOption,
 )
-from sidelight.cli.reading import Reader, Sequences, reader_for
+from sidelight.cli.reading import CORPUS, Reader, Sequences, reader_for
 from sidelight.errors import DataError
 
 NAME = "predict"
@@ -78,6 +78,8 @@ def command(
 
     Text (--format text) is cut into words and punctuation marks; --format tokens cuts it at spaces only.
 
+    Input of any length is read, labelled and written some sequences after the other, in constant memory.
+
     A model of trees or links writes the file that it reads, with heads or links filled in and everything else kept;
     trees may also be written as jsonl, which holds words and trees only.
     """
@@ -85,6 +87,8 @@ def command(
     from sidelight.cli.loading import load_model
     from sidelight.cli.output import check_writable
     from sidelight.cli.structured import write_answers, written_format
+    from sidelight.data.source import open_for_writing
+    from sidelight.learners.inputs import numbers_among_all
 
     if json:
         if output_format not in (None, "jsonl"):
@@ -93,24 +97,40 @@ def command(
     check_writable(output, data, model)
     learner = load_model(model, jobs, rules=not without_rules)
     reader = Reader(format, label_column, columns, comment)
-    if learner.task_.kind != "labels":
-        target = written_format(learner.task_, output, output_format, kbest)
-        found = reader_for(learner.task_, reader).read(data, labels=False)
-        write_answers(
-            answers.ask(learner, found.X, marginals=marginals, kbest=kbest), learner.task_, found.kept, output, target
-        )
-        return
-    sequences = reader.read(data, labels=labeled or reader.names_label)
-    target = _output_format(output, output_format, sequences.format, kbest)
-    _suspect_labels(learner, sequences)
-    answer = answers.ask(learner, sequences.X, marginals=marginals, kbest=kbest)
+    task = learner.task_
+    source = reader_for(task, reader)
+    with_labels = task.kind == "labels" and (labeled or reader.names_label)
+    blocks = (
+        source.blocks(data, labels=with_labels) if learner.predicts_apart else [source.read(data, labels=with_labels)]
+    )
+    if task.kind != "labels":
+        target = written_format(task, output, output_format, kbest)
+    first = 0
+    with open_for_writing(output) as file:
+        for block in blocks:
+            if task.kind == "labels" and not first:
+                target = _output_format(output, output_format, block.format, kbest)
+                _suspect_labels(learner, block)
+            with numbers_among_all(range(first, first + len(block.X)), task.noun):
+                answer = answers.ask(learner, block.X, marginals=marginals, kbest=kbest)
+                if task.kind != "labels":
+                    write_answers(answer, task, block.kept, file, target)
+                else:
+                    _write(answer, target, block, reader, file)
+            first += len(block.X)
+
+
+def _write(answer: Any, target: str, block: Sequences, reader: Reader, file: Any) -> None:
+    """Write some more labelled sequences."""
+    from sidelight.cli import answers
+
     if target == "jsonl":
-        answers.write_jsonl(answer, output)
+        answers.write_jsonl(answer, file)
     elif target == "conllu":
-        names = reader.conllu_columns if sequences.format == "conllu" else ("form",)
-        answers.write_conllu(answer, output, names, reader.conllu_label)
+        names = reader.conllu_columns if block.format == "conllu" else ("form",)
+        answers.write_conllu(answer, file, names, reader.conllu_label)
     else:
-        answers.write_columns(answer, output, target, sequences.kept)
+        answers.write_columns(answer, file, target, block.kept)
 
 
 def _suspect_labels(learner: Any, sequences: Sequences) -> None:
@@ -139,7 +159,7 @@ def _output_format(output: str, chosen: FormatName | None, given: str, kbest: in
 
     name = str(chosen) if chosen else EXTENSIONS.get(os.path.splitext(output)[1].lower())
     if name is None:
-        name = "jsonl" if kbest else {"text": "columns", "tokens": "columns"}.get(given, given)
+        name = "jsonl" if kbest else {"text": "columns", "tokens": "columns", CORPUS: "columns"}.get(given, given)
     if name in ("text", "tokens"):
         raise typer.BadParameter("plain text has no place for labels", param_hint="--output-format")
     if kbest and name != "jsonl":

@@ -1,6 +1,6 @@
 """Data files as the commands read them: the format taken from the name, its options checked, nothing empty."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
@@ -11,13 +11,15 @@ from sidelight.data.source import source_name
 from sidelight.errors import DataError, listed
 
 _COLUMNAR = ("columns", "tsv")
+# What corpora on disk are called beside the formats.
+CORPUS = "corpus"
 
 
 class Sequences(NamedTuple):
     """What a file holds, and the format it was read in; kept: the file as a whole, where it is to be written again."""
 
-    X: list[Any]
-    y: list[Any]
+    X: Any
+    y: Any
     format: str
     kept: Any = None
 
@@ -46,7 +48,11 @@ class DataReader(Protocol):
         """Read a file, or standard input if it is "-", with outputs or without."""
         ...
 
-    def read_unlabeled(self, path: str) -> list[Any]:
+    def blocks(self, path: str, *, labels: bool) -> Iterator[Sequences]:
+        """Read the same some inputs after the other."""
+        ...
+
+    def read_unlabeled(self, path: str) -> Any:
         """Read inputs alone."""
         ...
 
@@ -64,6 +70,7 @@ class Reader:
     columns: str | None = None
     comment: str | None = None
     partial: bool = False
+    scratch: str | None = None
 
     # Ways to make bad sequences from good ones.
     made: ClassVar[tuple[str, ...]] = ("shuffled", "transposed")
@@ -79,33 +86,94 @@ class Reader:
         """Read a file, or standard input if it is "-"; with `labels`, it must be a format that can have them.
 
         Of columns that are named, or whose label is not the last, all columns are kept (`kept`), as `FileRows`.
+        A corpus stays on disk.
         """
-        from sidelight.data import FORMATS, guess_format
-        from sidelight.data.columns import column_rows
+        from sidelight.data.corpus import is_corpus
         from sidelight.data.source import read_lines
+
+        if is_corpus(path):
+            corpus = self._corpus(path)
+            return Sequences(corpus, corpus.y, CORPUS)
+        name = self._format(path, labels)
+        found = self._parsed(read_lines(path), name, labels)
+        if not found.X:
+            raise nothing_in(path, "sequences")
+        return found
+
+    def blocks(self, path: str, *, labels: bool) -> Iterator[Sequences]:
+        """Read the same some sequences after the other, in memory that does not grow with their number."""
+        from sidelight.data.corpus import is_corpus
+        from sidelight.data.source import line_blocks
+
+        if is_corpus(path):
+            for block in self._corpus(path).blocks():
+                yield Sequences(list(block), list(block.y), CORPUS)
+            return
+        name, kind, width = self._format(path, labels), "", ""
+        blocks = line_blocks(path, whole_paragraphs=name not in ("jsonl", "text", "tokens"))
+        for lines in blocks:
+            found = self._parsed(lines, name, labels)
+            if not found.X:
+                continue
+            kind = self.width(found.X)
+            if kind != (width or kind):
+                line = next(k for k, line in enumerate(lines.lines, start=1) if line.strip())
+                raise lines.error(line, f"expected tokens of {width} like those before, found {kind}")
+            width = kind
+            yield found
+        if not width:
+            raise nothing_in(path, "sequences")
+
+    def may_have_labels(self, path: str) -> bool:
+        """Whether a file is of a format that can have labels."""
+        from sidelight.data import guess_format
+
+        return str(self.format or guess_format(path)) not in ("text", "tokens")
+
+    def _format(self, path: str, labels: bool) -> str:
+        from sidelight.data import guess_format
 
         name = str(self.format or guess_format(path))
         if labels and name in ("text", "tokens"):
             raise DataError(
                 f"{source_name(path)}: plain text has no labels; if it is not text, say what it is with --format"
             )
-        lines, options = read_lines(path), self._options(name, labels)
+        return name
+
+    def _parsed(self, lines: Any, name: str, labels: bool) -> Sequences:
+        from sidelight.data import FORMATS
+        from sidelight.data.columns import column_rows
+
+        options = self._options(name, labels)
         X, y = FORMATS[name].read(lines, **options)
-        if not X:
-            raise nothing_in(path, "sequences")
         kept = None
         if name in _COLUMNAR and (self.columns is not None or options["label"] not in (None, -1)):
             place = self.named.label if self.columns is not None else options["label"]
             kept = FileRows(column_rows(lines, separator="\t" if name == "tsv" else None, comment=self.comment), place)
         return Sequences(X, y, name, kept)
 
-    def read_unlabeled(self, path: str) -> list[Any]:
+    def _corpus(self, path: str) -> Any:
+        from sidelight.data.corpus import read_corpus
+
+        for option, value in (
+            ("--format", self.format), ("--label-column", self.label_column), ("--columns", self.columns),
+            ("--comment", self.comment), ("--partial", self.partial or None),
+        ):  # fmt: skip
+            if value is not None:
+                message = f"{path} is a corpus, and what its columns are was said to `sidelight encode`; leave this out"
+                raise typer.BadParameter(message, param_hint=option)
+        return read_corpus(path, scratch=self.scratch)
+
+    def read_unlabeled(self, path: str) -> Any:
         """Read sequences without labels; the format is that of the file's name, else it is that of the data.
 
         Files of named columns have all of these but the label.
         """
         from sidelight.data import guess_format
+        from sidelight.data.corpus import is_corpus
 
+        if is_corpus(path):
+            return Reader(scratch=self.scratch).read(path, labels=False).X
         try:
             name = FormatName(guess_format(path))
         except DataError:

@@ -1,7 +1,7 @@
 """Files of trees and of pairs with links as the commands read and write them: one format for each task."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +47,26 @@ class StructuredReader:
         found = self._file(path, labels)
         if not found.X:
             raise nothing_in(path, f"{self.task.noun}s")
+        return self._checked(found, name)
+
+    def blocks(self, path: str, *, labels: bool) -> Iterator[Sequences]:
+        """Read the same some inputs after the other; lines without any stay with inputs before or behind them."""
+        from sidelight.data.source import Lines, line_blocks
+
+        name, before, lines = self._format(path), None, Lines("", [])
+        for more in line_blocks(path, whole_paragraphs=name == "conllu"):
+            found = self._file(more, labels)
+            if before is not None and before.X and found.X:
+                yield self._checked(before, name)
+            elif before is not None:
+                more = Lines(more.name, lines.lines + more.lines, lines.first)
+                found = self._file(more, labels)
+            before, lines = found, more
+        if before is None or not before.X:
+            raise nothing_in(path, f"{self.task.noun}s")
+        yield self._checked(before, name)
+
+    def _checked(self, found: Any, name: str) -> Sequences:
         for i, (x, y) in enumerate(zip(found.X, found.y, strict=True)):
             try:
                 self.task.require(x, y)
@@ -54,11 +74,11 @@ class StructuredReader:
                 raise found.error(i, str(error)) from None
         return Sequences(found.X, found.y, name, found)
 
-    def read_unlabeled(self, path: str) -> list[Any]:
+    def read_unlabeled(self, path: str) -> Any:
         """Read inputs alone."""
         return self.read(path, labels=False).X
 
-    def _file(self, path: str, labels: bool) -> Any:
+    def _file(self, path: Any, labels: bool) -> Any:
         if self.task.kind == "links":
             from sidelight.data.pairs import PairFile
 
@@ -97,7 +117,7 @@ def written_format(task: Any, output: str, chosen: FormatName | None, kbest: int
     return target
 
 
-def write_answers(answers: Answers, task: Any, file: Any, output: str, target: str) -> None:
+def write_answers(answers: Answers, task: Any, file: Any, output: Any, target: str) -> None:
     """Write a file again with the trees or links that a model predicts, or words and trees as JSON lines."""
     if task.kind == "links":
         links = [_link_chances(task, answers, i) for i in range(len(answers.X))] if answers.marginals else None

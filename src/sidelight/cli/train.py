@@ -164,6 +164,15 @@ def command(
             hidden=True,
         ),
     ] = False,
+    scratch: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Where the encoding of a corpus on disk is kept while it is learned from; by default beside it.",
+            rich_help_panel=_DATA,
+            hidden=True,
+        ),
+    ] = None,
     jobs: HiddenJobsOption = None,
     workers: HiddenWorkersOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.", hidden=True)] = False,
@@ -183,7 +192,7 @@ def command(
 
     if model == "-":
         raise typer.BadParameter("a model goes to a file; standard output has the summary", param_hint="--output")
-    options = Reader(format, label_column, columns, comment, partial)
+    options = Reader(format, label_column, columns, comment, partial, scratch)
     named = partial_function(parse_template, names=() if task else options.column_names(data))
     parse = parse_arc_template if task == "parsing" else named
     chosen = read_templates(features or [], templates, parse)

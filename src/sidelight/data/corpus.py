@@ -28,12 +28,12 @@ from numpy.typing import NDArray
 from ..errors import DataError
 from ..supervision import BAD, GOOD, Companion, Signal, StoredOutputs
 from .disk import read_array
+from .formats import CORPUS_EXTENSION
 from .source import PathLike, Token, file_error, open_for_writing
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
-EXTENSION = ".sl"
 MAGIC = b"sidelight corpus"
 VERSION = 1
 _TAIL = struct.Struct("<4QI")
@@ -49,7 +49,7 @@ def is_corpus(path: Any) -> bool:
     """Whether a path is that of a corpus: by its extension, or else by its first bytes."""
     if not isinstance(path, str | os.PathLike):
         return False
-    if os.fspath(path).lower().endswith(EXTENSION):
+    if os.fspath(path).lower().endswith(CORPUS_EXTENSION):
         return True
     try:
         with open(path, "rb") as file:

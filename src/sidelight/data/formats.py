@@ -49,6 +49,8 @@ EXTENSIONS = {
     ".tok": "tokens",
 }
 
+# The extension of corpora on disk, which are no format: they are made of files by `sidelight encode`.
+CORPUS_EXTENSION = ".sl"
 _SAMPLE, _SAMPLE_BYTES = 20, 1 << 16
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..supervision import StoredOutputs
+from ..supervision import Signal, StoredOutputs, all_kinds
 from .corpus import Corpus
 
 
@@ -29,6 +29,10 @@ class Joined(Sequence[Any]):
         number = range(len(self))[index]
         part = int(np.searchsorted(self.edges, number, side="right")) - 1
         return self.parts[part][number - int(self.edges[part])]
+
+    def kinds(self) -> list[Signal]:
+        """The kind of every element, where these are what is known of inputs."""
+        return [kind for part in self.parts for kind in all_kinds(part)]
 
     def take(self, which: Any) -> Any:
         """Returns some elements in this order; those that follow each other in one part stay together there."""

@@ -18,7 +18,7 @@ from ..stored import Arrays, whole
 from .columns import Column, Template, as_template, parse
 from .encoded import Encoded, State
 from .on_disk import encode_to_disk
-from .templates import coded_columns, sequence_offsets
+from .templates import coded_columns, other_width, sequence_offsets
 
 # Bits of a number at most: weights are found by numbers of 32 bits.
 MOST_BITS = 30
@@ -86,10 +86,7 @@ class HashedEncoder:
                 if c.index >= found:
                     raise DataError(f"template {template} needs column {c.index}, but tokens have {found}")
         if self.width_ and found != self.width_:
-            raise DataError(
-                f"the model was trained on tokens of {self.width_} column{'s' * (self.width_ > 1)}, these have {found}; "
-                "give every token the columns that it had in training"
-            )
+            raise other_width(self.width_, found)
         self.width_ = found
 
     def describe(self, attribute: int) -> str:

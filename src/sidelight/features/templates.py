@@ -141,6 +141,14 @@ def _complain(X: Sequence[Sequence[Any]], wrong: Any, expected: str) -> None:
                 raise DataError(f"sequence {i}, token {t}: expected {expected} as in the first token, got {token!r}")
 
 
+def other_width(expected: int, found: int) -> DataError:
+    """Returns an error (to be raised) about tokens with another number of columns than in training."""
+    return DataError(
+        f"the model was trained on tokens of {expected} column{'s' * (expected > 1)}, these have {found}; "
+        "give every token the columns that it had in training"
+    )
+
+
 @dataclass(frozen=True)
 class _Expression:
     """A column expression without its offset: its values, and its code for every word known from fit."""
@@ -258,7 +266,7 @@ class TemplateEncoder:
             return self.numbering_.encoded(np.empty((0, len(self.templates_)), np.int32), offsets)
         columns = coded_columns(X)
         if len(columns) != self.width_:
-            raise self._other_width(len(columns))
+            raise other_width(self.width_, len(columns))
         coded = [self._code(k, *column) for k, column in enumerate(columns)]
         tables = {e.column: self._codes_of(e, *coded[e.column.index]) for e in self.expressions_.values()}
         ids = np.empty((int(offsets[-1]), len(self.templates_)), np.int32)
@@ -273,12 +281,6 @@ class TemplateEncoder:
         parallel.map_shards(run, offsets, self.n_jobs)
         return self.numbering_.encoded(ids, offsets)
 
-    def _other_width(self, found: int) -> DataError:
-        return DataError(
-            f"the model was trained on tokens of {self.width_} column{'s' * (self.width_ > 1)}, these have {found}; "
-            "give every token the columns that it had in training"
-        )
-
     def extended(self, X: Sequence[Sequence[Any]]) -> "TemplateEncoder":
         """Returns an encoder that knows the attributes of X too, behind those that it has; `min_count` is of X alone.
 
@@ -286,7 +288,7 @@ class TemplateEncoder:
         """
         offsets, columns = sequence_offsets(X), split_columns(X)
         if len(columns) != self.width_:
-            raise self._other_width(len(columns))
+            raise other_width(self.width_, len(columns))
         grown = copy(self)
         grown.words_ = [dict(words) for words in self.words_]
         for words, values in zip(grown.words_, columns, strict=True):

@@ -9,12 +9,13 @@ import numpy as np
 
 from ..containers import plain_inputs, plain_outputs
 from ..errors import DataError
+from ..features.encoded import sequence_lengths, some_of
 from ..kernels.compiling import Floats, Ints
 from ..labels import check_lengths, encode_labels, label_set
 from ..rules.automata import labels_named
 from ..rules.compilation import Compilation
 from ..rules.language import Rule
-from ..supervision import Signal, kind_of
+from ..supervision import Signal, StoredOutputs, all_kinds, some_known
 from .compiled import CompiledRules
 
 
@@ -90,7 +91,7 @@ class _LabelData:
     """Label sequences that are fully known; full: their numbers; names: of the labels."""
 
     full: list[int]
-    X: list[Any]
+    X: Sequence[Any]
     codes: Ints
     names: list[str]
 
@@ -108,19 +109,20 @@ class _LabelData:
 
 
 def _labels(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any]) -> _LabelData:
-    for i, known in enumerate(y):
+    for i, known in enumerate(() if isinstance(y, StoredOutputs) else y):
         if isinstance(known, list | tuple) and any(isinstance(one, Integral | tuple) for one in known):
             raise DataError(
                 f"y of sequence {i} holds no labels, got {known!r}; for trees and links name the task: "
                 "check(rules, X, y, task=Parsing()), Aligning() or Matching()"
             )
-    check_lengths([len(x) for x in X], y)
-    full = [i for i, known in enumerate(y) if kind_of(known) is Signal.FULL and len(X[i])]
+    sizes = sequence_lengths(X)
+    check_lengths(sizes, y)
+    full = [i for i, kind in enumerate(all_kinds(y)) if kind is Signal.FULL and sizes[i]]
     if not full:
         raise DataError("no sequence is fully labelled, so there is nothing to check rules on")
-    inputs, outputs = [X[i] for i in full], [y[i] for i in full]
+    inputs, outputs = some_of(X, full), some_known(y, full)
     names = sorted({*label_set(outputs), *labels_named(rules)})
-    return _LabelData(full, inputs, encode_labels(outputs, [len(x) for x in inputs], names).labels, names)
+    return _LabelData(full, inputs, encode_labels(outputs, [sizes[i] for i in full], names).labels, names)
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,11 @@ from ..data.corpus import Corpus
 from ..errors import DataError, Infeasible, NotSupported, SidelightError, numbers_of
 from ..features.encoded import in_blocks, some_of
 from ..inference.constrained import Constrained
-from ..kernels.compiling import Floats, Longs
+from ..kernels.compiling import Floats
 from ..running import scatter
 from ..running.places import current
 from ..structures.known import Outputs
-from ..supervision import StoredOutputs
+from ..supervision import some_known
 from .registry import REGISTRY
 
 Spread = Callable[[Any, Any, list[int], int], Any]
@@ -115,7 +115,7 @@ def _reading(method: Any, fitting: bool, spread: Spread | None) -> Any:
             raise DataError(f"all {learner.task_.noun}s are empty, so there is nothing to learn from")
         for name in {"X", "y", "sample_weight"} & given.keys():
             given[name] = _each(given[name], lambda values: _chosen(values, kept, len(X)))
-        with _numbers_among_all(kept, learner.task_.noun):
+        with numbers_among_all(kept, learner.task_.noun):
             found = read(*bound.args, **bound.kwargs)
         return found if spread is None else spread(learner, found, kept, len(X))
 
@@ -154,7 +154,7 @@ def _by_blocks(bound: inspect.BoundArguments, method: Any) -> Any:
     X, found = bound.arguments["X"], list[Any]()
     for first, last in in_blocks(X):
         bound.arguments["X"] = X[first:last]
-        with _numbers_among_all(range(first, last), "sequence"):
+        with numbers_among_all(range(first, last), "sequence"):
             found.append(method(*bound.args, **bound.kwargs))
     return _one_after_the_other(found)
 
@@ -201,7 +201,7 @@ def _require_empty(y: Any, X: Sequence[Any], kept: list[int], noun: str) -> None
 
 
 @contextmanager
-def _numbers_among_all(kept: Sequence[int], noun: str) -> Iterator[None]:
+def numbers_among_all(kept: Sequence[int], noun: str) -> Iterator[None]:
     """Errors about the inputs that were kept name them by their numbers among all."""
 
     def among_all(found: re.Match[str]) -> str:
@@ -247,7 +247,7 @@ def weighed(learner: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any,
     weights = read_weights(sample_weight, len(sizes), learner.task_.noun)
     which = np.flatnonzero(weights)
     if len(which) < len(sizes):
-        X, y, weights = some_of(X, which), _some_known(y, which), weights[which]
+        X, y, weights = some_of(X, which), some_known(y, which.tolist()), weights[which]
     return X, y, None if (weights == 1.0).all() else weights
 
 
@@ -256,11 +256,7 @@ def by_weight(X: Any, y: Any, weights: Floats | None) -> tuple[Any, Any, Floats 
     if weights is None:
         return X, y, None
     order = np.argsort(weights, kind="stable")
-    return some_of(X, order), _some_known(y, order), weights[order]
-
-
-def _some_known(y: Any, which: Longs) -> Any:
-    return y.take(which) if isinstance(y, StoredOutputs) else [y[i] for i in which.tolist()]
+    return some_of(X, order), some_known(y, order.tolist()), weights[order]
 
 
 def refuse_weights(learner: Any, sample_weight: Any) -> None:

@@ -188,11 +188,6 @@ class LinearParameters(LayoutParameters):
         "Templates over the token columns, as text or expressions; None is a default set. It must be None "
         "where X holds feature dicts or arrays.",
     ] = field(default=None, kw_only=False)
-    hash_bits: Annotated[
-        int | None,
-        "Attributes of templates are hashed to so many bits: no words are kept, one pass encodes the data, and the model "
-        "does not grow with it, but attributes may share weights (18 to 24 are usual). None keeps every attribute.",
-    ] = None
     order: Annotated[int, "1 gives weights to label pairs, 2 to label triples as well."] = 1
     boundaries: Annotated[bool, "Whether first and last labels have weights of their own."] = True
     edges: Annotated[
@@ -200,6 +195,11 @@ class LinearParameters(LayoutParameters):
         "Whether what is observed at a token also has weights for pairs of its label and the one before, as the bigram "
         "templates of CRF++ have; slower, and for order 1.",
     ] = False
+    hash_bits: Annotated[
+        int | None,
+        "Attributes of templates are hashed to so many bits: no words are kept, one pass encodes the data, and the "
+        "model does not grow with it, but attributes may share weights (18 to 24 are usual). None keeps every one.",
+    ] = None
     task: Annotated[
         Task | None,
         "What is predicted. None labels sequences, Segmenting() cuts them into segments, Classifying() is for "

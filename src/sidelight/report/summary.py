@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from ..data.corpus import Corpus
 from ..learners.choosing.guard import Guard
 from ..learners.choosing.race import Result
 from ..supervision import Signal
@@ -152,7 +153,7 @@ def summarize_training(
         len(X),
         kinds.count(Signal.NOTHING),
         kinds.count(Signal.COMPANION),
-        sum(map(learner.task_.tokens, X)),
+        X.tokens if isinstance(X, Corpus) else sum(map(learner.task_.tokens, X)),
         seconds,
         None if single is None else single.solver_,
         last.iteration if last else None,
