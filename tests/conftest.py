@@ -17,8 +17,9 @@ settings.load_profile("sidelight")
 
 
 def pytest_collection_finish() -> None:
-    """What was imported stays to the end: the garbage collector need not look at it again and again."""
+    """What was imported stays to the end: the garbage collector need not look at it again and again, nor so often."""
     gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
     gc.enable()
 
 

@@ -39,7 +39,7 @@ def minimize(
     """Searches and descents until the duality gap is at most tolerance * objective.
 
     An iteration goes through the inputs chunk by chunk: search with the weights as they are, then descend on the rows
-    of the chunk; and at its end on all rows, where weights are few after `settle`. An output joins its working set if
+    of the chunk; and at its end on all rows, where these are long after `settle`. An output joins its working set if
     it is violated by more than epsilon beyond the set; where no output is and the gap is still too wide, epsilon is
     divided by ten. When the dual objective has all but stopped rising, an iteration searches all inputs with the same
     weights, which gives the primal objective. `sets` may hold rows already. With `check` an error says when a cached
