@@ -231,7 +231,7 @@ def _perceptrons(draw: Draw, seed: int) -> list[tuple[str, float]]:
     X, y = draw.X, draw.y
     single = two_views.perceptrons_of_sequences([CRF([*CONTENT, *CONTEXT])], X, y, [], epochs=20, step=0.0, seed=seed)
     both = two_views.perceptrons_of_sequences(
-        [CRF(CONTENT), CRF(CONTEXT)], X, y, draw.pool[:1000], epochs=10, step=0.1, seed=seed
+        [CRF(CONTENT), CRF(CONTEXT, edges=True)], X, y, draw.pool[:1000], epochs=10, step=0.1, seed=seed
     )
     mean = Agreement({"content": both[0], "context": both[1]})
     for place, model in zip(("view_0_", "view_1_"), both, strict=True):
