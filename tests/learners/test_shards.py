@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 
-from sidelight import DMV, EM, HMM
+from sidelight import CRF, DMV, EM, HMM, CoDL, SemiCRF, changes_only_after, count, runs, starts_with, word
 from sidelight.errors import Infeasible
+from sidelight.learners.decoding import UnderRules
+from sidelight.learners.wrappers import codl
+from sidelight.scorers.chance import RandomScores
 from tests.learners.samples import labelled
 from tests.running.copies import running_on_copies
 
@@ -48,6 +51,62 @@ def test_em(learner, X, y):
             if table is not None:
                 np.testing.assert_allclose(table, same, atol=1e-8)
         assert max(place.sent.values()) + max(place.returned.values()) < 1e5 * len(there.trace_)
+
+
+LISTED = [starts_with("A"), changes_only_after(word.isin("x", "7")), runs("T") <= 1, count("Y") >= 1]
+
+
+@pytest.mark.parametrize(
+    ("learner", "X", "y"),
+    [
+        (lambda: CoDL(HMM(), LISTED[:3], guard=False, iterations=3), X, SOME),
+        (lambda: CoDL(HMM(), LISTED, k=2, counting="tokens", guard=False, iterations=2), X, SOME),
+        (lambda: CoDL(CRF(max_iterations=10), LISTED[:2], guard=False, iterations=2), X, SOME),
+        (lambda: CoDL(SemiCRF(max_iterations=5), LISTED[:2], guard=False, iterations=1), X, SOME),
+        (lambda: CoDL(EM(HMM(), guard=False), LISTED[:2], guard=False, iterations=1), X, SOME),
+        (lambda: CoDL(HMM(), LISTED[:2], guard=False, iterations=3), X, [None] * len(X)),
+    ],
+    ids=["labels", "two outputs", "crf", "segments", "a mixture inside", "nothing"],
+)
+@pytest.mark.filterwarnings("ignore:.*stopped before")
+def test_codl(learner, X, y):
+    for here, there, place in everywhere(learner, X, y):
+        assert [(step.changed, step.violations) for step in there.trace_] == [
+            (step.changed, step.violations) for step in here.trace_
+        ]
+        np.testing.assert_allclose(
+            [step.objective for step in there.trace_], [step.objective for step in here.trace_], rtol=1e-10
+        )
+        np.testing.assert_allclose(there.penalties_, here.penalties_)
+        assert there.predict(X[:50]) == here.predict(X[:50])
+        assert place.returned["_Shard.label"] < 20 * sum(map(len, X)) * len(there.trace_)
+
+
+def test_shards_on_disk_keep_nothing():
+    class Lazy:
+        """Inputs that are not in memory: a slice of them is read when it is asked for."""
+
+        read = 0
+
+        def __init__(self, some):
+            self.some = some
+
+        def __len__(self):
+            return len(self.some)
+
+        def __getitem__(self, at):
+            Lazy.read += 1
+            return Lazy(self.some[at]) if isinstance(at, slice) else self.some[at]
+
+    offsets = np.concatenate(([0], np.cumsum(list(map(len, X)))))
+    for some, kept in ((X, True), (Lazy(X), False)):
+        shard = codl._Shard(some, offsets, 0, 0)
+        learner = CoDL(HMM(classes=LABELS), LISTED[:2])
+        decoder = UnderRules(learner.structure_, learner.task_, LISTED[:2], np.ones(2), LABELS)
+        chance = RandomScores.drawn(np.random.default_rng(0), int(offsets[-1]), 3)
+        found = shard.label(codl._Common(decoder, 1, None, chance), None, np.ones(2), 0.0)
+        assert found.labels.shape == (1, offsets[-1])
+        assert bool(shard.kept) is kept
 
 
 def test_errors_of_other_processes_name_the_sequence():

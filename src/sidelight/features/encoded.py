@@ -150,3 +150,21 @@ class Encoder(Protocol):
     def state(self) -> State:
         """Plain values and arrays that `from_state` of the same class rebuilds the encoder from."""
         ...
+
+
+def same_encoders(one: Encoder, other: Encoder) -> bool:
+    """Whether two encoders have the same state; False where that cannot be told, as with functions in expressions."""
+    try:
+        return same_states(one.state(), other.state())
+    except DataError:
+        return False
+
+
+def same_states(one: State, other: State) -> bool:
+    """Whether two states have the same values and arrays."""
+    (values, arrays), (others, tables) = one, other
+    return (
+        values == others
+        and arrays.keys() == tables.keys()
+        and all(np.array_equal(arrays[name], tables[name]) for name in arrays)
+    )

@@ -7,10 +7,12 @@ bit for any `n_jobs`.
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from threading import Event, local
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,14 +37,30 @@ def available_cores() -> int:
 
 
 def thread_count(n_jobs: int | None) -> int:
-    """Threads meant by `n_jobs`, counted as scikit-learn does: None is one, -1 every core, -2 all but one."""
-    if n_jobs is None:
+    """Threads meant by `n_jobs`, counted as scikit-learn does: None is one, -1 every core, -2 all but one.
+
+    Work that is one of several pieces runs in its own thread alone (`in_this_thread`).
+    """
+    if n_jobs is None or getattr(_at_work, "alone", False):
         return 1
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
         raise DataError(f"n_jobs is a number of threads, or -1 for every core, got {n_jobs!r}")
     if n_jobs > 0:
         return int(n_jobs)
     return max(1, available_cores() + 1 + n_jobs)
+
+
+_at_work = local()
+
+
+@contextmanager
+def in_this_thread() -> Iterator[None]:
+    """Let work inside a `with` block run in the current thread alone, whatever `n_jobs` it has."""
+    before, _at_work.alone = getattr(_at_work, "alone", False), True
+    try:
+        yield
+    finally:
+        _at_work.alone = before
 
 
 @cache
@@ -54,10 +72,13 @@ if hasattr(os, "register_at_fork"):  # a forked process has the pool but not its
     os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
-def shards(offsets: NDArray[np.int64], most: int = MOST_SHARDS) -> list[tuple[int, int]]:
-    """Split sequences into ranges (first, last + 1) of about equally many tokens, few where there are few tokens."""
+def shards(offsets: NDArray[np.int64], most: int = MOST_SHARDS, least: int | None = None) -> list[tuple[int, int]]:
+    """Split sequences into ranges (first, last + 1) of about equally many tokens, few where there are few tokens.
+
+    most: how many of them; least: tokens of each, about, where that is to be more than usual.
+    """
     sequences, tokens = len(offsets) - 1, int(offsets[-1] - offsets[0])
-    count = 1 << (max(1, min(most, sequences, tokens // _SMALLEST_SHARD)).bit_length() - 1)
+    count = 1 << (max(1, min(most, sequences, tokens // (least or _SMALLEST_SHARD))).bit_length() - 1)
     cuts = offsets[0] + np.arange(1, count) * tokens // count
     edges = np.unique(np.concatenate(([0], np.searchsorted(offsets, cuts), [sequences])))
     return [(int(a), int(b)) for a, b in pairwise(edges)] or [(0, 0)]
@@ -73,12 +94,20 @@ def each_shard(function: Callable[[int, int], R], offsets: NDArray[np.int64], n_
 
 
 def each(function: Callable[[T], R], items: Sequence[T], n_jobs: int | None = -1) -> Iterator[R]:
-    """`function(item)` for every item, in threads, one result after the other in order, when it is asked for."""
+    """`function(item)` for every item, in threads, one result after the other in order, when it is asked for.
+
+    Where there are several threads, what runs in one of them has no others. A single item has all of them.
+    """
     threads = thread_count(n_jobs)
     if threads == 1 or len(items) == 1:
         yield from map(function, items)
-    else:
-        yield from _pool(threads).map(function, items)
+        return
+    piece = _Piece(function, _Stop())
+    try:
+        yield from _pool(threads).map(piece, items)
+    except BaseException:
+        piece.stop.set()
+        raise
 
 
 def map_shards(function: Callable[[int, int], R], offsets: NDArray[np.int64], n_jobs: int | None = -1) -> list[R]:
@@ -86,7 +115,31 @@ def map_shards(function: Callable[[int, int], R], offsets: NDArray[np.int64], n_
     return list(each_shard(function, offsets, n_jobs))
 
 
-_at_work = local()
+class _Stop(Event):
+    """Asks work to end early; so does the event of the work that this is a piece of."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._whole: Event | None = getattr(_at_work, "stop", None)
+
+    def is_set(self) -> bool:
+        return super().is_set() or (self._whole is not None and self._whole.is_set())
+
+
+@dataclass(frozen=True)
+class _Piece(Generic[T, R]):
+    """Work on one of several items, in a thread that has no others."""
+
+    function: Callable[[T], R]
+    stop: _Stop
+
+    def __call__(self, item: T) -> R:
+        before, _at_work.stop = getattr(_at_work, "stop", None), self.stop
+        try:
+            with in_this_thread():
+                return self.function(item)
+        finally:
+            _at_work.stop = before  # threads go on to other work
 
 
 def stop_event() -> Event:
@@ -98,19 +151,14 @@ def map_each(function: Callable[[T], R], items: Iterable[T], n_jobs: int | None 
     """`function(item)` for every item, each as a thread becomes free; the results in order.
 
     The caller only waits, so that Ctrl-C stops it: items not yet begun are then left out, and those that take long are
-    asked to end (`stop_event`), as they are after an error.
+    asked to end (`stop_event`), as they are after an error. A piece of other work does not wait: Ctrl-C is heard by
+    what waits for all pieces.
     """
-    stop = Event()
-
-    def run(item: T) -> R:
-        _at_work.stop = stop
-        try:
-            return function(item)
-        finally:
-            _at_work.stop = None  # threads go on to other work
-
+    piece = _Piece(function, _Stop())
     try:
-        return list(_pool(thread_count(n_jobs)).map(run, items))
+        if getattr(_at_work, "alone", False):
+            return list(map(piece, items))
+        return list(_pool(thread_count(n_jobs)).map(piece, items))
     except BaseException:
-        stop.set()
+        piece.stop.set()
         raise

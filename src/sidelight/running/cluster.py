@@ -226,6 +226,7 @@ _kept = _Kept()
 
 def call(part: Named, common: Named, shared: Named) -> bytes:
     """Work on a part, in a worker: returns whether that failed, the result or the exception, and warnings, as bytes."""
+    from ..kernels.parallel import in_this_thread
     from .places import running_in_threads
 
     try:
@@ -237,7 +238,7 @@ def call(part: Named, common: Named, shared: Named) -> bytes:
                     del _kept.values[name]
             work, more, _ = _kept.shared[1]
         own, everyone = _value(part), _value(common)
-        with running_in_threads(), warnings.catch_warnings(record=True) as said:
+        with running_in_threads(), in_this_thread(), warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always", UserWarning)
             value = work(own, everyone, *more)
         return pack((False, value, [one.message for one in said if issubclass(one.category, UserWarning)]))

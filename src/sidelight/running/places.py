@@ -132,9 +132,10 @@ def scatter(parts: Sequence[T], common: Any = None, n_jobs: int | None = -1) -> 
     return Scattered(place, place.hold(parts, common), len(parts), n_jobs)
 
 
-def shards(offsets: Longs) -> list[tuple[int, int]]:
+def shards(offsets: Longs, least: int | None = None) -> list[tuple[int, int]]:
     """Ranges of inputs (first, last + 1) of about equally many tokens, as many as the place has use for.
 
-    In threads they depend on the data alone. A cluster of more than 16 processes gets more of them.
+    In threads they depend on the data alone. A cluster of more than 16 processes gets more of them. least : tokens of
+    each, about, where work has a cost of its own for every part.
     """
-    return parallel.shards(np.asarray(offsets), max(parallel.MOST_SHARDS, current().workers or 1))
+    return parallel.shards(np.asarray(offsets), max(parallel.MOST_SHARDS, current().workers or 1), least)

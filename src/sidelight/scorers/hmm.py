@@ -9,7 +9,7 @@ that add up to less than one (Johnson 2007; section 8.2 of Ganchev et al. 2010).
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -111,34 +111,6 @@ class HMMScorer:
         triple = None if self.triple is None else self.triple - self.transition  # these are added at every position
         end = np.zeros_like(self.start)
         return ChainParts(encoded.offsets, unary, self.transition[None], types, self.start, end, triple)
-
-
-@dataclass(frozen=True)
-class RandomScores:
-    """A random score between 0 and 1 for every label of every token, to begin with where nothing is known.
-
-    state: of the generator that gives those of all tokens, one after the other.
-    """
-
-    state: dict[str, Any]
-    labels: int
-    order: int
-
-    @classmethod
-    def drawn(cls, rng: np.random.Generator, tokens: int, labels: int, order: int) -> "RandomScores":
-        """Those of this many tokens, which the generator has then given away."""
-        found = cls(dict(rng.bit_generator.state), labels, order)
-        rng.bit_generator.advance(tokens * labels)  # type: ignore[attr-defined]
-        return found
-
-    def scores(self, encoded: Encoded, first: int) -> ChainParts:
-        """Those of a batch whose first token has this number among all."""
-        bits = np.random.PCG64()
-        bits.state = self.state  # type: ignore[assignment]
-        bits.advance(first * self.labels)
-        unary = np.random.Generator(bits).uniform(size=(encoded.tokens, self.labels))
-        triple = np.zeros((self.labels,) * 3) if self.order == 2 else None
-        return ChainParts.of(encoded.offsets, unary, np.zeros((self.labels, self.labels)), triple=triple)
 
 
 @dataclass(frozen=True)

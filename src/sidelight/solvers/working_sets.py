@@ -25,8 +25,8 @@ from . import limited_memory
 _PATIENCE = 3
 # Below this share of C_g a dual variable counts as zero there.
 _UNUSED = 1e-12
-# How many weights are few, and which share of them a row has that is long; 1 / τ of `settle` times the tolerance, and its
-# steps at most. Rows of some words' features have a share of 0.03, and coordinate descent is then 5 to 10 times as fast.
+# How many weights are few, and which share of them a row has that is long; 1 / τ of `settle` times the tolerance, and
+# its steps at most. Rows of words' features have a share of 0.03, where coordinate descent is 5 to 10 times as fast.
 _FEW, _LONG, _SHARP, _MOST = 2000, 0.2, 4.0, 300
 # Clean-ups copy all rows, so they wait for this share of them.
 _WASTE = 0.2

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...errors import DataError, NotSupported
 from ...estimator import clone
+from ...features.encoded import same_states
 from ...kernels.compiling import Floats
 from ...progress import progress
 from ...running.places import current
@@ -113,8 +114,8 @@ class LogLinear(LayoutParameters, Learner):
             return start
         same = (
             prepared.classes == self.labels_
-            and _equal_states(prepared.encoder.state(), self.encoder_.state())
-            and _equal_states(({}, prepared.scorer.arrays()), ({}, self.scorer_.arrays()))
+            and same_states(prepared.encoder.state(), self.encoder_.state())
+            and same_states(({}, prepared.scorer.arrays()), ({}, self.scorer_.arrays()))
         )
         if not same:
             raise DataError("warm_start needs the features and labels of the last fit; use a new CRF for other data")
@@ -193,12 +194,3 @@ class CRF(LinearParameters, LogLinear):
     warm_start: Annotated[
         bool, "Whether to go on from the weights of the last fit, where it saw the same features and labels."
     ] = False
-
-
-def _equal_states(one: Any, other: Any) -> bool:
-    values, arrays = one
-    return bool(
-        values == other[0]
-        and arrays.keys() == other[1].keys()
-        and all(np.array_equal(arrays[k], other[1][k]) for k in arrays)
-    )

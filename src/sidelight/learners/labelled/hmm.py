@@ -14,7 +14,8 @@ from ...features.symbols import SymbolEncoder
 from ...features.templates import sequence_offsets
 from ...kernels.compiling import Ints
 from ...labels import encode_labels
-from ...scorers.hmm import EstimateName, HMMCounting, HMMCounts, HMMScorer, RandomScores
+from ...scorers.chance import RandomScores
+from ...scorers.hmm import EstimateName, HMMCounting, HMMCounts, HMMScorer
 from ...solvers.expected import CountingFit, ToFit, counted
 from ...stored import Arrays
 from ...structures.chain import ChainParts, indicator

@@ -9,16 +9,23 @@ stay as the labelled sequences have them: outputs that were found under a rule s
 Without rules it is hard EM. With no labelled data it begins from the rules alone.
 """
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ...errors import DataError, inputs_called, numbers_of
+from ...errors import DataError, NotSupported, inputs_called, numbers_of
+from ...features.encoded import same_encoders, some_of
 from ...inference.compiled import learn_penalties, penalties, times, trusted_penalties
 from ...inference.readings import RuleReading
-from ...kernels.compiling import Floats, Ints
+from ...kernels.compiling import Flags, Floats, Ints, Longs
 from ...records import Record, recorded
+from ...running import Scattered, scatter, shards
+from ...scorers.chance import RandomScores
 from ...solvers import rounds
+from ...solvers.losses import blocks
 from ...supervision import Signal, by_kind
 from ..choosing.guard import guarded
 from ..decoding import UnderRules
@@ -68,10 +75,14 @@ class CoDLStep(Record):
 
 
 class _RoundOutputs(NamedTuple):
-    """Outputs that a round found: (k, slots), -1 where there are fewer, and y by them; and how they count."""
+    """Outputs that a round found: (k, slots), -1 where there are fewer, and y by them; and how they count.
+
+    there: (k, inputs) bool, which outputs there are.
+    """
 
     labels: Ints
     y: list[list[Any]]
+    there: Flags
     broken: Floats
     objective: float
     changed: int
@@ -80,6 +91,121 @@ class _RoundOutputs(NamedTuple):
     def tokens(self) -> int:
         """How many labels there are."""
         return int((self.labels >= 0).sum())
+
+
+class _Found(NamedTuple):
+    """The same of some inputs; score: that of all outputs."""
+
+    labels: Ints
+    y: list[list[Any]]
+    there: Flags
+    broken: Floats
+    score: float
+
+
+class _Driven(NamedTuple):
+    """The model learned from the pool; number: that of its encoder among all that the rounds had."""
+
+    learner: Any
+    number: int
+
+
+@dataclass(frozen=True)
+class _Common:
+    """What all shards of the pool need: rules, how outputs are found, and the model of labelled sequences.
+
+    labelled: None if there is none; chance: what outputs begin with then.
+    """
+
+    decoder: UnderRules
+    k: int
+    labelled: Any
+    chance: RandomScores
+
+
+# Tokens of a shard at least, about, since encoders and rules cost something for every shard; and those whose scores are
+# in memory at a time.
+_LEAST_TOKENS, _BLOCK_TOKENS = 2000, 20_000
+
+
+@dataclass(frozen=True)
+class _Shard:
+    """Some inputs of the pool; first, token: the number of the first one, and of its first token.
+
+    kept: what was worked out of them and does not change; inputs on disk, which are read again, keep nothing.
+    """
+
+    X: Any
+    offsets: Longs
+    first: int
+    token: int
+    kept: dict[Any, Any] = field(default_factory=dict, compare=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Shard, (self.X, self.offsets, self.first, self.token)
+
+    def label(self, common: _Common, driven: _Driven | None, penalties: Floats, weight: float) -> _Found:
+        """The best outputs under the rules."""
+        found = [self._block(common, driven, penalties, weight, a, b) for a, b in blocks(self.offsets, _BLOCK_TOKENS)]
+        return _joined(found)
+
+    def _block(
+        self, common: _Common, driven: _Driven | None, penalties: Floats, weight: float, a: int, b: int
+    ) -> _Found:
+        decoder, X = common.decoder, self.X[a:b]
+        task, structure, classes = decoder.task, decoder.structure, decoder.classes
+        rules = self._keep(("rules", a), lambda: task.compiled(decoder.rules, task.for_rules(X), classes))
+        scores = None if common.labelled is None else self._scores(common.labelled, None, X, a)
+        if driven is not None:
+            other = self._scores(driven.learner, driven.number, X, a)
+            scores = other if scores is None else scores.mix(other, weight)
+        if scores is None:
+            offsets = self.offsets[a : b + 1] - self.offsets[a]
+            unary = common.chance.unary(self.token + int(self.offsets[a]), int(offsets[-1]))
+            scores = task.start(offsets, unary)
+        with numbers_of(range(self.first + a, self.first + b)):
+            found = decoder.best_of(scores, rules.weigh(penalties), common.k)
+        values = found.outputs.values
+        labels = structure.token_labels(values)
+        y = [task.decode(np.where(row < 0, values[0], row), scores, classes) for row in values]
+        there = labels[:, rules.offsets[:-1]] >= 0
+        broken = np.zeros(len(decoder.rules))
+        for row, own in zip(labels, there, strict=True):
+            broken += rules.violations(np.where(row < 0, labels[0], row))[own].sum(axis=0)
+        return _Found(labels, y, there, broken, float(found.scores[found.scores > -np.inf].sum()))
+
+    def _scores(self, learner: Any, number: int | None, X: Any, a: int) -> Any:
+        """Scores of a learner; inputs are encoded once for each encoder. number: of it, None for labelled sequences."""
+        key = "labelled" if number is None else "driven", a
+        before, encoded = self.kept.get(key, (-1, None))
+        if before != number:
+            try:
+                encoded = learner.encode(X)
+            except NotSupported:  # it reads tokens themselves
+                encoded = X
+            if isinstance(self.X, list):
+                self.kept[key] = number, encoded
+        return learner.scores(encoded)
+
+    def _keep(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What was made before, if it is kept."""
+        if key in self.kept:
+            return self.kept[key]
+        made = make()
+        if isinstance(self.X, list):
+            self.kept[key] = made
+        return made
+
+
+def _joined(found: Sequence[_Found]) -> _Found:
+    """Outputs of several shards as those of one."""
+    return _Found(
+        np.concatenate([one.labels for one in found], axis=1),
+        [list(chain.from_iterable(one.y[rank] for one in found)) for rank in range(len(found[0].y))],
+        np.concatenate([one.there for one in found], axis=1),
+        np.sum([one.broken for one in found], axis=0),
+        sum(one.score for one in found),
+    )
 
 
 @declared
@@ -116,7 +242,7 @@ class CoDL(RuleParameters, MixtureParameters, Learner):
         require_share(self, "balance", "lies between 0 and 1")
         require_number(self, "iterations", 0, whole=True)
         require_number(self, "k", 1, whole=True)
-        _, read = self.read_input(X, y)
+        sizes, read = self.read_input(X, y)
         which = by_kind(read)
         known, rest = which[Signal.FULL], which[Signal.NOTHING]
         classes = labels_under_rules(self, X, read)
@@ -124,18 +250,19 @@ class CoDL(RuleParameters, MixtureParameters, Learner):
             raise DataError(f"without labelled {self.task_.noun}s there is nothing to learn in 0 iterations")
         base, weight, first = None, 0.0, None
         if known:
-            base = self.fit_base([X[i] for i in known], [y[i] for i in known], classes)
+            labelled = some_of(X, known)
+            base = self.fit_base(labelled, [y[i] for i in known], classes)
             weight = labelled_weight(self, read, 0.5)
-            first = counted_penalties(self, [X[i] for i in known], [read[i] for i in known], classes)
-        pool = [X[i] for i in rest] if weight < 1 else []
-        way = _Way(self, base, first, weight, pool, classes)
+            first = counted_penalties(self, labelled, [read[i] for i in known], classes)
+        pool, own = ([], []) if weight == 1 else (some_of(X, rest), [sizes[i] for i in rest])
+        way = _Way(self, base, first, weight, pool, own, classes)
         with inputs_called(self.task_.noun), numbers_of(rest):
             trace = rounds.alternate(
-                [None] * (self.iterations if pool else 0), lambda _: way.label(), rounds.InTurn(way.learn),
+                [None] * (self.iterations if len(pool) else 0), lambda _: way.label(), rounds.InTurn(way.learn),
                 lambda number, _, one: CoDLStep(number, one.objective, float(one.broken.sum()), one.changed),
                 title="CoDL", verbose=self.verbose, settled=lambda one: one.changed == 0,
             )  # fmt: skip
-        self.base_, self.driven_, self.classes_, self.trace_ = base, way.driven, classes, trace
+        self.base_, self.driven_, self.classes_, self.trace_ = base, way.driven and way.driven.learner, classes, trace
         self.weight_, self.penalties_ = weight, way.current
         return self
 
@@ -153,22 +280,48 @@ class CoDL(RuleParameters, MixtureParameters, Learner):
         return readings_of(self)
 
 
+def same_encoding(one: Any, other: Any) -> bool:
+    """Whether two fitted learners encode inputs in the same way, so far as that is known."""
+    encoders = [getattr(learner.model_, "encoder", None) for learner in (one, other)]
+    return all(encoder is not None for encoder in encoders) and same_encoders(*encoders)  # type: ignore[arg-type]
+
+
 class _Way:
     """Where the rounds stand: the model learned from the pool, the penalties, and the outputs found last."""
 
     def __init__(
-        self, learner: CoDL, base: Any, first: Floats | None, weight: float, pool: list[Any], classes: list[str]
+        self,
+        learner: CoDL,
+        base: Any,
+        first: Floats | None,
+        weight: float,
+        pool: Any,
+        sizes: Sequence[Any],
+        classes: list[str],
     ) -> None:
         self.learner, self.weight, self.pool, self.classes = learner, weight, pool, classes
-        self.structure, self.task = learner.structure_, learner.task_
-        self.driven: Any = None
+        self.driven: _Driven | None = None
         self.before: Ints | None = None
         self.listed, self.first = list(learner.rules or ()), first
         self.begun = self.current = self._first_penalties()
-        self.constant: Any = None
-        if pool:
-            self.rules = self.task.compiled(self.listed, self.task.for_rules(pool), classes)
-            self.constant = None if base is None else base.scores(pool)
+        if len(pool):
+            self.shards = self._scattered(base, sizes)
+
+    def _scattered(self, base: Any, sizes: Sequence[Any]) -> Scattered[_Shard]:
+        """The pool, where it is labelled."""
+        one = self.learner
+        decoder = UnderRules(
+            one.structure_, one.task_, self.listed, self.current, self.classes, one.method, one.beam, one.time_limit
+        )
+        lengths = sizes if one.task_.of_labels else [one.task_.tokens(x) for x in self.pool]
+        offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+        rng = np.random.default_rng(one.random_state)
+        chance = RandomScores.drawn(rng, int(offsets[-1]), len(self.classes))
+        parts = [
+            _Shard(self.pool[a:b], offsets[a : b + 1] - offsets[a], a, int(offsets[a]))
+            for a, b in shards(offsets, _LEAST_TOKENS)
+        ]
+        return scatter(parts, _Common(decoder, one.k, base, chance), one.n_jobs)
 
     def _first_penalties(self) -> Floats:
         """Penalties to begin with; without labelled data those to be learned are what rules are trusted with."""
@@ -179,34 +332,15 @@ class _Way:
         learned = trusted_penalties(nothing, nothing) if by_places else nothing + _UNLEARNED
         return penalties(self.listed, default_reading(self.learner), learned)
 
-    def _scores(self) -> Any:
-        """Scores of the pool: those of the supervised model mixed with those of the other; chance without any."""
-        if self.driven is None and self.constant is None:
-            rng = np.random.default_rng(self.learner.random_state)
-            offsets = self.rules.offsets
-            return self.task.start(offsets, rng.uniform(size=(int(offsets[-1]), len(self.classes))))
-        if self.driven is None:
-            return self.constant
-        scores = self.driven.scores(self.pool)
-        return scores if self.constant is None else self.constant.mix(scores, self.weight)
-
     def label(self) -> _RoundOutputs:
         """The E step: the best outputs under the rules."""
-        one = self.learner
-        decoder = UnderRules(
-            self.structure, self.task, self.listed, self.current, self.classes, one.method, one.beam, one.time_limit
-        )
-        scores = self._scores()
-        found = decoder.best_of(scores, self.rules.weigh(self.current), one.k)
-        values = found.outputs.values
-        labels = self.structure.token_labels(values)
-        y = [self.task.decode(np.where(row < 0, values[0], row), scores, self.classes) for row in values]
-        tokens = int((labels >= 0).sum())
-        objective = float(found.scores[found.scores > -np.inf].sum()) + self._prior(tokens)
-        if self.driven is not None and hasattr(self.driven, "log_prior"):
-            objective += self.driven.log_prior()
-        changed = tokens if self.before is None else int((labels != self.before).sum())
-        return _RoundOutputs(labels, y, _violations(self.rules, labels), objective, changed)
+        found = _joined(list(self.shards.map(_Shard.label, self.driven, self.current, self.weight)))
+        tokens = int((found.labels >= 0).sum())
+        objective = found.score + self._prior(tokens)
+        if self.driven is not None and hasattr(self.driven.learner, "log_prior"):
+            objective += self.driven.learner.log_prior()
+        changed = tokens if self.before is None else int((found.labels != self.before).sum())
+        return _RoundOutputs(*found[:4], objective, changed)
 
     def _prior(self, tokens: int) -> float:
         """Σ_k T log(1 - P_k) + log P_k + log(1 - P_k) over the learned penalties (Eq. 3.8, and the smoothing)."""
@@ -219,24 +353,18 @@ class _Way:
     def learn(self, found: _RoundOutputs) -> None:
         """The M step: a model of the outputs, and penalties that follow them if they are counted by tokens."""
         self.before = found.labels
-        X, y = [], []
-        for row, outputs in zip(found.labels, found.y, strict=True):
-            there = row[self.rules.offsets[:-1]] >= 0
-            X += [x for x, one in zip(self.pool, there, strict=True) if one]
-            y += [output for output, one in zip(outputs, there, strict=True) if one]
-        self.driven = self.learner.fit_base(X, y, self.classes)
+        X, y = self.pool, found.y[0]
+        if len(found.y) > 1:
+            X = some_of(X, [i for row in found.there for i in np.flatnonzero(row).tolist()])
+            y = [row[i] for row, there in zip(found.y, found.there, strict=True) for i in np.flatnonzero(there)]
+        learner = self.learner.fit_base(X, y, self.classes)
+        number = 0
+        if self.driven is not None:
+            number = self.driven.number + (not same_encoding(learner, self.driven.learner))
+        self.driven = _Driven(learner, number)
         if self.learner.counting == "places":
             return
         counted = learn_penalties(found.broken, found.tokens)
         learned = penalties(self.listed, default_reading(self.learner), counted)
         mixed = learned if self.first is None else times(self.weight, self.first) + times(1 - self.weight, learned)
         self.current = np.where(np.isinf(self.begun), np.inf, mixed)
-
-
-def _violations(rules: Any, labels: Ints) -> Floats:
-    """Violations of every rule by all outputs; labels: (k, tokens), -1 where there are fewer."""
-    total = np.zeros(len(rules.rules))
-    for row in labels:
-        there = row[rules.offsets[:-1]] >= 0
-        total += rules.violations(np.where(row < 0, labels[0], row))[there].sum(axis=0)
-    return total

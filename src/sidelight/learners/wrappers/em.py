@@ -9,7 +9,7 @@ other labels in the E step, so that the likelihood is that of x and a labelling 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -217,10 +217,9 @@ class EM(MixtureParameters, Learner):
         encoder = self.base.symbols(pool.X)
         encoded, counting = encoder.transform(pool.X), self.base.counting(encoder, classes)
         by_labelled = None if base is None else base.encode(pool.X)
-        single: Structure[Any] = replace(self.structure_, n_jobs=1)  # type: ignore[type-var]
         parts = [
             _Shard(
-                single, encoded.sequences(a, b), None if by_labelled is None else by_labelled.sequences(a, b),
+                self.structure_, encoded.sequences(a, b), None if by_labelled is None else by_labelled.sequences(a, b),
                 None if pool.known is None else pool.known.inputs(a, b), a, int(encoded.offsets[a]),
             )
             for a, b in shards(encoded.offsets)
