@@ -61,7 +61,7 @@ LISTED = [starts_with("A"), changes_only_after(word.isin("x", "7")), runs("T") <
     [
         (lambda: CoDL(HMM(), LISTED[:3], guard=False, iterations=3), X, SOME),
         (lambda: CoDL(HMM(), LISTED, k=2, counting="tokens", guard=False, iterations=2), X, SOME),
-        (lambda: CoDL(CRF(max_iterations=10), LISTED[:2], guard=False, iterations=2), X, SOME),
+        (lambda: CoDL(CRF(solver="lbfgs", max_iterations=10), LISTED[:2], guard=False, iterations=2), X, SOME),
         (lambda: CoDL(SemiCRF(max_iterations=5), LISTED[:2], guard=False, iterations=1), X, SOME),
         (lambda: CoDL(EM(HMM(), guard=False), LISTED[:2], guard=False, iterations=1), X, SOME),
         (lambda: CoDL(HMM(), LISTED[:2], guard=False, iterations=3), X, [None] * len(X)),
