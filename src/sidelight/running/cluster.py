@@ -152,16 +152,10 @@ class Cluster(ABC):
         for i in among:
             for attempt in range(_ATTEMPTS + 1):
                 try:
-                    answer = self._answer(asked[i])
+                    answer = self.result(asked[i])
                     break
                 except LostWorker as lost:
-                    if attempt == _ATTEMPTS:
-                        raise ClusterError(
-                            f"workers died {_ATTEMPTS + 1} times at the same work ({lost}); they may lack memory: "
-                            "use fewer workers on a machine, or larger machines"
-                        ) from None
-                    self.recover()
-                    self.traffic.repeated += 1
+                    self._give_up(attempt, lost)
                     asked[i] = self._again(held, i, named, (i + attempt + 1) % self._workers)
             self.traffic.received += len(answer)
             failed, value, said = unpack(answer)
@@ -175,33 +169,44 @@ class Cluster(ABC):
     def _submit(self, held: Held, i: int, travels: Any) -> Any:
         return self.submit(held.handles[i], held.shared, travels, i % self._workers)
 
-    def _answer(self, asked: Any) -> bytes:
-        if isinstance(asked, LostWorker):
-            raise asked
-        return self.result(asked)
-
     def _again(self, held: Held, i: int, named: Named, worker: int) -> Any:
         """Ask again for what a lost worker was asked for, of another one."""
-        try:
-            travels = self._send(named)
-            self._place(held, None, None)
-            self._place(held, i, worker)
-            return self._submit(held, i, travels)
-        except LostWorker as lost:
-            return lost
+        travels = self._send(named)
+        self._place(held, None, None)
+        self._place(held, i, worker)
+        return self._submit(held, i, travels)
 
     def _send(self, named: Named) -> Any:
         self.traffic.sent += len(named.packed) * self._workers
-        return self.put(named, None)
+        return self._put(named, None)
 
     def _place(self, held: Held, i: int | None, worker: int | None) -> None:
         """Put a part into a worker, or what is common into all of them."""
         named = Named(f"{held.name}/{i}", pack(held.common if i is None else held.parts[i]))
         self.traffic.placed += len(named.packed) * (self._workers if i is None else 1)
         if i is None:
-            held.shared = self.put(named, None)
+            held.shared = self._put(named, None)
         else:
-            held.handles[i] = self.put(named, worker)
+            held.handles[i] = self._put(named, worker)
+
+    def _put(self, named: Named, worker: int | None) -> Any:
+        """Put a value, again where a worker was lost meanwhile."""
+        for attempt in range(_ATTEMPTS + 1):
+            try:
+                return self.put(named, None if worker is None else (worker + attempt) % self._workers)
+            except LostWorker as lost:
+                self._give_up(attempt, lost)
+        raise AssertionError  # the last attempt was given up
+
+    def _give_up(self, attempt: int, lost: LostWorker) -> None:
+        """Raise `ClusterError` after the last attempt, else wait for workers."""
+        if attempt == _ATTEMPTS:
+            raise ClusterError(
+                f"workers died {_ATTEMPTS + 1} times at the same work ({lost}); they may lack memory: use fewer workers "
+                "on a machine, or larger machines"
+            ) from None
+        self.recover()
+        self.traffic.repeated += 1
 
     def _name(self) -> str:
         return f"{self._run}-{next(self._numbers)}"
