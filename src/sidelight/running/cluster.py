@@ -202,8 +202,8 @@ class Cluster(ABC):
         """Raise `ClusterError` after the last attempt, else wait for workers."""
         if attempt == _ATTEMPTS:
             raise ClusterError(
-                f"workers died {_ATTEMPTS + 1} times at the same work ({lost}); they may lack memory: use fewer workers "
-                "on a machine, or larger machines"
+                f"workers died {_ATTEMPTS + 1} times at the same work ({lost}); they may lack memory: use fewer "
+                "workers on a machine, or larger machines"
             ) from None
         self.recover()
         self.traffic.repeated += 1
