@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from functools import wraps
+from itertools import islice
 from math import isnan
 from typing import Any, TypeVar, cast
 
@@ -17,7 +18,7 @@ from ...inference.norms import Slack
 from ...records import recorded
 from ...rules.automata import about_the_corpus
 from ...rules.language import Reading, Rule
-from ...supervision import BAD, Signal, kind_of
+from ...supervision import BAD, Signal, all_kinds, kind_of
 from .rule_costs import RuleCost, rule_costs
 from .trials import Difference, Fold, Metric, Trial, compare, each_fold, folds, sample
 
@@ -124,7 +125,7 @@ def _look(learner: Any, X: Any, y: Any, *, tried: bool) -> Guard | None:
         return None
     begin, start = time.perf_counter(), supervised(learner)
     metric, rules = Metric.choose(y), list(learner.rules or ())
-    kinds = [kind_of(one) for one in y]
+    kinds = all_kinds(y)
     labelled, others = kinds.count(Signal.FULL), len(kinds) - kinds.count(Signal.FULL)
     if not labelled or not (rules or others or learner.dictionary is not None):
         return None
@@ -144,7 +145,8 @@ def _look(learner: Any, X: Any, y: Any, *, tried: bool) -> Guard | None:
 
 def _labels(learner: Any, X: Any, y: Any) -> tuple[int, int]:
     """How many labels the model gives unlabelled sequences, of those that about as many labelled tokens have."""
-    rest = [i for i, one in enumerate(y) if kind_of(one) is not Signal.FULL and one is not BAD][:_LOOKED_AT]
+    others = (i for i, kind in enumerate(all_kinds(y)) if kind is not Signal.FULL and y[i] is not BAD)
+    rest = list(islice(others, _LOOKED_AT))
     if not rest:
         return 0, 0
     tokens, labels = sum(sequence_lengths([X[i] for i in rest])), set[str]()

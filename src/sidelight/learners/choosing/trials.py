@@ -20,7 +20,7 @@ from ...kernels.compiling import Floats
 from ...labels import label_set, majority_label
 from ...metrics import OUTSIDE, Scheme, scheme_of, span_scores
 from ...running import scatter
-from ...supervision import BAD, Signal, kind_of
+from ...supervision import BAD, Signal, all_kinds, by_kind, kind_of, some_known
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Metric:
         label = majority_label(y)
         if label is None:
             return cls()
-        return cls(label, scheme_of({name for one in y if kind_of(one) is Signal.FULL for name in one}))
+        return cls(label, scheme_of(label_set(some_known(y, by_kind(y)[Signal.FULL]))))
 
     @property
     def name(self) -> str:
@@ -158,11 +158,12 @@ def folds(y: Sequence[Any], count: int, seed: int = 0) -> list[list[int]]:
 
 def sample(y: Sequence[Any], most: int, seed: int = 0) -> list[int]:
     """Numbers of all fully labelled sequences and of at most this many others, drawn at random."""
-    others = [i for i, one in enumerate(y) if kind_of(one) is not Signal.FULL]
+    kinds = all_kinds(y)
+    others = [i for i, kind in enumerate(kinds) if kind is not Signal.FULL]
     if len(others) > most:
         others = np.random.default_rng(seed).choice(others, most, replace=False).tolist()
     kept = set(others)
-    return [i for i, one in enumerate(y) if i in kept or kind_of(one) is Signal.FULL]
+    return [i for i, kind in enumerate(kinds) if i in kept or kind is Signal.FULL]
 
 
 def usable(learner: Any, X: Sequence[Any], y: Sequence[Any]) -> tuple[list[Any], list[Any]]:

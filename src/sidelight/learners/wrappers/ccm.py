@@ -12,8 +12,10 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 
+from ...data.corpus import Corpus
 from ...errors import DataError, NotSupported
 from ...estimator import require_fitted
+from ...features.encoded import some_of
 from ...inference.compiled import Counting, penalties, require_counting
 from ...inference.constrained import Method, check_method
 from ...inference.readings import RuleReading
@@ -21,7 +23,7 @@ from ...kernels.compiling import Floats
 from ...rules.automata import about_the_corpus, about_whole_outputs
 from ...rules.language import Reading, Rule
 from ...structures.protocol import TIME_LIMIT
-from ...supervision import Signal, by_kind
+from ...supervision import Signal, by_kind, some_known
 from ..choosing.guard import guarded
 from ..decoding import UnderRules
 from ..inputs import weighed
@@ -88,7 +90,8 @@ def labels_under_rules(learner: Any, X: Any, read: Any) -> list[str]:
     """Returns all labels; raises the errors of the rules' conditions, before anything is learned."""
     classes: list[str] = learner.all_labels(read)
     if learner.rules:
-        learner.task_.compiled(list(learner.rules), learner.task_.for_rules(X), classes)
+        for some in X.blocks() if isinstance(X, Corpus) else [X]:
+            learner.task_.compiled(list(learner.rules), learner.task_.for_rules(some), classes)
     return classes
 
 
@@ -97,8 +100,8 @@ def counted_penalties(learner: Any, X: Any, y: Any, classes: list[str]) -> Float
     rules = list(learner.rules or ())
     labelled, learned = by_kind(y)[Signal.FULL], None
     if labelled and rules:
-        task, some = learner.task_, learner.task_.for_rules([X[i] for i in labelled])
-        known = task.known_to_rules([y[i] for i in labelled], some, classes)
+        task, some = learner.task_, learner.task_.for_rules(some_of(X, labelled))
+        known = task.known_to_rules(some_known(y, labelled), some, classes)
         learned = task.compiled(rules, some, classes).learn_from(known, learner.counting)
     return penalties(rules, default_reading(learner), learned)
 

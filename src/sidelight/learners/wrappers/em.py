@@ -23,7 +23,7 @@ from ...running import Scattered, scatter, shards
 from ...solvers import rounds
 from ...solvers.losses import blocks
 from ...structures.protocol import Structure
-from ...supervision import Signal, by_kind, kind_of
+from ...supervision import Signal, all_kinds, by_kind, some_known
 from ..choosing.guard import guarded
 from ..inputs import refuse_weights
 from ..learner import Learner
@@ -124,7 +124,7 @@ def labelled_weight(learner: Any, y: Sequence[Any], usual: float) -> float:
         return float(learner.balance)
     if not learner.task_.of_labels:
         return usual
-    kinds, most = set(map(kind_of, y)), majority_label(y)
+    kinds, most = set(all_kinds(y)), majority_label(y)
     if Signal.PARTIAL in kinds:  # the other model knows these labels, and they count as much as full ones
         return 0.0
     if most is None or kinds != {Signal.FULL, Signal.NOTHING}:
@@ -193,7 +193,7 @@ class EM(MixtureParameters, Learner):
         known, pool, classes = self._divide(X, y)
         if not known and not self.iterations:
             raise DataError(f"without labelled {self.task_.noun}s there is nothing to learn in 0 iterations")
-        base = self.fit_base([X[i] for i in known], [y[i] for i in known], classes) if known else None
+        base = self.fit_base(some_of(X, known), some_known(y, known), classes) if known else None
         weight = labelled_weight(self, y, 0.8) if known else 0.0
         with inputs_called(self.task_.noun), numbers_of(pool.numbers):
             runs = self._runs(base, weight, pool, classes) if weight < 1 and pool.numbers else []
@@ -209,7 +209,7 @@ class EM(MixtureParameters, Learner):
         classes, which = self.all_labels(read), by_kind(read)
         rest = sorted([*which[Signal.PARTIAL], *which[Signal.NOTHING]])
         some = some_of(X, rest)
-        known = self.task_.known_to_rules([read[i] for i in rest], some, classes) if which[Signal.PARTIAL] else None
+        known = self.task_.known_to_rules(some_known(read, rest), some, classes) if which[Signal.PARTIAL] else None
         return which[Signal.FULL], _Pool(some, known, rest), classes
 
     def _runs(self, base: Any, weight: float, pool: "_Pool", classes: list[str]) -> list["_Run"]:
