@@ -116,21 +116,21 @@ def read(setting: Setting) -> dict[str, Inputs]:
         documents += found
         labels += [label] * len(found)
     seed = setting.seeds[0]
-    trees = _read_trees(treebank)
+    trees = read_trees(treebank)
     pairs, links = _read_links(*bitext)
     sentences = _few_entities(*relations.read(conll, keep_rules=True))
     return {
         "sequences": sequences,
         "documents": _split(documents, labels, seed, _without_topic),
         "trees": _split(*trees, seed, shuffled),
-        "projective": _split(*_projective(*trees), seed, shuffled),
+        "projective": _split(*projective(*trees), seed, shuffled),
         "alignments": _split(pairs, [_monotone(one) for one in links], seed, _mismatched, (8, 8, 8)),
         "matchings": _split(pairs, links, seed, _mismatched, (8, 8, 8)),
         "programs": _split(*sentences, seed, lambda X: [relations.backwards(x) for x in X], (15, 20, 30)),
     }
 
 
-def _read_trees(path: Path) -> tuple[list[Any], list[Any]]:
+def read_trees(path: Path) -> tuple[list[Any], list[Any]]:
     """Short sentences with tags, and the heads of their words."""
     X, y = [], []
     for block in path.read_text(encoding="utf-8").split("\n\n"):
@@ -144,7 +144,7 @@ def _read_trees(path: Path) -> tuple[list[Any], list[Any]]:
     return X, y
 
 
-def _projective(X: list[Any], y: list[Any]) -> tuple[list[Any], list[Any]]:
+def projective(X: list[Any], y: list[Any]) -> tuple[list[Any], list[Any]]:
     """The sentences whose arcs do not cross."""
     task = TASKS["projective trees"]
     kept = []

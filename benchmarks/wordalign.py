@@ -147,7 +147,7 @@ def _peers(text: Text, report: Report, peers: bool) -> None:
     for size in _sizes(text):
         name = f"{size:,} pairs"
         links = WordAligner(**DEFAULTS).fit(text.cut(size)).predict(text.scored)
-        theirs = rate(text.gold, _eflomal(text.cut(size), text)[0]) if peers else None
+        theirs = rate(text.gold, run_eflomal(text.cut(size), text)[0]) if peers else None
         report.add(name, "sidelight", rate(text.gold, links), "%", at_most=theirs)
         if theirs is not None:
             report.add(name, "eflomal, intersected", theirs, "%")
@@ -164,7 +164,7 @@ def _speed(text: Text, report: Report, peers: bool) -> None:
     for turn in range(_ROUNDS):
         found.setdefault("HMM without constraints", []).append(_sidelight(text.train, free))
         if peers:
-            found.setdefault("eflomal", []).append(_eflomal(text.train, text)[1])
+            found.setdefault("eflomal", []).append(run_eflomal(text.train, text)[1])
         if turn == 0:
             found["symmetric, 5 + 5 rounds"] = [_sidelight(text.train, bound)]
             found["default"] = [_sidelight(text.train, ())]
@@ -216,7 +216,7 @@ def _sidelight(pairs: Pairs, options: Sequence[str]) -> Spent:
         return _timed([sys.executable, "-c", program, *arguments], peak=True)
 
 
-def _eflomal(pairs: Pairs, text: Text) -> tuple[list[set[tuple[int, int]]], Spent]:
+def run_eflomal(pairs: Pairs, text: Text) -> tuple[list[set[tuple[int, int]]], Spent]:
     """Intersected links of the scored pairs, where they are among these, and what the command took."""
     command = shutil.which(_EFLOMAL)
     if command is None:

@@ -1,0 +1,2 @@
+def write(lines, folder):
+    pass
