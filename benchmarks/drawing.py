@@ -9,11 +9,12 @@ from .datasets import MissingData
 
 @dataclass
 class Panel:
-    """What `y` names, of systems along what `x` names."""
+    """What `y` names, of systems along what `x` names; logarithmic: x, and y if `logarithmic_y`."""
 
     x: str
     logarithmic: bool = False
     y: str = "token accuracy, %"
+    logarithmic_y: bool = False
     curves: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
 
     def add(self, system: str, x: float, y: float) -> None:
@@ -28,7 +29,8 @@ def require_drawing(file: Path | None) -> None:
 
 
 def draw(panels: dict[str, Panel], file: Path) -> None:
-    """Panels side by side, by title."""
+    """Panels side by side, by title; the same panels make the same .svg, whenever they are drawn."""
+    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     shown = Figure(figsize=(6 * max(len(panels), 1), 4), layout="constrained")
@@ -41,6 +43,9 @@ def draw(panels: dict[str, Panel], file: Path) -> None:
             ticks = sorted({x for points in panel.curves.values() for x, _ in points})
             axes.set_xscale("log", base=2)
             axes.set_xticks(ticks, [f"{x:,}" for x in ticks])
+        if panel.logarithmic_y:
+            axes.set_yscale("log")
         axes.grid(alpha=0.3)
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=min(len(panel.curves), 3), frameon=False)
-    shown.savefig(file, dpi=150)
+    with rc_context({"svg.hashsalt": "sidelight", "svg.fonttype": "none"}):
+        shown.savefig(file, dpi=150, metadata={"Date": None} if file.suffix == ".svg" else None)

@@ -5,6 +5,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from time import monotonic
 
 from rich.console import Console
 
@@ -24,6 +25,7 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("--on", choices=tuple(TITLES), help="on this data set")
     out.add_argument("--turns", type=int, metavar="N", help="how often systems take turns, if not as the plan says")
     out.add_argument("--again", action="store_true", help="measure also what FILE has; the new lines count")
+    out.add_argument("--within", type=float, metavar="S", help="begin no measurement later than S seconds from now")
     out.add_argument("--quick", action="store_true", help="a few systems on small generated data, to try the command")
     out.add_argument("--write", type=Path, metavar="FOLDER", help="measure nothing; write tables and plots of FILE")
     return out
@@ -41,7 +43,11 @@ def measure(results: Results, options: argparse.Namespace, console: Console) -> 
     wanted = asked(options)
     left, failed = wanted if options.again else results.lacking(wanted), 0
     console.print(f"{len(wanted)} measurements, {len(wanted) - len(left)} of them are there", highlight=False)
+    began = monotonic()
     for number, cell in enumerate(left, start=1):
+        if options.within is not None and monotonic() - began > options.within:
+            console.print(f"{len(left) - number + 1} are left; the same command goes on with them", highlight=False)
+            break
         line = measured(cell, options.data)
         results.append(line)
         failed += "missing" in line

@@ -49,7 +49,9 @@ class Cell:
         more = {"unlabelled": self.unlabelled, "labels": self.labels, "rules": self.rules, "workers": self.workers}
         said = ", ".join(f"{value} {name}" for name, value in more.items() if value)
         threads = f"{self.threads} thread{'s' * (self.threads > 1)}"
-        return f"{self.topic}: {self.system} on {self.data}, {self.labelled} labelled, {said + ', ' * bool(said)}{threads}"
+        return (
+            f"{self.topic}: {self.system} on {self.data}, {self.labelled} labelled, {said + ', ' * bool(said)}{threads}"
+        )
 
 
 class Results:
@@ -95,5 +97,5 @@ def measured(cell: Cell, data: Path | None) -> dict[str, Any]:
         reason = (done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"])[-1]
         found: dict[str, Any] = {"missing": reason}
     else:
-        found = json.loads(done.stdout.splitlines()[-1])
+        found = json.loads(next(line for line in reversed(done.stdout.splitlines()) if line.startswith("{")))
     return asdict(cell) | found | {"date": datetime.now(UTC).strftime("%Y-%m-%d")}

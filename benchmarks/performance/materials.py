@@ -1,8 +1,8 @@
 """The data of a cell: labelled inputs, unlabelled ones, and others that are scored.
 
-All are drawn from training files with a fixed seed, so that no official dev or test set is touched (but for the pairs of
-the Hansards that have gold links, which are a dev set), or they are generated. What only some readers or learners need is
-imported when it is needed: the memory of a peer's process is not to hold what sidelight's learners import.
+All are drawn from training files with a fixed seed, so that no official dev or test set is touched (but for the pairs
+of the Hansards that have gold links, which are a dev set), or they are generated. What only some readers or learners
+need is imported when it is needed: the memory of a peer's process is not to hold what sidelight's learners import.
 """
 
 import random
@@ -201,7 +201,13 @@ def _cut(X: Sequence[Any], y: Sequence[Any], cell: Cell, scored: int) -> tuple[l
     test, known, pool = (
         order[:scored], order[scored:][: cell.labelled], order[scored + cell.labelled :][: cell.unlabelled]
     )  # fmt: skip
-    return [X[i] for i in known], [y[i] for i in known], [X[i] for i in pool], [X[i] for i in test], [y[i] for i in test]
+    return (
+        [X[i] for i in known],
+        [y[i] for i in known],
+        [X[i] for i in pool],
+        [X[i] for i in test],
+        [y[i] for i in test],
+    )
 
 
 def _labels(cut: tuple[list[Any], ...]) -> tuple[str, ...]:

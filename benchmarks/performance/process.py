@@ -1,9 +1,9 @@
 """Measures one cell in this process: `python -m benchmarks.performance.process CELL DATA` prints a line of JSON.
 
-Before the clock starts, the system is fitted to a few inputs, so that compiled kernels are there. Seconds are of `fit` from
-raw inputs, features among it, and of `predict`; processor seconds are those of all threads and of processes that were
-started. Peak memory is that of the process, with its imports and data, and what was there before the fit; of workers it
-is that of the largest.
+Before the clock starts, the system is fitted to a few inputs, so that compiled kernels are there. Seconds are of `fit`
+from raw inputs, features among it, and of `predict`; processor seconds are those of all threads and of processes that
+were started. Peak memory is that of the process, with its imports and data, and what was there before the fit; of
+workers it is that of the largest.
 """
 
 import json

@@ -123,7 +123,7 @@ class CRFsuite(System):
 
 
 class Wapiti(System):
-    """Wapiti by libwapiti, with the templates of chunking in its own language."""
+    """Wapiti by libwapiti, with the templates of chunking in its own language, and weights for all labels of each."""
 
     package = "libwapiti"
 
@@ -142,7 +142,7 @@ class Wapiti(System):
 
     def predict(self, X: Sequence[Any]) -> Sequence[Any]:
         """Label columns."""
-        return [self._model.label_sequence(_lines(x)).split() for x in X]
+        return [self._model.label_sequence(_lines(x)).decode().split() for x in X]
 
 
 # The templates of `chunk_features`; %x[row, column].
@@ -204,7 +204,7 @@ class LogisticRegression(System):
 
 
 class Eflomal(System):
-    """eflomal, both directions intersected; it aligns while it learns, so that prediction is a look at what it wrote."""
+    """eflomal, both directions intersected; it aligns while it learns, so that predictions are what it wrote."""
 
     package = "eflomal"
     outside = True
@@ -280,7 +280,6 @@ _SET: dict[str, Callable[[Material], Any]] = {
     "perceptron, as CRFsuite": _set("StructuredPerceptron", epochs=EPOCHS),
     "CRF, L-BFGS, 20 iterations": _set("CRF", solver="lbfgs", max_iterations=ITERATIONS),
     "StructuralSVM, 20 iterations": _set("StructuralSVM", max_iterations=ITERATIONS),
-    "MIRA, same features": _set("MIRA"),
     "StructuralSVM, same features": _set("StructuralSVM"),
     "CCM(HMM)": _around("CCM", "HMM"),
     "CoDL(HMM)": _around("CoDL", "HMM"),
