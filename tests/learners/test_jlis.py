@@ -20,14 +20,14 @@ from sidelight.errors import DataError, Infeasible, NotSupported
 from tests.learners.samples import labelled
 
 X, Y = labelled(seed=1, count=30, longest=8)
-SOON = {"change": 0.01, "tolerance": 0.1}  # where only a model is needed, not the last of what the objective falls by
+SOON = {"change": 0.01}  # where only a model is needed, not the last of what the objective falls by
 LONG = [i for i, x in enumerate(X) if len(x) > 3]
 
 
 def mixed(known, seed=0):
     """The first sequences labelled; of the long others a copy that is GOOD and a shuffled one that is BAD."""
     rng = np.random.default_rng(seed)
-    rest = [X[i] for i in LONG if i >= known][:8]
+    rest = [X[i] for i in LONG if i >= known][:12]
     shuffled = [[x[j] for j in rng.permutation(len(x))] for x in rest]
     return [*X[:known], *rest, *shuffled], [*Y[:known], *[GOOD] * len(rest), *[BAD] * len(rest)]
 
@@ -59,13 +59,13 @@ def objective(learner, data, y):
 def test_the_objective_never_rises(known, loss):
     """Theorem 3: Q(w_t+1) <= A(w_t+1, w_t) <= Q(w_t)."""
     data, y = mixed(known)
-    learner = JLIS(C2=5.0, loss=loss, classes=["A", "T", "Y"], change=1e-3).fit(data, y)
-    values = [one.objective for one in learner.rounds_] + [learner.objective_]
-    assert len(values) > 2
-    assert (np.diff(values) <= 1e-9 * np.abs(values[1:])).all()
-    for one, after in zip(learner.rounds_, values[1:], strict=True):
-        assert after <= one.bound * (1 + 1e-9)
-        assert one.bound <= one.objective * (1 + 1e-9)
+    for seed in range(2):
+        learner = JLIS(C2=5.0, loss=loss, classes=["A", "T", "Y"], random_state=seed, change=1e-4).fit(data, y)
+        values = [one.objective for one in learner.rounds_] + [learner.objective_]
+        assert (np.diff(values) <= 1e-9 * np.abs(values[1:])).all()
+        for one, after in zip(learner.rounds_, values[1:], strict=True):
+            assert after <= one.bound * (1 + 1e-9)
+            assert one.bound <= one.objective * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("options", [{}, {"loss": "logistic"}, {"labelled": "start"}])
@@ -86,8 +86,8 @@ def test_labels_for_the_start_only_need_companions():
 
 def test_without_companions_it_is_the_structural_svm():
     options = {"tolerance": 1e-5, "epsilon": 1e-5, "max_iterations": 2000}
-    joint = JLIS(C1=0.3, **options).fit(X[:8], Y[:8])
-    plain = StructuralSVM(C=0.3, **options).fit(X[:8], Y[:8])
+    joint = JLIS(C1=0.3, **options).fit(X[:15], Y[:15])
+    plain = StructuralSVM(C=0.3, **options).fit(X[:15], Y[:15])
     np.testing.assert_allclose(joint.objective_, plain.trace_[-1].objective, rtol=1e-4)
     np.testing.assert_allclose(joint.weights_, plain.weights_, atol=0.02)
 
@@ -112,9 +112,9 @@ def test_the_binary_task_alone_needs_no_labels():
 
 def test_restarts_keep_the_lowest_objective():
     data, y = mixed(0)
-    options = {"classes": ["A", "T", "Y"], "C2": 2.0, "change": 0.01}
-    learner = JLIS(restarts=3, **options).fit(data, y)
-    assert len(learner.run_objectives_) == 3
+    options = {"classes": ["A", "T", "Y"], "C2": 10.0, "change": 1e-3}
+    learner = JLIS(restarts=4, **options).fit(data, y)
+    assert len(learner.run_objectives_) == 4
     assert learner.objective_ == min(learner.run_objectives_)
     assert len(set(learner.run_objectives_)) > 1
     fixed = JLIS(random_ties=False, **options).fit(data, y)
@@ -160,11 +160,11 @@ def test_few_iterations_and_rounds():
     data, y = mixed(3)
     for iterations in (1, 2):
         with pytest.warns(ConvergenceWarning, match="JLIS stopped before its tolerance"):
-            learner = JLIS(C2=10.0, max_iterations=iterations, tolerance=1e-6, max_rounds=5).fit(data, y)
+            learner = JLIS(C2=10.0, max_iterations=iterations, tolerance=1e-6, change=1e-6).fit(data, y)
         values = [one.objective for one in learner.rounds_] + [learner.objective_]
         assert (np.diff(values) <= 1e-9 * np.abs(values[1:])).all()
     with pytest.warns(ConvergenceWarning, match="JLIS still changed by more than `change` after 1 rounds"):
-        assert not JLIS(max_rounds=1, tolerance=0.1).fit(data, y).converged_
+        assert not JLIS(max_rounds=1).fit(data, y).converged_
 
 
 def test_a_dictionary_limits_outputs():
@@ -228,10 +228,11 @@ def test_rules_limit_outputs(tmp_path):
 
 def test_ties_are_random_under_rules_that_fold():
     data, y = mixed(0)
-    options = {"classes": ["A", "T", "Y"], "C2": 2.0, "change": 0.01}
+    options = {"classes": ["A", "T", "Y"], "C2": 10.0, "change": 1e-3}
     vacuous = [starts_with("A", "T", "Y")]
     objectives = [JLIS(rules=vacuous, random_state=seed, **options).fit(data, y).objective_ for seed in range(2)]
-    np.testing.assert_allclose(objectives[0], JLIS(random_state=0, **options).fit(data, y).objective_, rtol=0.02)
+    free = [JLIS(random_state=seed, **options).fit(data, y).objective_ for seed in range(2)]
+    np.testing.assert_allclose(objectives, free, rtol=0.02)
     assert len(set(objectives)) == 2
 
 

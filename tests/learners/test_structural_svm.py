@@ -12,12 +12,12 @@ X, Y = labelled()
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 def test_the_gap_is_a_certificate(loss):
     rough = StructuralSVM(loss=loss, C=1.0, tolerance=0.05).fit(X, Y)
-    close = StructuralSVM(loss=loss, C=1.0, tolerance=1e-4, epsilon=0.0, max_iterations=3000).fit(X, Y)
+    close = StructuralSVM(loss=loss, C=1.0, tolerance=1e-5, epsilon=0.0, max_iterations=3000).fit(X, Y)
     assert rough.converged_
     assert close.converged_
     assert rough.trace_[-1].dual <= close.trace_[-1].objective
     assert rough.trace_[-1].objective - close.trace_[-1].objective <= rough.trace_[-1].gap
-    assert close.trace_[-1].relative_gap <= 1e-4
+    assert close.trace_[-1].relative_gap <= 1e-5
 
 
 def test_subgradient_steps_do_not_converge_where_the_objective_rises():
@@ -61,12 +61,12 @@ def test_larger_costs_fit_more_closely():
 
 
 def test_warm_start_reaches_the_same_optimum_in_fewer_searches():
-    options = {"tolerance": 1e-3, "epsilon": 1e-3, "max_iterations": 1000}
+    options = {"tolerance": 1e-4, "epsilon": 1e-4, "max_iterations": 1000}
     warm = StructuralSVM(C=1.0, warm_start=True, **options).fit(X, Y)
     searches = len(warm.trace_)
     warm.set_params(C=1.1).fit(X, Y)
     cold = StructuralSVM(C=1.1, **options).fit(X, Y)
-    np.testing.assert_allclose(warm.trace_[-1].objective, cold.trace_[-1].objective, rtol=3e-3)
+    np.testing.assert_allclose(warm.trace_[-1].objective, cold.trace_[-1].objective, rtol=3e-4)
     assert len(warm.trace_) < searches
     with pytest.raises(DataError, match="a warm start needs the data of the last fit"):
         warm.fit(X[:20], Y[:20])
