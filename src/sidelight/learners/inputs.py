@@ -24,7 +24,7 @@ from ..errors import DataError, Infeasible, NotSupported, SidelightError, number
 from ..features.encoded import in_blocks, some_of
 from ..inference.constrained import Constrained
 from ..kernels.compiling import Floats
-from ..running import scatter
+from ..running import checkpoints, scatter
 from ..running.places import current
 from ..structures.known import Outputs
 from ..supervision import some_known
@@ -105,6 +105,9 @@ def _reading(method: Any, fitting: bool, spread: Spread | None) -> Any:
         if "y" in given:
             given["y"] = _each(given["y"], plain_outputs)
         kept = None if spread is None and not fitting else _not_empty(learner, X)
+        if kept is None and fitting:
+            with checkpoints.fitting(learner, given):
+                return method(*bound.args, **bound.kwargs)
         if kept is None:
             apart = method.__name__ in _JOINED and learner.predicts_apart
             if apart and _parts(X) > 1:

@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import SidelightError
 from ..kernels.compiling import Floats
 from ..running import scatter, shards
+from ..running.checkpoints import step
 from .certificate import Solution, Step, reached
 from .margin_constraints import Demand, worst_of_part
 from .working_sets import WorkingSets
@@ -48,38 +49,50 @@ def minimize(
     Where time limits end searches, the primal objective is that of the bounds on what outputs violate, so the gap is
     never too small; it ends when only such bounds keep it from closing.
     """
-    rng = np.random.default_rng(seed)
-    chunk = min(-(-sum(map(len, demands)) // _CHUNKS), _CHUNK)
-    search = _WorstSearch(demands, sets, check, chunk)
-    steps: list[Step] = []
-    for iteration in range(1, max_iterations + 1):
-        before = sets.dual()
-        for first in range(0, search.groups, chunk):
-            last = min(first + chunk, search.groups)
-            search(first, last, epsilon)
-            sets.descend(_CHUNK_PASSES, rng, first, last)
-        sets.settle(tolerance)
-        sets.descend(_PASSES, rng)
-        sets.clean()
-        sets.refresh()
-        dual, objective, unproved = sets.dual(), float("nan"), 0
-        if dual - before <= tolerance * abs(dual) or iteration == max_iterations:
-            rows = sets.count
-            found, bound = search(0, search.groups, epsilon)
-            objective, unproved = sets.primal(bound), int((bound > found).sum())
-            if dual > objective + 1e-3 * max(abs(objective), 1e-9):
-                raise SidelightError(
-                    f"the dual objective {dual:.6g} is above the primal one {objective:.6g}: the inference is not exact"
-                )
-            if sets.count == rows:
-                epsilon *= 0.1
-        steps.append(Step(iteration, objective, dual, float("nan")))
-        on_step(steps[-1])
-        if reached(steps, tolerance):
-            break
-        if unproved and reached([replace(steps[-1], objective=sets.primal(found))], tolerance):
-            break  # more rows would not help, more time for the searches would
-    return Solution(sets.weights.copy(), tuple(steps), reached(steps, tolerance), unproved)
+    rng, steps, unproved = np.random.default_rng(seed), list[Step](), 0
+    with step("cutting planes") as saved:
+        if saved.done:
+            sets.take(saved.found["sets"])
+            solution: Solution = saved.found["solution"]
+            return solution
+        if saved.state is not None:
+            rng, steps, epsilon, rows_before = saved.state
+            sets.take(rows_before)
+        chunk = min(-(-sum(map(len, demands)) // _CHUNKS), _CHUNK)
+        search = _WorstSearch(demands, sets, check, chunk)
+        for iteration in range(len(steps) + 1, max_iterations + 1):
+            before = sets.dual()
+            for first in range(0, search.groups, chunk):
+                last = min(first + chunk, search.groups)
+                search(first, last, epsilon)
+                sets.descend(_CHUNK_PASSES, rng, first, last)
+            sets.settle(tolerance)
+            sets.descend(_PASSES, rng)
+            sets.clean()
+            sets.refresh()
+            dual, objective, unproved = sets.dual(), float("nan"), 0
+            if dual - before <= tolerance * abs(dual) or iteration == max_iterations:
+                rows = sets.count
+                found, bound = search(0, search.groups, epsilon)
+                objective, unproved = sets.primal(bound), int((bound > found).sum())
+                if dual > objective + 1e-3 * max(abs(objective), 1e-9):
+                    raise SidelightError(
+                        f"the dual objective {dual:.6g} is above the primal one {objective:.6g}: the inference is not "
+                        "exact"
+                    )
+                if sets.count == rows:
+                    epsilon *= 0.1
+            steps.append(Step(iteration, objective, dual, float("nan")))
+            on_step(steps[-1])
+            if reached(steps, tolerance):
+                break
+            if unproved and reached([replace(steps[-1], objective=sets.primal(found))], tolerance):
+                break  # more rows would not help, more time for the searches would
+            if saved.save((rng, steps, epsilon, sets)):
+                break
+        solution = Solution(sets.weights.copy(), tuple(steps), reached(steps, tolerance), unproved)
+        saved.finish({"solution": solution, "sets": sets.copy()})
+        return solution
 
 
 class _WorstSearch:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from ..errors import DataError, NotSupported
 from ..estimator import clone
 from ..features.encoded import Encoded
 from ..kernels.compiling import Floats
+from ..running.checkpoints import NOTHING, Carried
 from . import lbfgs
 from .certificate import Solution, penalty
 from .losses import CompanionLoss, ExpectedLoss, LogLoss, blocks
@@ -78,8 +79,17 @@ class Fitting(Protocol):
         """Fit to the labelled sequences and the pool's expected parts, which count what their sequences count."""
         ...
 
-    def alternate(self, expect: Callable[[], Expected], rounds: int, after: Callable[[Expected], bool]) -> None:
+    within_solver: ClassVar[bool]
+
+    def alternate(
+        self, expect: Callable[[], Expected], rounds: int, after: Callable[[Expected], bool], carried: Carried
+    ) -> bool:
         """Make E and M steps, as `rounds.MStep` has it."""
+        ...
+
+    @property
+    def carried(self) -> Carried:
+        """What the next update needs of those before."""
         ...
 
     def loss(self) -> float:
@@ -156,6 +166,7 @@ class CountingFit:
     """Counts of labelled sequences and expected counts of a pool: the M step of a generative learner."""
 
     generative = True
+    within_solver: ClassVar[bool] = False
 
     def __init__(self, base: Any, data: ToFit) -> None:
         initial = data.initial
@@ -197,9 +208,16 @@ class CountingFit:
         learner = self.learner if self._updated else clone(self._base)
         self.learner = learner.estimated(self._encoder, self._data.classes, self._seen + sums.total())
 
-    def alternate(self, expect: Callable[[], Expected], rounds: int, after: Callable[[Expected], bool]) -> None:
+    def alternate(
+        self, expect: Callable[[], Expected], rounds: int, after: Callable[[Expected], bool], carried: Carried
+    ) -> bool:
         """Make E and M steps in turn."""
-        InTurn[Expected](lambda found: self.update(found.parts)).alternate(expect, rounds, after)
+        return InTurn[Expected](lambda found: self.update(found.parts)).alternate(expect, rounds, after)
+
+    @property
+    def carried(self) -> Carried:
+        """Nothing: counts alone make the next model."""
+        return NOTHING
 
     def loss(self) -> float:
         """-Σ log p(x, y) - log prior; 0 before anything was learned."""
@@ -224,6 +242,7 @@ class DescentFit:
     """
 
     generative = False
+    within_solver: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -273,7 +292,14 @@ class DescentFit:
             lambda w: self._with_known(w, 0.0, nothing), steps, lambda _: None, convex=self._convex, share=1.0
         )
 
-    def alternate(self, expect: Callable[[], Expected], rounds: int, after: Callable[[Expected], bool]) -> None:
+    @property
+    def carried(self) -> Carried:
+        """The weights."""
+        return Carried(lambda: self._w, lambda w: setattr(self, "_w", w))
+
+    def alternate(
+        self, expect: Callable[[], Expected], rounds: int, after: Callable[[Expected], bool], carried: Carried
+    ) -> bool:
         """Make steps down the objective, with an E step at every point on the way."""
         made = 0
         latest: Expected | None = None
@@ -294,7 +320,14 @@ class DescentFit:
             if made <= rounds and latest is not None:  # where the last step leads is for the next E step to see
                 after(latest)
 
-        self._descend(loss, rounds, on_step, convex=False)
+        def load(saved: tuple[int, Any]) -> None:
+            nonlocal made
+            made = saved[0]
+            carried.load(saved[1])
+
+        both = Carried(lambda: (made, carried.save()), load)
+        self._descend(loss, rounds, on_step, convex=False, carried=both)
+        return False
 
     def _with_known(self, w: Floats, value: float, gradient: Floats) -> tuple[float, Floats]:
         """Loss and gradient of the pool together with those of the labelled sequences and the companions."""
@@ -304,13 +337,20 @@ class DescentFit:
         return value, gradient
 
     def _descend(
-        self, loss: Any, steps: int, after: Callable[[Any], None], *, convex: bool, share: float = 0.1
+        self,
+        loss: Any,
+        steps: int,
+        after: Callable[[Any], None],
+        *,
+        convex: bool,
+        share: float = 0.1,
+        carried: Carried = NOTHING,
     ) -> None:
         one = self.learner
         self.finish(
             lbfgs.minimize(
                 loss, self._w, l1=one.l1, l2=one.l2, tolerance=share * one.tolerance, max_iterations=steps,
-                convex=convex, on_step=after,
+                convex=convex, on_step=after, carried=carried,
             ),
             "lbfgs",
         )  # fmt: skip

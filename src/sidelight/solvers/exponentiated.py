@@ -27,6 +27,7 @@ import numpy as np
 from ..errors import NotSupported
 from ..features.encoded import Encoded
 from ..kernels.compiling import Floats, Ints, Longs, Singles
+from ..running.checkpoints import step
 from ..scorers.linear import LinearScorer
 from ..structures.chain import Chain, ChainParts
 from ..structures.known import Known
@@ -40,6 +41,9 @@ _GOLD_SCORE_HINGE = 10.0
 # η of the first pass.
 _FIRST_RATE = 0.5
 _FIRST_RATE_HINGE = 2.0
+
+# What sweeps change of a dual point.
+_CHANGING = ("theta", "theta_pair", "mu", "mu_pair", "share", "rate", "w", "pair", "first", "last")
 
 
 def suits(scorer: Any) -> bool:
@@ -180,6 +184,15 @@ class _Dual:
                 work.gamma, work.sums, work.nowhere,
             )  # fmt: skip
 
+    def state(self) -> dict[str, Any]:
+        """Returns what sweeps change."""
+        return {name: getattr(self, name) for name in _CHANGING}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take back what `state` gave."""
+        for name in _CHANGING:
+            getattr(self, name)[:] = state[name]
+
     def weights(self) -> Floats:
         """The weight vector that belongs to the dual point."""
         return self.scorer.join(self.w, self.pair, self.first, self.last)
@@ -198,21 +211,26 @@ def _ascend(
     on_step: Callable[[Step], None],
 ) -> Solution:
     """Raise the dual pass by pass; `primal` gives the objective of weights."""
-    rng = np.random.default_rng(seed)
-    sequences = len(dual.encoded)
-    dual.sweep(rng.permutation(sequences), True)
-    steps: list[Step] = []
-    for iteration in range(1, max_iterations + 1):
-        gain = dual.sweep(rng.permutation(sequences), False)
-        weights = dual.weights()
-        bound = dual.value(weights)
-        due = gain <= 0.5 * tolerance * abs(bound) or iteration == max_iterations
-        step = Step(iteration, primal(weights) if due else float("nan"), bound, float("nan"))
-        steps.append(step)
-        on_step(step)
-        if reached(steps, tolerance):
-            break
-    return Solution(weights, tuple(steps), reached(steps, tolerance))
+    sequences, rng, steps = len(dual.encoded), np.random.default_rng(seed), list[Step]()
+    with step("eg") as saved:
+        if saved.done:
+            solution: Solution = saved.found
+            return solution
+        if saved.state is None:
+            dual.sweep(rng.permutation(sequences), True)
+        else:
+            rng, steps, before = saved.state
+            dual.restore(before)
+        for iteration in range(len(steps) + 1, max_iterations + 1):
+            gain = dual.sweep(rng.permutation(sequences), False)
+            weights = dual.weights()
+            bound = dual.value(weights)
+            due = gain <= 0.5 * tolerance * abs(bound) or iteration == max_iterations
+            steps.append(Step(iteration, primal(weights) if due else float("nan"), bound, float("nan")))
+            on_step(steps[-1])
+            if reached(steps, tolerance) or saved.save((rng, steps, dual.state())):
+                break
+        return saved.finish(Solution(dual.weights(), tuple(steps), reached(steps, tolerance)))
 
 
 def _count_pairs(out: Singles | Floats, offsets: Longs, labels: Ints, L: int, kept: Longs) -> None:

@@ -14,7 +14,7 @@ from ..features.encoded import Encoded
 from ..kernels.compiling import Longs
 from ..scorers.polynomial import PolynomialScorer
 from ..structures.known import KnownLabels
-from .perceptron import PerceptronState, compiled_weights, make_passes
+from .perceptron import PerceptronState, Visits, compiled_weights, make_passes
 
 
 def run(
@@ -38,14 +38,19 @@ def run(
         encoded.indptr, encoded.indices, encoded.values, encoded.attributes
     )  # fmt: skip
     fill, support = np.zeros(encoded.attributes, np.int64), np.zeros(encoded.tokens, np.int32)
-    tables = compiled_weights(scorer.tables, encoded, PerceptronState(w, late))
 
-    def visit(_: Encoded, order: Longs) -> tuple[int, int]:
-        wrong: int = kernel(
-            order, encoded.offsets, encoded.indptr, encoded.indices, encoded.values, known.outputs.values,
-            scorer.tables.places, scorer.degree, margin, counters, late_counters, support, begin, fill, post, amounts,
-            *tables, state.clock,
-        )  # fmt: skip
-        return wrong, wrong
+    def visits() -> Visits:
+        tables = compiled_weights(scorer.tables, encoded, PerceptronState(w, late))
 
-    make_passes(lambda rng: [encoded], state, visit, passes=passes, seed=seed, on_pass=on_pass)
+        def visit(_: Encoded, order: Longs) -> tuple[int, int]:
+            wrong: int = kernel(
+                order, encoded.offsets, encoded.indptr, encoded.indices, encoded.values, known.outputs.values,
+                scorer.tables.places, scorer.degree, margin, counters, late_counters, support, begin, fill, post,
+                amounts, *tables, state.clock,
+            )  # fmt: skip
+            return wrong, wrong
+
+        return visit
+
+    changing = (support, fill, post, amounts)
+    make_passes(lambda rng: [encoded], state, visits, passes=passes, seed=seed, on_pass=on_pass, more=changing)

@@ -13,10 +13,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ..kernels.compiling import Floats
+from ..running.checkpoints import NOTHING, Carried, step
 from . import limited_memory
 from .certificate import Solution, Step, duality_gap, penalty, reached, residual
 
 Objective = Callable[[Floats], tuple[float, Floats]]
+# L-BFGS-B begins anew after this many iterations: what it knows of the curvature cannot be taken out and saved.
+_BOUNDED = 50
 
 
 def minimize(
@@ -30,8 +33,12 @@ def minimize(
     convex: bool = True,
     least: float = 0.1,
     on_step: Callable[[Step], None] = lambda step: None,
+    carried: Carried = NOTHING,
 ) -> Solution:
-    """Run L-BFGS until `certificate.reached` holds; without `convex`, which has a dual bound, `least` counts."""
+    """Run L-BFGS until `certificate.reached` holds; without `convex`, which has a dual bound, `least` counts.
+
+    carried: what `loss` and `on_step` carry from one call to the next.
+    """
     steps: list[Step] = []
     seen: dict[str, Any] = {}
 
@@ -52,24 +59,44 @@ def minimize(
         on_step(steps[-1])
         return reached(steps, tolerance, least)
 
-    with threadpool_limits(1, "blas"):  # threads for vectors of this size cost more than they save
+    with step("lbfgs") as saved, threadpool_limits(1, "blas"):  # threads for such vectors cost more than they save
+        if saved.done:
+            carried.load(saved.found["carried"])
+            solution: Solution = saved.found["solution"]
+            return solution
+        begin: Any = start
+        if saved.state is not None:
+            begin, steps = saved.state["at"], saved.state["steps"]
+            carried.load(saved.state["carried"])
+
+        def save(at: Any) -> bool:
+            return saved.save({"at": at, "steps": steps, "carried": carried.save()})
+
         if l1:
-            found = _bounded(smooth, start, l1, max_iterations, after)
+            left, ends = max_iterations - len(steps), lambda w: after(w) or saved.stop()
+            found = _bounded(smooth, begin, l1, left, ends, save)
         else:
-            found = limited_memory.minimize(smooth, start, max_iterations, after)
-    if not steps:
-        steps.append(step_at(start, *loss(start)))
-    return Solution(found, tuple(steps), reached(steps, tolerance, least))
+            found = limited_memory.minimize(smooth, begin, max_iterations, lambda at: after(at.point.at) or save(at))
+        if not steps:
+            steps.append(step_at(start, *loss(start)))
+        solution = Solution(found, tuple(steps), reached(steps, tolerance, least))
+        saved.finish({"solution": solution, "carried": carried.save()})
+        return solution
 
 
 def _bounded(
-    smooth: Objective, start: Floats, l1: float, max_iterations: int, after: Callable[[Floats], bool]
+    smooth: Objective,
+    start: Floats,
+    l1: float,
+    max_iterations: int,
+    after: Callable[[Floats], bool],
+    save: Callable[[Floats], bool],
 ) -> Floats:
-    """The weights of the last step of L-BFGS-B on their two parts."""
+    """The weights of the last step of L-BFGS-B on their two parts; `save` is called where it begins anew."""
     from scipy.optimize import Bounds
     from scipy.optimize import minimize as scipy_minimize
 
-    size = len(start)
+    size, point, made, ended = len(start), start, 0, False
 
     def objective(x: Floats) -> tuple[float, Floats]:
         value, gradient = smooth(x[:size] - x[size:])
@@ -77,18 +104,24 @@ def _bounded(
 
     def callback(intermediate_result: Any) -> None:
         # Not the optimiser's own value: on the way, both parts p and n of a weight may be above zero.
+        nonlocal ended
         x = intermediate_result.x
         if after(x[:size] - x[size:]):
+            ended = True
             raise StopIteration
 
-    result = scipy_minimize(
-        objective,
-        np.concatenate((np.maximum(start, 0), np.maximum(-start, 0))),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=Bounds(0, np.inf),
-        callback=callback,
-        options={"maxiter": max_iterations, "maxfun": 20 * max_iterations, "maxcor": 10, "ftol": 0.0, "gtol": 0.0},
-    )
-    out: Floats = result.x[:size] - result.x[size:]
-    return out
+    while not ended and made < max_iterations:
+        limit = min(_BOUNDED, max_iterations - made)
+        result = scipy_minimize(
+            objective,
+            np.concatenate((np.maximum(point, 0), np.maximum(-point, 0))),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=Bounds(0, np.inf),
+            callback=callback,
+            options={"maxiter": limit, "maxfun": 20 * limit, "maxcor": 10, "ftol": 0.0, "gtol": 0.0},
+        )
+        point, made = result.x[:size] - result.x[size:], made + limit
+        # Fewer iterations than it may have made lead nowhere.
+        ended = ended or result.nit < limit or save(point)
+    return point

@@ -86,15 +86,27 @@ class Changes:
         self.gamma = self.products[0, row, row] / self.products[1, row, row]
 
 
+class Descent(NamedTuple):
+    """Where a descent stands: its point, the changes that led there, and how many iterations it made."""
+
+    point: Point
+    changes: Changes
+    made: int
+
+
 def minimize(
     function: Callable[[Floats], tuple[float, Floats]],
-    start: Floats,
+    start: Floats | Descent,
     max_iterations: int,
-    after: Callable[[Floats], bool],
+    after: Callable[[Descent], bool],
 ) -> Floats:
-    """The last point. `after` is called at each, the last at which `function` was, and says whether to stop there."""
-    changes, point = Changes(len(start)), Point(start, *function(start))
-    for _ in range(max_iterations):
+    """The last point. `after` is called at each, the last at which `function` was, and says whether to stop there.
+
+    start: a point, or where a descent stood that is to go on.
+    """
+    begun = start if isinstance(start, Descent) else Descent(Point(start, *function(start)), Changes(len(start)), 0)
+    point, changes = begun.point, begun.changes
+    for made in range(begun.made, max_iterations):
         found = _search(function, point, changes.step(point.gradient), 1.0) if changes.order else None
         if found is None:
             changes.forget()
@@ -104,7 +116,7 @@ def minimize(
             break
         changes.learn(point, found)
         point = found
-        if after(point.at):
+        if after(Descent(point, changes, made + 1)):
             break
     return point.at
 

@@ -35,17 +35,19 @@ def run(
     from ..kernels import mira
 
     chain = examples.chain()
-    visit: Visits = partial(_visit, state, k, C)
-    if chain is not None:
+
+    def visits() -> Visits:
+        if chain is None:
+            return partial(_visit, state, k, C)
         weights = compiled_weights(chain, examples.encoded, state)
 
         def compiled(some: Examples, order: Longs) -> tuple[int, int]:
             wrong, moves = mira.mira_pass(*(order, *some.arrays(chain), some.weights, k, C, *weights, state.clock))
             return wrong, moves
 
-        visit = compiled
+        return compiled
 
-    make_passes(examples.parts, state, visit, passes=passes, seed=seed, on_pass=on_pass)
+    make_passes(examples.parts, state, visits, passes=passes, seed=seed, on_pass=on_pass)
 
 
 def _visit(state: PerceptronState, k: int, C: float, examples: Examples, order: Longs) -> tuple[int, int]:

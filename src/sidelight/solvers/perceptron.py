@@ -7,7 +7,7 @@ perceptron of Fernandes and Brefeld 2011. Passes over chains, and over trees wit
 structures go through the same steps in Python, input by input.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -17,6 +17,7 @@ import numpy as np
 from ..errors import NotSupported
 from ..features.encoded import Encoded
 from ..kernels.compiling import Floats, Ints, Longs
+from ..running.checkpoints import Step, step
 from ..scorers.linear import LinearScorer
 from ..structures.known import Known, Outputs
 from ..structures.protocol import Loss, Structure
@@ -45,6 +46,11 @@ class PerceptronState:
         weights, late = np.zeros(size), np.zeros(size)
         weights[places], late[places] = self.weights, self.late
         return PerceptronState(weights, late, self.clock, list(self.mistakes))
+
+    def take(self, other: "PerceptronState") -> None:
+        """Become the same as another state, in the arrays that are there."""
+        self.weights[:], self.late[:] = other.weights, other.late
+        self.clock, self.mistakes = other.clock, other.mistakes
 
     def average(self) -> Floats:
         """Mean of the weights over all visits, the zero before the first one included."""
@@ -105,8 +111,8 @@ class Examples:
         return Example(self, encoded, self.scorer.prepare(w).scores(encoded), self.known.inputs(index, index + 1))
 
 
-# Visits inputs in an order: by how much they were wrong, and a number that is 0 if no weight moved.
-Visits = Callable[[Examples, Longs], tuple[int, int]]
+# Visits some inputs in an order: by how much they were wrong, and a number that is 0 if no weight moved.
+Visits = Callable[[Any, Longs], tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -143,26 +149,50 @@ class Example:
 def make_passes(
     parts: Callable[[np.random.Generator], Iterable[Any]],
     state: PerceptronState,
-    visit: Callable[[Any, Longs], tuple[int, int]],
+    visits: Callable[[], Visits],
     *,
     passes: int,
     seed: int,
     on_pass: Callable[[int, int], None],
+    more: Sequence[Any] = (),
 ) -> None:
     """Passes over inputs in random order, changing `state`; stops after one in which no weight moved.
 
-    parts: gives the inputs of a pass, some at a time.
+    parts: gives the inputs of a pass, some at a time; visits: gives what visits inputs, from `state` as it is; more:
+    other arrays that change with it.
     """
-    rng = np.random.default_rng(seed)
-    for number in range(1, passes + 1):
+    with step("passes") as saved:
+        if saved.done or saved.state is not None:
+            before = saved.found if saved.done else saved.state
+            state.take(before["state"])
+            for array, value in zip(more, before["more"], strict=True):
+                array[:] = value
+        if not saved.done:
+            _pass_on(parts, state, visits(), saved, passes, seed, on_pass, more)
+            saved.finish({"state": state.copy(), "more": [array.copy() for array in more]})
+
+
+def _pass_on(
+    parts: Callable[[np.random.Generator], Iterable[Any]],
+    state: PerceptronState,
+    visit: Visits,
+    saved: Step,
+    passes: int,
+    seed: int,
+    on_pass: Callable[[int, int], None],
+    more: Sequence[Any],
+) -> None:
+    """The passes of `make_passes`, from where those of an earlier run ended."""
+    rng, made = (np.random.default_rng(seed), 0) if saved.state is None else (saved.state["rng"], saved.state["made"])
+    for number in range(made + 1, passes + 1):
         wrong, moves = 0, 0
         for part in parts(rng):
-            more = visit(part, rng.permutation(len(part)))
-            wrong, moves = wrong + more[0], moves + more[1]
+            found = visit(part, rng.permutation(len(part)))
+            wrong, moves = wrong + found[0], moves + found[1]
             state.clock += len(part)
         state.mistakes.append(wrong)
         on_pass(number, wrong)
-        if moves == 0:
+        if moves == 0 or saved.save({"state": state, "more": list(more), "rng": rng, "made": number}):
             break
 
 
@@ -196,26 +226,25 @@ def run(
         raise NotSupported("subgradient steps have compiled passes only; use another solver for this structure")
     if sums is not None:  # which are those of all inputs
         examples = replace(examples, encoded=examples.encoded.loaded())
-    visit: Visits = partial(_visit, state, margin)
-    if chain is None and hasattr(examples.scorer, "perceptron_pass"):
-        step = examples.scorer.perceptron_pass(examples.encoded, examples.known.outputs.values, examples.weights, state)
 
-        def visit_trees(_: Examples, order: Longs) -> tuple[int, int]:
-            wrong = step(order, margin)
-            return wrong, wrong
-
-        visit = visit_trees
-    elif chain is not None:
+    def visits() -> Visits:
+        if chain is None and hasattr(examples.scorer, "perceptron_pass"):
+            gold = examples.known.outputs.values
+            visit_trees = examples.scorer.perceptron_pass(examples.encoded, gold, examples.weights, state)
+            return lambda _, order: (wrong := visit_trees(order, margin), wrong)
+        if chain is None:
+            return partial(_visit, state, margin)
         weights, added = compiled_weights(chain, examples.encoded, state), np.empty((0, 2)) if sums is None else sums
         rows = chain.heavy, chain.prepare(state.weights).dense
 
-        def visit_chains(some: Examples, order: Longs) -> tuple[int, int]:
+        def visit(some: Examples, order: Longs) -> tuple[int, int]:
             data = order, *some.arrays(chain), some.weights
             wrong = perceptron.perceptron_pass(*(*data, margin, growth, squared, *weights, *rows, state.clock, added))
             return wrong, wrong
 
-        visit = visit_chains
-    make_passes(examples.parts, state, visit, passes=passes, seed=seed, on_pass=on_pass)
+        return visit
+
+    make_passes(examples.parts, state, visits, passes=passes, seed=seed, on_pass=on_pass)
 
 
 def _visit(state: PerceptronState, margin: float, examples: Examples, order: Longs) -> tuple[int, int]:

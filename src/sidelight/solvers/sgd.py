@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels.compiling import Floats, Longs
+from ..running.checkpoints import step
 from .certificate import Solution, Step, duality_gap, penalty, reached, residual
 from .losses import LogLoss
 
@@ -36,27 +37,41 @@ def minimize(
     on_step: Callable[[Step], None] = lambda step: None,
 ) -> Solution:
     """Passes over the inputs in random order until `certificate.reached` holds; l2 must be above zero."""
-    rng, steps = np.random.default_rng(seed), list[Step]()
-    way = _AveragedSteps(loss, start, l2, _first_rate(loss, start, l2, rng))
-    for iteration in range(1, max_iterations + 1):
-        way.visit(rng.permutation(len(loss.encoded)))
-        value, gradient = loss(way.mean)
-        objective = value + penalty(way.mean, 0.0, l2)
-        dual = objective - duality_gap(way.mean, gradient, 0.0, l2) if loss.known.full else float("nan")
-        steps.append(Step(iteration, objective, dual, residual(way.mean, gradient, 0.0, l2)))
-        on_step(steps[-1])
-        if reached(steps, tolerance):
-            break
-    return Solution(way.mean, tuple(steps), reached(steps, tolerance))
+    with step("sgd") as saved:
+        if saved.done:
+            solution: Solution = saved.found
+            return solution
+        if saved.state is None:
+            rng, steps = np.random.default_rng(seed), list[Step]()
+            way = _AveragedSteps(loss, start, start, l2, _first_rate(loss, start, l2, rng))
+        else:
+            rng, steps, made = saved.state
+            way = _AveragedSteps(loss, *made)
+        for iteration in range(len(steps) + 1, max_iterations + 1):
+            way.visit(rng.permutation(len(loss.encoded)))
+            value, gradient = loss(way.mean)
+            objective = value + penalty(way.mean, 0.0, l2)
+            dual = objective - duality_gap(way.mean, gradient, 0.0, l2) if loss.known.full else float("nan")
+            steps.append(Step(iteration, objective, dual, residual(way.mean, gradient, 0.0, l2)))
+            on_step(steps[-1])
+            if reached(steps, tolerance) or saved.save((rng, steps, way.state())):
+                break
+        return saved.finish(Solution(way.mean, tuple(steps), reached(steps, tolerance)))
 
 
 class _AveragedSteps:
     """Where the steps stand: the weights, their mean, and the number of visits."""
 
-    def __init__(self, loss: LogLoss[Any], start: Floats, l2: float, rate: float) -> None:
-        self.loss, self.l2, self.rate, self.visits = loss, l2, rate, 0
-        self.weights, self.mean = start.copy(), start.copy()
+    def __init__(
+        self, loss: LogLoss[Any], weights: Floats, mean: Floats, l2: float, rate: float, visits: int = 0
+    ) -> None:
+        self.loss, self.l2, self.rate, self.visits = loss, l2, rate, visits
+        self.weights, self.mean = weights.copy(), mean.copy()
         self.single: Any = replace(loss.structure, n_jobs=1)  # type: ignore[type-var]
+
+    def state(self) -> tuple[Any, ...]:
+        """Returns what the constructor takes beside the loss."""
+        return self.weights, self.mean, self.l2, self.rate, self.visits
 
     def visit(self, order: Longs) -> None:
         """A step for each of these inputs."""
@@ -77,7 +92,7 @@ def _first_rate(loss: LogLoss[Any], start: Floats, l2: float, rng: np.random.Gen
     order = rng.permutation(len(sample.encoded))
     for exponent in _EXPONENTS:
         # Longer steps would turn the signs of the weights.
-        way = _AveragedSteps(sample, start, l2, min(2.0**exponent, 0.5 / l2))
+        way = _AveragedSteps(sample, start, start, l2, min(2.0**exponent, 0.5 / l2))
         way.visit(order)
         objective = sample(way.mean)[0] + penalty(way.mean, 0.0, l2)
         if objective < lowest:

@@ -20,11 +20,13 @@ until t is about n C ‖Φ‖².
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from ..features.encoded import Encoded
 from ..kernels.compiling import Floats
+from ..running.checkpoints import step
 from ..scorers.linear import LinearScorer
 from ..structures.chain import Chain, ChainParts
 from ..structures.known import Known
@@ -56,18 +58,25 @@ def minimize(
     state, sums = PerceptronState.zero(scorer), np.zeros((len(encoded), 2))
     best, lowest, dual = state.weights, np.inf, -np.inf
     steps: list[Step] = []
-    for iteration in range(1, max_iterations + 1):
-        run(examples, state, passes=1, margin=0.0, growth=1 / scale, squared=squared, sums=sums, seed=seed + iteration)
-        weights = state.average() * (2 * scale / (state.clock - 1))
-        objective = penalty(weights, 0.0, 0.5) + C * loss(weights)
-        if objective < lowest:
-            best, lowest = weights, objective
-        dual = max(dual, _dual(C / iteration * state.weights, C / iteration * sums, C, squared))
-        steps.append(Step(iteration, lowest, dual, float("nan")))
-        on_step(steps[-1])
-        if reached(steps, tolerance):
-            break
-    return Solution(best, tuple(steps), reached(steps, tolerance))
+    with step("subgradient") as saved:
+        if saved.done:
+            solution: Solution = saved.found
+            return solution
+        if saved.state is not None:
+            state, sums, best, lowest, dual, steps = saved.state
+        options: dict[str, Any] = {"passes": 1, "margin": 0.0, "growth": 1 / scale, "squared": squared, "sums": sums}
+        for iteration in range(len(steps) + 1, max_iterations + 1):
+            run(examples, state, **options, seed=seed + iteration)
+            weights = state.average() * (2 * scale / (state.clock - 1))
+            objective = penalty(weights, 0.0, 0.5) + C * loss(weights)
+            if objective < lowest:
+                best, lowest = weights, objective
+            dual = max(dual, _dual(C / iteration * state.weights, C / iteration * sums, C, squared))
+            steps.append(Step(iteration, lowest, dual, float("nan")))
+            on_step(steps[-1])
+            if reached(steps, tolerance) or saved.save((state, sums, best, lowest, dual, steps)):
+                break
+        return saved.finish(Solution(best, tuple(steps), reached(steps, tolerance)))
 
 
 def _dual(w: Floats, sums: Floats, C: float, squared: bool) -> float:

@@ -63,6 +63,17 @@ class WorkingSets:
         out.refresh()
         return out
 
+    def copy(self) -> "WorkingSets":
+        """The same rows, dual variables and weights, to go on from without changing these."""
+        out = WorkingSets(0, np.empty(0), loss=self.loss)
+        for name, value in vars(self).items():
+            setattr(out, name, value.copy() if isinstance(value, np.ndarray) else value)
+        return out
+
+    def take(self, other: "WorkingSets") -> None:
+        """Become the same as another one, which is not to change any more."""
+        vars(self).update(vars(other.copy()))
+
     @property
     def _rows(self) -> tuple[Longs, Ints, Singles]:
         return self._pointer, self._index, self._value
