@@ -9,7 +9,7 @@ The journal is in memory, and is written as a whole, to one file, from time to t
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -257,6 +257,16 @@ class Carried:
 
 
 NOTHING = Carried(lambda: None, lambda saved: None)
+
+
+def all_of(some: Sequence[Carried]) -> Carried:
+    """What several of them carry, one after the other."""
+
+    def load(saved: Sequence[Any]) -> None:
+        for one, value in zip(some, saved, strict=True):
+            one.load(value)
+
+    return Carried(lambda: [one.save() for one in some], load)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..kernels.compiling import Floats
 from ..records import Record, recorded
+from ..running.checkpoints import Carried
 from . import cutting_plane, rounds
 from .certificate import Solution
 from .margin_constraints import Chosen, Demand, costs
@@ -97,6 +98,7 @@ class _Descent:
     number: int = 0
     converged: bool = False
     bounds: list[float] = field(default_factory=list)
+    way: list[Floats] = field(default_factory=list)  # the weights that outputs were chosen under, after the first ones
     chosen: list[Chosen] = field(init=False)
     sets: WorkingSets = field(init=False)
     value: float = field(init=False)
@@ -115,6 +117,22 @@ class _Descent:
     def raised(self) -> bool:
         """Whether the solution is above where it began, and is not to be taken."""
         return self.last.last.objective > self.value
+
+    @property
+    def carried(self) -> Carried:
+        """What the next round needs beside the solution; outputs are chosen again, under all weights of the way."""
+        return Carried(self._save, self._load)
+
+    def _save(self) -> dict[str, Any]:
+        held = {"number": self.number, "converged": self.converged, "bounds": list(self.bounds)}
+        return {**held, "way": list(self.way), "value": self.value, "sets": self.sets.copy(), "last": self.last}
+
+    def _load(self, saved: dict[str, Any]) -> None:
+        self.number, self.converged, self.bounds = saved["number"], saved["converged"], saved["bounds"]
+        self.way, self.value, self.last = saved["way"], saved["value"], saved["last"]
+        self.sets = saved["sets"].copy()
+        for number, w in enumerate(self.way, start=1):
+            self.w, self.chosen = w, self.problem.chosen(w, number)
 
     def solve(self) -> Solution:
         """Solve the convex problem, more closely where its solution is above where it began."""
@@ -139,6 +157,7 @@ class _Descent:
     def choose(self, found: Solution) -> bool:
         """Take the weights, and choose the best outputs under them; True if little changed."""
         self.w = found.weights
+        self.way.append(self.w)
         before, self.chosen = self.chosen, self.problem.chosen(self.w, self.number)
         if self.cache:
             self.problem.move(self.sets, before, self.chosen)
@@ -179,6 +198,7 @@ def minimize(
         title=title,
         verbose=verbose,
         settled=way.settled,
+        carried=way.carried,
     )
     last = replace(way.last, converged=way.last.last.relative_gap <= tolerance)
     return Alternation(way.w, way.value, trace, way.converged, last)
@@ -216,6 +236,10 @@ def repeat(
         converged = len(values) > 1 and abs(values[-2] - values[-1]) <= change * values[-2]
         return converged
 
+    def load(saved: tuple[Floats, list[float], list[Solution]]) -> None:
+        nonlocal w
+        w, values[:], solutions[:] = saved
+
     trace = rounds.alternate(
         [None] * max_rounds,
         solve,
@@ -223,6 +247,7 @@ def repeat(
         lambda number, _, found: Round(number, values[-1], nan),
         title=title,
         verbose=verbose,
+        carried=Carried(lambda: (w, list(values), list(solutions)), load),
     )
     demands = [*problem.known, *problem.chosen(w, len(values))]
     value = objective(demands, problem.empty_sets(demands, len(w)), w)

@@ -17,13 +17,26 @@ from ..inference.projection import Projection, project
 from ..inference.rows import RowSet
 from ..kernels.compiling import Floats
 from ..records import Record, recorded
+from ..running.checkpoints import NOTHING, Carried, all_of
 from ..structures.protocol import Structure
 from . import rounds
 from .expected import Expected, Fitting, joined
 from .quasi_newton import Curvature
 
-# Scores, temperature, prices to begin with, and the model's log-partitions.
-Projector = Callable[[Any, float, Floats, Floats], Projection]
+
+@dataclass(frozen=True)
+class Projector:
+    """How an E step projects: from scores, a temperature, prices to begin with, and the model's log-partitions.
+
+    carried: what it carries from one projection to the next.
+    """
+
+    project: Callable[[Any, float, Floats, Floats], Projection]
+    carried: Carried = NOTHING
+
+    def __call__(self, scores: Any, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
+        """The projection."""
+        return self.project(scores, temperature, prices, log_partition)
 
 
 def onto_rows(rows: RowSet, slack: Slack, tolerance: float, n_jobs: int) -> Projector:
@@ -36,7 +49,7 @@ def onto_rows(rows: RowSet, slack: Slack, tolerance: float, n_jobs: int) -> Proj
             log_partition=log_partition, tolerance=tolerance, n_jobs=n_jobs,
         )  # fmt: skip
 
-    return step
+    return Projector(step, Carried(curvature.copy, curvature.take))
 
 
 def onto_few_labels(words: Occurrences, tolerance: float, n_jobs: int) -> Projector:
@@ -48,7 +61,7 @@ def onto_few_labels(words: Occurrences, tolerance: float, n_jobs: int) -> Projec
             log_partition=log_partition, tolerance=tolerance, n_jobs=n_jobs,
         )  # fmt: skip
 
-    return step
+    return Projector(step)
 
 
 def onto_best(rules: Any, structure: Structure[Any]) -> Projector:
@@ -61,7 +74,7 @@ def onto_best(rules: Any, structure: Structure[Any]) -> Projector:
         nothing = np.empty(0)
         return Projection(parts, nothing, nothing, nothing, value, value, value, 0.0, True, 0.0)
 
-    return step
+    return Projector(step)
 
 
 def evenly(rows: RowSet, slack: Slack, tolerance: float, n_jobs: int) -> Projector:
@@ -71,7 +84,7 @@ def evenly(rows: RowSet, slack: Slack, tolerance: float, n_jobs: int) -> Project
         flat, nothing = scores.changed(lambda table: np.where(np.isfinite(table), 0.0, -np.inf)), np.zeros(len(scores))
         return project(flat, rows, slack, start=prices, log_partition=nothing, tolerance=tolerance, n_jobs=n_jobs)
 
-    return step
+    return Projector(step)
 
 
 @recorded
@@ -150,6 +163,12 @@ class Pool:
     prices: Floats
     found: Projection = field(init=False)
     given: GivenModel = field(init=False)
+
+    @property
+    def carried(self) -> Carried:
+        """What the next projection begins with."""
+        prices = Carried(lambda: self.prices, lambda prices: setattr(self, "prices", prices))
+        return all_of([prices, self.projector.carried])
 
     def restrict(self, scores: Any) -> Any:
         """Returns scores with -inf on what is observed not to be."""
@@ -250,11 +269,17 @@ class Batches:
             if place[1] == count - 1:
                 trace.append(self.step(place[0], fitting, given()))
 
+        def save() -> tuple[Any, ...]:
+            return list(self.found), list(self.rest), tuple(trace)
+
+        def load(saved: tuple[Any, ...]) -> None:
+            self.found, self.rest, trace[:] = saved
+
         trace: list[ProjectionStep] = []
         schedule = [(iteration, number) for iteration in range(1, iterations + 1) for number in range(count)]
         rounds.alternate(
             schedule, expect, rounds.InTurn(fit), lambda number, place, _: f"round {place[0]}, batch {place[1] + 1}",
-            title=title, verbose=verbose,
+            title=title, verbose=verbose, carried=all_of([Carried(save, load), fitting.carried]),
         )  # fmt: skip
         return tuple(trace)
 

@@ -27,6 +27,14 @@ class Curvature:
     matrix: Floats = field(default_factory=lambda: np.empty((0, 0)))
     guess: Floats = field(default_factory=lambda: np.empty(0))
 
+    def copy(self) -> "Curvature":
+        """The same, to go on from without changing this one."""
+        return Curvature(self.matrix.copy(), self.guess.copy())
+
+    def take(self, other: "Curvature") -> None:
+        """Become the same as another one."""
+        self.matrix, self.guess = other.matrix.copy(), other.guess.copy()
+
     def begin(self, guess: Floats) -> None:
         """The next problem: B is its guess, all above 0, or what was learned of as many variables in its scale."""
         before, self.guess = self.guess, guess

@@ -94,7 +94,7 @@ def alternate(
                 loop.trace.append(step)
                 tell(loop.number, str(step))
             loop.ended = settled(found)
-            if not fit.within_solver:
+            if not fit.within_solver and not loop.ended:  # at the end the M step before is the one to make again
                 saved.keep(loop.save(found))
             return loop.ended
 

@@ -12,7 +12,8 @@ from ..kernels.compiling import Floats, Singles
 from ..kernels.word_alignment import BIJECTIVE, NONE, SYMMETRIC, Direction
 from ..learners.parameters import Running, declared, parameter_hints, require_number, require_share
 from ..records import Record, recorded
-from ..running import scatter
+from ..running import checkpoints, scatter
+from ..running.checkpoints import Carried
 from ..running.places import current
 from ..solvers import rounds
 from ..stored import Arrays, ArraySpec, check_values, finite, numbered, read_arrays
@@ -213,10 +214,14 @@ class WordAligner(Running, Estimator):
             _, counts, step = found
             model = estimate(bitext, model, counts, words, beliefs, step.markov)
 
+        def begin_with(saved: Parameters) -> None:
+            nonlocal model
+            model = saved
+
         self.trace_ = rounds.alternate(
             schedule, expect, rounds.InTurn(fit),
             lambda number, name, found: AlignmentStep(number, name, found[2].gamma, found[0] + log_prior(model)),
-            title="align", verbose=self.verbose,
+            title="align", verbose=self.verbose, carried=Carried(lambda: model, begin_with),
         )  # fmt: skip
         self._adopt(vocabularies, bitext.table, model)
         return self

@@ -21,6 +21,7 @@ from ...estimator import clone, warn_convergence
 from ...features.columns import as_template
 from ...inference.agreement import Agreed, LabelMap, agree, agree_on_maps
 from ...records import Record, recorded
+from ...running.checkpoints import Carried, all_of
 from ...solvers import rounds
 from ...solvers.expected import Fitting, PoolWeights, ToFit, joined
 from ...structures.protocol import Structure
@@ -407,10 +408,15 @@ class Agreement(GuardParameters, Learner):
                 number, objective, found.value / count, number == 1 and any(f.generative for f in fits)
             )
 
-        step = rounds.InTurn[Agreed](estimate)
+        def begin_with(saved: Any) -> None:
+            nonlocal prices
+            prices = saved
+
+        carried = all_of([Carried(lambda: prices, begin_with), *(fit.carried for fit in fits)])
         trace = rounds.alternate(
-            [None] * self.iterations, expect, step, record, title=type(self).__name__, verbose=self.verbose
-        )
+            [None] * self.iterations, expect, rounds.InTurn[Agreed](estimate), record, title=type(self).__name__,
+            verbose=self.verbose, carried=carried,
+        )  # fmt: skip
         last = expect()
         if last.left > _APART:
             warn_convergence(

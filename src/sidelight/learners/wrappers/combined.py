@@ -33,6 +33,7 @@ from ...records import Record, recorded
 from ...rules.automata import about_the_corpus
 from ...rules.comparisons import Comparison
 from ...rules.language import Rule
+from ...running.checkpoints import Carried, all_of
 from ...solvers import rounds
 from ...solvers.expected import Companions, Fitting, PoolWeights, ToFit, joined
 from ...solvers.projections import Projector, onto_rows
@@ -352,6 +353,7 @@ class Combined(ExpectationParameters, Learner):
             trace = rounds.alternate(
                 [None] * self.iterations, lambda _: step(fits), rounds.InTurn[Projection](update), record,
                 title=type(self).__name__, verbose=self.verbose,
+                carried=all_of([step.carried, *(fit.carried for fit in fits)]),
             )  # fmt: skip
             return (*trace, record(len(trace) + 1, None, step(fits)))
 
@@ -414,6 +416,12 @@ class _EStep:
     projector: Projector
     observed: Any
     prices: Floats
+
+    @property
+    def carried(self) -> Carried:
+        """What the next projection begins with."""
+        prices = Carried(lambda: self.prices, lambda prices: setattr(self, "prices", prices))
+        return all_of([prices, self.projector.carried])
 
     def __call__(self, fits: Sequence[Fitting]) -> Projection:
         """Returns q, with what it costs for each unit of Σ_v ω_v."""

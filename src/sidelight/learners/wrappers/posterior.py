@@ -37,6 +37,7 @@ from ...inference.rows import RowSet
 from ...rules.few_labels import FewLabels
 from ...rules.language import Rule
 from ...rules.rows import require_expected
+from ...running.checkpoints import all_of
 from ...solvers import rounds
 from ...solvers.expected import Fitting, PoolWeights, ToFit
 from ...solvers.projections import Batches, Pool, ProjectionStep, Projector, onto_few_labels, onto_rows
@@ -188,7 +189,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
         return rounds.alternate(
             temperatures, lambda temperature: pool.expect(fitting, temperature), fitting,
             lambda number, temperature, _: pool.step(number, temperature, fitting),
-            title=type(self).__name__, verbose=self.verbose,
+            title=type(self).__name__, verbose=self.verbose, carried=all_of([pool.carried, fitting.carried]),
         )  # fmt: skip
 
     def _read(self, X: Sequence[Any], y: Sequence[Any], classes: list[str]) -> Readings:

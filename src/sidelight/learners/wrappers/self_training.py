@@ -30,9 +30,9 @@ class SelfTrainingStep(Record):
 
 
 class _Sure(NamedTuple):
-    """Unlabelled inputs that the model is sure of, and its outputs."""
+    """The numbers of the unlabelled inputs that the model is sure of, and its outputs."""
 
-    X: list[Any]
+    chosen: list[int]
     y: list[Any]
 
 
@@ -86,16 +86,16 @@ class SelfTraining(WrapperParameters, Learner):
             chance = np.exp(best.scores - self.structure_.marginals(scores).log_partition)
             chosen = np.flatnonzero(chance >= self.threshold).tolist()
             guessed = self.task_.decode(best.outputs.values, scores, classes)
-            return _Sure([pool[i] for i in chosen], [guessed[i] for i in chosen])
+            return _Sure(chosen, [guessed[i] for i in chosen])
 
         def learn(sure: _Sure) -> None:
             nonlocal model
-            model = self.fit_base(labelled + sure.X, labels + sure.y, classes)
+            model = self.fit_base(labelled + [pool[i] for i in sure.chosen], labels + sure.y, classes)
 
         trace = rounds.alternate(
             [None] * (self.iterations if pool else 0), label, rounds.InTurn(learn),
-            lambda number, _, sure: SelfTrainingStep(number, len(sure.X), len(pool)),
-            title="self-training", verbose=self.verbose,
+            lambda number, _, sure: SelfTrainingStep(number, len(sure.chosen), len(pool)),
+            title="self-training", verbose=self.verbose, first_needed=False,
         )  # fmt: skip
         self.base_, self.classes_, self.trace_ = model, classes, trace
         return self

@@ -135,4 +135,4 @@ class UnifiedEM(ProjectingLearner):
                 return relax(scores, cast(Rows, rows), slack, log_partition=log_partition, n_jobs=self.n_jobs)
             return (even if temperature == np.inf else usual)(scores, temperature, prices, log_partition)
 
-        return rows, step
+        return rows, Projector(step, usual.carried)
