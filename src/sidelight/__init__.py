@@ -123,6 +123,7 @@ _HOME = {
     "Infeasible": "errors",
     "ClusterError": "errors",
     "running_on": "running",
+    "checkpointing": "running.checkpoints",
     "ModelFileError": "errors",
     "WorseThanBase": "errors",
 }

@@ -100,6 +100,15 @@ def command(
         float | None, _learning(help="Weight of words that begin alike in the estimates of rare words (5).")
     ] = None,
     cognates: Annotated[float | None, _learning(help="Weight of words that look alike on both sides (1).")] = None,
+    checkpoint: Annotated[
+        str | None,
+        _learning(
+            metavar="DIR", help="Save where training stands to this folder; if killed, the same command goes on."
+        ),
+    ] = None,
+    every: Annotated[
+        float | None, _learning(metavar="SECONDS", help="With --checkpoint: how often that is (30).", min=0.0)
+    ] = None,
     combine: Annotated[
         CombineName | None,
         _reading(help="By both posteriors together, or a combination of the links of each direction (posterior)."),
@@ -116,6 +125,7 @@ def command(
     json: JsonOption = False,
 ) -> None:
     """Find which words of sentence pairs translate each other, from these pairs alone or with a trained model."""
+    from sidelight.cli.interrupts import say_interrupted, stoppable_with_note, surviving
     from sidelight.cli.output import check_figure, check_writable, print_json
     from sidelight.data.bitext import read_bitext, read_links, write_links
 
@@ -123,7 +133,7 @@ def command(
         "constraint": constraint and str(constraint), "gamma": gamma, "ibm1_iterations": ibm1, "hmm_iterations": hmm,
         "null": null, "prior": prior, "stems": stems, "cognates": cognates,
     }  # fmt: skip
-    _require_no_learning(force, {**learning, "save": save, "also": also})
+    _require_no_learning(force, {**learning, "save": save, "also": also, "checkpoint": checkpoint})
     if figure and show is None:
         raise typer.BadParameter("say which pair is drawn with --show", param_hint="--figure")
     places = [output or "-", *([save] if save else [])]
@@ -141,10 +151,14 @@ def command(
     if viterbi and combine is None:
         aligner.set_params(combine="intersection")
     aligner.set_params(project=project, n_jobs=-1 if jobs is None else jobs, verbose=not quiet and not json)
-    if force is None:
-        aligner.fit([*pairs, *(read_bitext(*also) if also else ())])
-    if save:
-        aligner.save(save)
+    with surviving(checkpoint, every):
+        if force is None:
+            with stoppable_with_note("links") as request:
+                aligner.fit([*pairs, *(read_bitext(*also) if also else ())])
+            if request.heeded:
+                say_interrupted(len(aligner.trace_), checkpoint)
+        if save:
+            aligner.save(save)
     links = aligner.predict(pairs)
     scores = None
     if right is not None:

@@ -173,6 +173,18 @@ def command(
             hidden=True,
         ),
     ] = None,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR",
+            help="Save where training stands to this folder; if it is killed, the same command goes on from there.",
+            show_default=False,
+        ),
+    ] = None,
+    every: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="With --checkpoint: how often that is (30).", hidden=True, min=0.0),
+    ] = None,
     jobs: HiddenJobsOption = None,
     workers: HiddenWorkersOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.", hidden=True)] = False,
@@ -185,6 +197,7 @@ def command(
 
     --rules makes a ccm of a learner that goes around no other, and --unlabeled a codl; auto uses both itself.
     """
+    from sidelight.cli.interrupts import say_interrupted, stoppable_with_note, surviving
     from sidelight.cli.output import check_figure, check_writable, print_json
     from sidelight.cli.templates import parse_arc_template, parse_template, read_templates
     from sidelight.report.outputs import evaluated_by
@@ -219,11 +232,17 @@ def command(
     knowledge.check_labels(estimator, sequences)
     everything = knowledge.add_sequences(learner, estimator, reader, sequences)
     held_out = None if dev is None else reader.read(dev, labels=True)
-    with file_of_conflicts(unlabeled, way_out(learner, estimator), before=len(sequences.X) if unlabeled else 0):
-        seconds = _fit(estimator, everything)
-    with file_of_conflicts(data):
-        _try_rules(estimator.chosen_, sequences)
-    estimator.save(model)
+    with surviving(checkpoint, every):
+        conflicts = file_of_conflicts(
+            unlabeled, way_out(learner, estimator), before=len(sequences.X) if unlabeled else 0
+        )
+        with conflicts, stoppable_with_note("model") as request:
+            seconds = _fit(estimator, everything)
+        with file_of_conflicts(data):
+            _try_rules(estimator.chosen_, sequences)
+        estimator.save(model)
+    if request.heeded:
+        say_interrupted(len(estimator.trace_), checkpoint)
     if figure:
         from sidelight.report.figures import draw_training
 

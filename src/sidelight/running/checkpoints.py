@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from numbers import Real
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
@@ -50,8 +51,8 @@ class _Level:
 class Journal:
     """The steps of fits, by their places, and the file that they are written to."""
 
-    def __init__(self, folder: Path, every: float) -> None:
-        self.folder, self.every = folder, every
+    def __init__(self, folder: Path, every: float, complain: Callable[[str], None] = warn) -> None:
+        self.folder, self.every, self.complain = folder, every, complain
         self.entries: dict[str, Entry] = {}
         self.fits: dict[str, dict[str, Any]] = {}
         self.open: list[_Level] = []
@@ -107,7 +108,7 @@ class Journal:
         except OSError as error:
             self._written = time.monotonic()
             if not self._warned:
-                warn(
+                self.complain(
                     f"the checkpoint {self.file} could not be written: {error.strerror or error}; training goes on and "
                     "tries again from time to time. Make room there: until then it can be resumed only from what was "
                     "written before"
@@ -336,15 +337,20 @@ def fitting(learner: Any, given: Mapping[str, Any]) -> Iterator[None]:
         return
     journal.begin_fit(learner, given)
     try:
-        yield
+        with stopping.stoppable(gently=False) as request:
+            yield
     finally:
         journal.open = []
     if journal.unwritten and not journal.closed:
         journal.write_or_warn()
+    if request.asked and not request.gently:  # after its last step
+        raise KeyboardInterrupt
 
 
 @contextmanager
-def checkpointing(folder: str | PathLike[str], *, every: float = 30.0) -> Iterator[Journal]:
+def checkpointing(
+    folder: str | PathLike[str], *, every: float = 30.0, complain: Callable[[str], None] = warn
+) -> Iterator[Journal]:
     """Let fits inside a `with` block save where they stand, so that they go on from there if they are killed.
 
     Run the same program again, with the same data, parameters and folder: it goes on, and ends with the same model, to
@@ -358,11 +364,13 @@ def checkpointing(folder: str | PathLike[str], *, every: float = 30.0) -> Iterat
     every : float, default=30.0
         Seconds between two states that are saved, at least; where saving takes long there are more between them. 0
         saves after every step.
+    complain : callable, default=a warning
+        Called with a text if a state cannot be written; training goes on.
     """
-    if not every >= 0:
+    if not (isinstance(every, Real) and every >= 0):
         raise DataError(f"every is a number of seconds, at least 0, got {every!r}")
-    journal = Journal(Path(folder), float(every))
-    with _locked(journal.folder), stopping.stoppable(gently=False):
+    journal = Journal(Path(folder), float(every), complain)
+    with _locked(journal.folder):
         journal.read()
         try:
             journal.write()

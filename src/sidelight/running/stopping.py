@@ -68,12 +68,17 @@ def stoppable(*, gently: bool, say: Callable[[], None] = lambda: None) -> Iterat
 
 @contextmanager
 def when_asked(how: _How) -> Iterator[None]:
-    """Within it loops do this when they are asked to stop gently; one that goes on stays so in all that is inside."""
-    token = _how.set("go on" if _how.get() == "go on" else how)
+    """Within it loops do this when they are asked to stop gently; what goes on, or is given up, does so as a whole."""
+    token = _how.set(how if _how.get() == "end" else _how.get())
     try:
         yield
     finally:
         _how.reset(token)
+
+
+def given_up_here() -> bool:
+    """Whether what is given up is part of what is under way, not the other way round."""
+    return _how.get() != "give up"
 
 
 def asked() -> bool:

@@ -108,7 +108,8 @@ def alternate(
                     if ends or loop.ended:
                         break
         except stopping.GivenUp:
-            pass
+            if not stopping.given_up_here():
+                raise
     return tuple(loop.trace)
 
 

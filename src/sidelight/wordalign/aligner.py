@@ -186,6 +186,11 @@ class WordAligner(Running, Estimator):
         """
         self._check()
         sources, targets = _sides(X)
+        with checkpoints.fitting(self, {"X": (sources, targets)}):
+            self._fit(sources, targets)
+        return self
+
+    def _fit(self, sources: list[Any], targets: list[Any]) -> None:
         vocabularies = Vocabulary.of(sources), Vocabulary.of(targets)
         words = len(vocabularies[0]), len(vocabularies[1])
         bitext = Bitext.of(vocabularies[0].encode(sources), vocabularies[1].encode(targets), words)
@@ -224,7 +229,6 @@ class WordAligner(Running, Estimator):
             title="align", verbose=self.verbose, carried=Carried(lambda: model, begin_with),
         )  # fmt: skip
         self._adopt(vocabularies, bitext.table, model)
-        return self
 
     def _adopt(self, vocabularies: tuple[Vocabulary, Vocabulary], table: PairTable, model: Parameters) -> None:
         self._vocabularies, self._table, self._parameters = vocabularies, table, model

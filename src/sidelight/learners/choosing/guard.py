@@ -18,6 +18,7 @@ from ...inference.norms import Slack
 from ...records import recorded
 from ...rules.automata import about_the_corpus
 from ...rules.language import Reading, Rule
+from ...running.stopping import GivenUp, given_up_here, heeded, when_asked
 from ...supervision import BAD, Signal, all_kinds, kind_of
 from .rule_costs import RuleCost, rule_costs
 from .trials import Difference, Fold, Metric, Trial, compare, each_fold, folds, sample
@@ -30,6 +31,7 @@ _UNLABELLED, _LOOKED_AT = 60, 300
 _MARGIN, _ERRORS = 0.005, 1.0
 # Rules that a warning names.
 _NAMED = 5
+_INTERRUPTED = "training was interrupted"
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -134,8 +136,15 @@ def _look(learner: Any, X: Any, y: Any, *, tried: bool) -> Guard | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # fit gave those of the model that is kept
             values["given"], values["known"] = _labels(learner, X, y)
-            if tried and labelled >= _LEAST:
-                values |= _trial(learner, start, rules, X, y, metric)
+            if heeded():
+                values["failure"] = _INTERRUPTED
+            elif tried and labelled >= _LEAST:
+                with when_asked("give up"):
+                    values |= _trial(learner, start, rules, X, y, metric)
+    except GivenUp:
+        if not given_up_here():
+            raise
+        values["failure"] = _INTERRUPTED
     except SidelightError as error:
         values["failure"] = f"{type(error).__name__}: {error}"
     return Guard(

@@ -7,7 +7,6 @@ by more than its standard error. Few labelled sequences tell little about which 
 other tasks tells something.
 """
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from math import isnan
@@ -16,6 +15,8 @@ from typing import Any
 from ...errors import DataError, SidelightError
 from ...records import recorded
 from ...rules.language import Rule
+from ...running import stopping
+from ...running.checkpoints import Clock, close
 from ..labelled.semicrf import SemiCRF
 from ..wrappers.ccm import CCM
 from .candidates import Candidate, Knowledge, too_slow
@@ -131,15 +132,23 @@ class Race:
         self.broken: list[Rule] = []
         self.costs: list[RuleCost] = []
         self.base: Tried | None = None
-        self._begin = time.perf_counter()
+        self._clock = Clock()
+        self.interrupted = False
 
     @property
     def left(self) -> float:
         """Seconds left."""
-        return self.budget - (time.perf_counter() - self._begin)
+        return self.budget - self._clock.seconds()
 
     def run(self) -> None:
-        """Try the supervised learners, then the rules alone, then all others."""
+        """Try the supervised learners, then the rules alone, then all others.
+
+        If that is interrupted, the trial under way is the last, unless nothing was tried yet.
+        """
+        with stopping.when_asked("go on"):
+            self._run()
+
+    def _run(self) -> None:
         self.broken = _mostly_broken(self.known)
         kept = tuple(rule for rule in self.known.rules if rule not in self.broken)
         candidates = [
@@ -158,7 +167,7 @@ class Race:
         others = [candidate for candidate in candidates if not candidate.supervised]
         # Those that learn nothing from rules are quick, and show whether the others should go without those that cost.
         quick = [candidate for candidate in others if isinstance(candidate.learner, CCM)]
-        losers = self._losers(done)
+        losers = [] if self._interrupted else self._losers(done)
         for candidate in quick:
             without = candidate.without(losers, _WITHOUT)
             if without is not None:
@@ -183,6 +192,8 @@ class Race:
         slow = too_slow(replace(self.known, X=self.X, y=self.y), candidate, self.budget)
         if slow:
             tried.outcome = f"not tried: {slow}"
+        elif self._interrupted and any(one.complete for one in self.tried):
+            tried.outcome = "not tried: interrupted"
         elif not candidate.supervised and self.left <= 0:
             tried.outcome = "not tried: the time was up"
         else:
@@ -190,11 +201,21 @@ class Race:
         self.tried.append(tried)
         self.show(tried.result(self.base).cells)
 
+    @property
+    def _interrupted(self) -> bool:
+        """Whether no more is to be tried; what comes after the trials is not part of what is resumed."""
+        if stopping.heed():
+            close()
+            self.interrupted = True
+        return self.interrupted
+
     def _run_folds(self, tried: Tried) -> None:
         try:
             for fold in each_fold(tried.candidate.learner, self.X, self.y, self.parts, self.metric):
                 tried.folds.append(fold)
                 reason = None if tried.candidate.supervised else self._reason_to_stop(tried)
+                if self._interrupted and any(one.complete for one in self.tried):
+                    reason = "interrupted"
                 if reason:
                     tried.outcome = f"{_STOPPED} {len(tried.folds)} of {len(self.parts)} parts: {reason}"
                     return

@@ -20,6 +20,7 @@ from ...kernels.compiling import Floats
 from ...labels import label_set, majority_label
 from ...metrics import OUTSIDE, Scheme, scheme_of, span_scores
 from ...running import scatter
+from ...running.checkpoints import recorded
 from ...supervision import BAD, Signal, all_kinds, by_kind, kind_of, some_known
 
 
@@ -215,7 +216,8 @@ def _fold(part: Sequence[int], common: tuple[Any, Any, Metric, list[str]], learn
         model = prepared(learner, classes).fit(*usable(learner, [X[i] for i in left], [y[i] for i in left]))
         predicted = model.predict([X[i] for i in part])
     counts = metric.counts([y[i] for i in part], predicted)
-    return Fold(tuple(part), counts, time.perf_counter() - begin, model)
+    seconds = recorded("seconds", lambda: time.perf_counter() - begin)
+    return Fold(tuple(part), counts, seconds, model)
 
 
 def held_out(learner: Any, X: Sequence[Any], y: Sequence[Any], parts: Sequence[Sequence[int]], metric: Metric) -> Trial:

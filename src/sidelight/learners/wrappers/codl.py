@@ -260,7 +260,7 @@ class CoDL(RuleParameters, MixtureParameters, Learner):
             trace = rounds.alternate(
                 [None] * (self.iterations if len(pool) else 0), lambda _: way.label(), rounds.InTurn(way.learn),
                 lambda number, _, one: CoDLStep(number, one.objective, float(one.broken.sum()), one.changed),
-                title="CoDL", verbose=self.verbose, settled=lambda one: one.changed == 0,
+                title="CoDL", verbose=self.verbose, settled=lambda one: one.changed == 0, first_needed=base is None,
             )  # fmt: skip
         self.base_, self.driven_, self.classes_, self.trace_ = base, way.driven and way.driven.learner, classes, trace
         self.weight_, self.penalties_ = weight, way.current

@@ -257,6 +257,7 @@ class EM(MixtureParameters, Learner):
         trace = rounds.alternate(
             [None] * self.iterations, expect, rounds.InTurn(estimate),
             lambda number, _, found: EMStep(number, found.objective), title="EM", verbose=self.verbose,
+            first_needed=not labelled,
         )  # fmt: skip
         final = expect().objective if not labelled and self.restarts > 1 else 0.0
         return _Run(driven, trace, final)

@@ -1,0 +1,40 @@
+"""Training that is killed, or interrupted with Ctrl-C: what is saved, and what is said."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+import typer
+
+from sidelight.running.stopping import Request, stoppable
+
+
+def surviving(checkpoint: str | None, every: float | None) -> AbstractContextManager[Any]:
+    """Let a fit save where it stands to a folder, if there is one."""
+    if checkpoint is None:
+        if every is not None:
+            raise typer.BadParameter("say where to with --checkpoint DIR", param_hint="--every")
+        return nullcontext()
+    from sidelight.running.checkpoints import checkpointing
+
+    return checkpointing(checkpoint, every=30.0 if every is None else every, complain=_note)
+
+
+@contextmanager
+def stoppable_with_note(what: str) -> Iterator[Request]:
+    """Let Ctrl-C stop a fit at its next step; a second one ends the command."""
+    ask = f"stopping at the next step, to write the {what} as it is; Ctrl-C again ends at once"
+    with stoppable(gently=True, say=lambda: print(ask, file=sys.stderr, flush=True)) as request:
+        yield request
+
+
+def say_interrupted(steps: int, checkpoint: str | None) -> None:
+    """Say what an interrupted fit has left behind."""
+    after = f" after {steps} {'iteration' if steps == 1 else 'iterations'}" if steps else ""
+    way = "the same command goes on from there" if checkpoint else "with --checkpoint DIR it could go on from there"
+    _note(f"training was interrupted{after}, and the model is as it was then; {way}")
+
+
+def _note(message: str) -> None:
+    print(f"note: {message}", file=sys.stderr, flush=True)
