@@ -2,5 +2,5 @@
 
 `python -m benchmarks.performance --data DIR --results FILE` measures what FILE lacks and appends a line of JSON for
 each measurement; `--write docs` makes the tables and plots of docs/performance.md from these lines alone. `plan` says
-what is measured, `materials` on which data, `systems` with which learners and peers, `process` how, and `page` shows it.
+what is measured, `materials` on which data, `systems` with which learners and peers, `process` how; `page` shows it.
 """

@@ -64,8 +64,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = command_line.parse_args(arguments)
     if options.data is None and not options.quick and options.write is None:
         command_line.error("give --data a folder of data sets, or try --quick")
-    # A run that is ended also ends the process that it has started.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     results = Results(options.results)
     try:
         if options.write is not None:
@@ -79,4 +77,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    # A run that is ended also ends the process that it has started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sys.exit(main())

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from .cells import Cell
 
-# Learners of labels that everyone can have on sequences; the others have data of their own kind.
-_OTHERS = {"MaxEnt": "reviews", "DocumentJLIS": "reviews", "DMV": "trees", "LCLR": "names", "TwoStage": "names"}
+# Learners that have data of their own kind; all others label sequences.
+OTHERS = {"MaxEnt": "reviews", "DocumentJLIS": "reviews", "DMV": "trees", "LCLR": "names", "TwoStage": "names"}
 _SIZES = {"reviews": 1000, "trees": 250, "names": 200, "bitext": 2000}
 FEW, MORE = {"citations": 25, "chunks": 100}, {"citations": 150, "chunks": 400}
 SENTENCES = (250, 500, 1000, 2000, 4000, 8000)
@@ -38,9 +38,9 @@ def learners() -> Iterator[Cell]:
 
     for data, labelled in FEW.items():
         for name in sidelight.LEARNERS:
-            if name not in _OTHERS:
+            if name not in OTHERS:
                 yield Cell("learners", name, data, labelled, MORE[data])
-    for name, data in (*_OTHERS.items(), ("WordAligner", "bitext")):
+    for name, data in (*OTHERS.items(), ("WordAligner", "bitext")):
         yield Cell("learners", name, data, _SIZES[data])
 
 

@@ -63,13 +63,13 @@ class Learner(System):
     def __init__(self, learner: Any, threads: int, given: Callable[[Material], tuple[Any, Any]] | None = None) -> None:
         names = [name for name in learner.get_params() if name == "n_jobs" or name.endswith("__n_jobs")]
         self._learner = learner.set_params(**dict.fromkeys(names, threads))
-        self._given = given or (lambda material: (material.X, material.y))
+        self.given = given or (lambda material: (material.X, material.y))
 
     def fit(self, material: Material) -> None:
         """Learn from what is given."""
         from sklearn.base import clone
 
-        self._model = clone(self._learner).fit(*self._given(material))
+        self._model = clone(self._learner).fit(*self.given(material))
 
     def predict(self, X: Sequence[Any]) -> Sequence[Any]:
         """Outputs of inputs."""
