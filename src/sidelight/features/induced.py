@@ -378,7 +378,7 @@ class TokenFactors:
             local = np.full(encoder.attributes_ + 1, len(numbers), np.int32)  # the last one, -1, is for no attribute
             local[numbers] = np.arange(len(numbers), dtype=np.int32)
             columns.append(local[ids[:, k]])
-        sizes = [encoder.numbering_.keys[k].shape[1] + 1 for k in range(len(names))]
+        sizes = [encoder.numbering_.keys[k][0].size + 1 for k in range(len(names))]
         return _with_labels(names, columns, sizes, _label_numbers(y, offsets), offsets, previous)
 
     def join(self, path: tuple[int, ...]) -> list[Any]:

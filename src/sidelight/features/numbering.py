@@ -11,16 +11,19 @@ from ..kernels.compiling import Ints, Longs
 from ..stored import Arrays, ArraySpec, read_arrays
 from .encoded import Encoded
 
+# Rows of which keys are numbered at a time, and distinct keys that a table has room for at first.
+_BLOCK, _ROOM = 1 << 14, 1 << 12
+
 
 class Numbering:
     """The numbers of the keys of several templates.
 
-    keys: for every template (2, attributes) int64, its keys and their numbers. A key is at least 0; -1 stands for none.
+    keys: for every template its keys and their numbers. A key is at least 0; -1 stands for none.
     """
 
-    def __init__(self, keys: Sequence[Longs]) -> None:
+    def __init__(self, keys: Sequence[tuple[Longs, Ints]]) -> None:
         self.keys = list(keys)
-        self.attributes: int = sum(one.shape[1] for one in self.keys)
+        self.attributes: int = sum(len(mine) for mine, _ in self.keys)
 
     @cached_property
     def tables(self) -> list[tuple[Longs, Ints]]:
@@ -31,28 +34,31 @@ class Numbering:
         for mine, numbers in self.keys:
             slots = np.full(capacity(len(mine)), -1, np.int64)
             found = np.empty(len(slots), np.int32)
-            hashing.fill_table(mine, numbers.astype(np.int32), slots, found)
+            hashing.fill_table(mine, numbers, slots, found)
             tables.append((slots, found))
         return tables
 
     @classmethod
     def learn(
-        cls, keys: Callable[[int], Longs], shape: tuple[int, int], min_count: int, n_jobs: int
+        cls, keys: Callable[[int, int, int], Longs], offsets: Longs, templates: int, min_count: int, n_jobs: int
     ) -> tuple["Numbering", Ints]:
-        """Numbers the keys seen at least min_count times, and returns the numbers of all rows too.
+        """Numbers the keys seen at least min_count times, and returns the numbers of all rows too: (rows, templates).
 
-        keys: those of a template, given its number; shape: (rows, templates). Threads take one template each.
+        keys: those of a template in some sequences, given its number, the first sequence and the one behind the last;
+        offsets: the rows of sequences. Threads take one template each, and a block of rows at a time.
         """
-        from ..kernels import hashing
         from ..kernels.parallel import map_each
 
-        ids = np.empty(shape, np.int32)
+        ids = np.empty((int(offsets[-1]), templates), np.int32)
+        cuts = np.unique(np.searchsorted(offsets, [*range(0, int(offsets[-1]), _BLOCK), offsets[-1]])).tolist()
 
-        def number(template: int) -> tuple[Longs, Longs]:
-            return hashing.number_keys(keys(template), ids[:, template])
+        def number(template: int) -> KeyCounts:
+            counts = KeyCounts()
+            for first, last in pairwise(cuts):
+                counts.add(keys(template, first, last), ids[offsets[first] : offsets[last], template])
+            return counts
 
-        found = map_each(number, range(shape[1]), n_jobs)
-        numbering, renumbered = _numbered(found, min_count)
+        numbering, renumbered = _numbered(map_each(number, range(templates), n_jobs), min_count)
         for k, mine in enumerate(renumbered):
             ids[:, k] = np.where(ids[:, k] >= 0, mine[ids[:, k]], -1) if len(mine) else -1
         return numbering, ids
@@ -60,15 +66,16 @@ class Numbering:
     @classmethod
     def counted(cls, found: Sequence["KeyCounts"], min_count: int) -> "Numbering":
         """Numbers the keys that were seen at least min_count times, those of each template."""
-        return _numbered([(one.distinct[: one.size], one.counts[: one.size]) for one in found], min_count)[0]
+        return _numbered(found, min_count)[0]
 
     def extended(self, keys: Iterable[Longs], min_count: int) -> "Numbering":
         """Returns the numbering with the keys of more rows, which come last; those it has keep their numbers."""
         grown, size = [], self.attributes
-        for mine, seen in zip(self.keys, keys, strict=True):
+        for (mine, numbers), seen in zip(self.keys, keys, strict=True):
             distinct, counts = np.unique(seen[seen >= 0], return_counts=True)
-            new = np.setdiff1d(distinct[counts >= min_count], mine[0], assume_unique=True)
-            grown.append(np.concatenate((mine, np.stack((new, size + np.arange(len(new))))), axis=1))
+            new = np.setdiff1d(distinct[counts >= min_count], mine, assume_unique=True)
+            more = np.arange(size, size + len(new), dtype=np.int32)
+            grown.append((np.concatenate((mine, new)), np.concatenate((numbers, more))))
             size += len(new)
         return Numbering(grown) if size > self.attributes else self
 
@@ -88,14 +95,16 @@ class Numbering:
 
     def encoded(self, ids: Ints, offsets: Longs) -> Encoded:
         """Returns numbers (rows, templates), -1 for none, as sparse rows."""
+        rows, templates = ids.shape
+        if ids.min(initial=0) >= 0:
+            return Encoded(offsets, np.arange(rows + 1) * templates, ids.ravel(), np.empty(0), self.attributes)
         there = ids >= 0
         indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum(there.sum(axis=1))))
-        indices = ids.ravel() if there.all() else ids[there]
-        return Encoded(offsets, indptr, indices, np.empty(0), self.attributes)
+        return Encoded(offsets, indptr, ids[there], np.empty(0), self.attributes)
 
     def arrays(self) -> dict[str, Longs]:
         """What a model file keeps."""
-        return {f"keys_{template}": keys for template, keys in enumerate(self.keys)}
+        return {f"keys_{template}": np.stack((keys, numbers)) for template, (keys, numbers) in enumerate(self.keys)}
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, templates: int) -> "Numbering":
@@ -106,7 +115,7 @@ class Numbering:
         numbers = np.concatenate([np.empty(0, np.int64), *(one[1] for one in keys)])
         if numbers.max(initial=-1) >= total or (np.bincount(numbers, minlength=total) != 1).any():
             raise DataError(f"the attributes of the templates are not numbered from 0 to {total - 1}, each once")
-        return cls(keys)
+        return cls([(one[0], one[1].astype(np.int32)) for one in keys])
 
 
 def factorize(values: list[str]) -> tuple[dict[str, int], Ints]:
@@ -119,43 +128,37 @@ class KeyCounts:
     """The distinct keys of one template in order of appearance, and how often each was seen, of any number of rows."""
 
     def __init__(self) -> None:
-        self.size = 0
-        self.distinct, self.counts = np.empty(0, np.int64), np.empty(0, np.int64)
-        self._slots, self._numbers = np.full(2, -1, np.int64), np.empty(2, np.int32)
+        self._table = np.full(2 * _ROOM, -1, np.int32), np.empty(_ROOM, np.int64), np.empty(_ROOM, np.int32), 0
 
-    def add(self, keys: Longs) -> None:
-        """Count the keys of more rows; memory grows with the number of distinct ones."""
+    def add(self, keys: Longs, ids: Ints | None = None) -> None:
+        """Count the keys of more rows; memory grows with the number of distinct ones. ids: filled with their places."""
         from ..kernels import hashing
 
-        room = self.size + len(keys)  # at most so many can be new
-        if room > len(self.distinct):
-            more = max(room, 2 * self.size) - len(self.distinct)
-            self.distinct = np.concatenate((self.distinct, np.empty(more, np.int64)))
-            self.counts = np.concatenate((self.counts, np.zeros(more, np.int64)))
-        if capacity(room) > len(self._slots):
-            self._slots = np.full(capacity(room), -1, np.int64)
-            self._numbers = np.empty(len(self._slots), np.int32)
-            mine = np.arange(self.size, dtype=np.int32)
-            hashing.fill_table(self.distinct[: self.size], mine, self._slots, self._numbers)
-        self.size = hashing.number_more(keys, self._slots, self._numbers, self.size, self.distinct, self.counts)
+        self._table = hashing.number_keys(keys, np.empty(len(keys), np.int32) if ids is None else ids, *self._table)
+
+    @property
+    def distinct(self) -> Longs:
+        """The keys."""
+        return self._table[1][: self._table[3]]
+
+    @property
+    def counts(self) -> Ints:
+        """How often each of them was seen."""
+        return self._table[2][: self._table[3]]
 
 
-def _numbered(found: Sequence[tuple[Longs, Longs]], min_count: int) -> tuple[Numbering, list[Ints]]:
+def _numbered(found: Sequence[KeyCounts], min_count: int) -> tuple[Numbering, list[Ints]]:
     """Number the keys that are frequent enough, the most frequent first so that they stay in cache.
 
-    found: for every template its distinct keys and how often each is there. Returns also the number of each of these
-    keys, -1 for none.
+    found: those of every template. Returns also the number of each of their keys, -1 for none.
     """
-    count = np.concatenate([counts for _, counts in found])
-    order = np.argsort(-count, kind="stable")
-    order = order[count[order] >= min_count]
+    count = np.concatenate([one.counts for one in found])
+    frequent = int((count >= min_count).sum())
     numbers = np.full(len(count), -1, np.int32)
-    numbers[order] = np.arange(len(order), dtype=np.int32)
-    edges = np.concatenate(([0], np.cumsum([len(keys) for keys, _ in found])))
+    numbers[np.argsort(-count, kind="stable")[:frequent]] = np.arange(frequent, dtype=np.int32)
+    edges = np.concatenate(([0], np.cumsum([len(one.distinct) for one in found])))
     renumbered = [numbers[a:b] for a, b in pairwise(edges.tolist())]
-    kept = [
-        np.stack((keys, mine.astype(np.int64)))[:, mine >= 0] for (keys, _), mine in zip(found, renumbered, strict=True)
-    ]
+    kept = [(one.distinct[mine >= 0], mine[mine >= 0]) for one, mine in zip(found, renumbered, strict=True)]
     return Numbering(kept), renumbered
 
 

@@ -215,10 +215,10 @@ class TemplateEncoder:
         del columns, values
         self._learn_expressions()
         tables = {e.column: e.known[coded[e.column.index]] for e in self.expressions_.values()}
-        shape = int(offsets[-1]), len(self.templates_)
         self.numbering_, ids = Numbering.learn(
-            lambda number: self._keys(self.templates_[number], tables, offsets, 0, len(X)),
-            shape,
+            lambda number, first, last: self._keys(self.templates_[number], tables, offsets, first, last),
+            offsets,
+            len(self.templates_),
             self.min_count,
             self.n_jobs,
         )
@@ -302,7 +302,7 @@ class TemplateEncoder:
         grown.numbering_ = known.extended(keys, self.min_count)
         return grown
 
-    def _rekeyed(self, number: int, grown: dict[Column, _Expression]) -> Longs:
+    def _rekeyed(self, number: int, grown: dict[Column, _Expression]) -> tuple[Longs, Ints]:
         """The keys of a template, and their numbers, where columns have more values."""
         rest, numbers = self.numbering_.keys[number]
         keys, place = np.zeros_like(rest), 1
@@ -311,7 +311,7 @@ class TemplateEncoder:
             rest, digit = np.divmod(rest, before + 2 * self.reach_)
             keys += place * np.where(digit >= before, digit + (after - before), digit)
             place *= after + 2 * self.reach_
-        return np.stack((keys, numbers))
+        return keys, numbers
 
     def _require_columns(self) -> None:
         for template in self.templates_:

@@ -10,7 +10,6 @@ import numpy as np
 from .compiling import Bits, Bytes, Ints, Longs, inner, kernel
 
 _EMPTY = -1
-_ROOM = 1 << 12  # distinct keys that a table has room for at first
 _FNV = 0xCBF29CE484222325
 
 
@@ -49,68 +48,46 @@ def template_keys(offsets: Longs, codes: Ints, places: Longs, sizes: Longs, reac
 
 
 @kernel
-def number_keys(keys: Longs, ids: Ints) -> tuple[Longs, Longs]:
-    """Number the distinct keys in order of appearance; returns them, and how often each is there.
+def number_keys(
+    keys: Longs, ids: Ints, slots: Ints, distinct: Longs, counts: Ints, n: int
+) -> tuple[Ints, Longs, Ints, int]:
+    """Number distinct keys in order of appearance, going on from n of them, and count how often each is there.
 
-    ids: the number of every key, -1 for a negative one. The table of numbers grows with the distinct keys, so that it
-    stays in cache where there are few.
+    ids: the number of every key, -1 for a negative one. slots: the numbers of keys, -1 for none, twice as many as
+    `distinct` and `counts` have room for. Returns these, larger where they had to grow, and the number of keys.
     """
-    room = _ROOM
-    slots, distinct, counts = np.full(2 * room, _EMPTY, np.int32), np.empty(room, np.int64), np.zeros(room, np.int64)
-    n = 0
     for t in range(len(keys)):
-        key = keys[t]
+        key, room, mask = keys[t], len(distinct), len(slots) - 1
         if key < 0:
             ids[t] = -1
             continue
-        mask = 2 * room - 1
         s = slot_of(key, mask)
         while slots[s] != _EMPTY and distinct[slots[s]] != key:
             s = (s + 1) & mask
         if slots[s] == _EMPTY:
             slots[s] = n
             distinct[n] = key
+            counts[n] = 0
             n += 1
-        k = slots[s]
-        ids[t] = k
-        counts[k] += 1
+        ids[t] = slots[s]
+        counts[slots[s]] += 1
         if n == room:
-            room *= 4
-            more, again = np.empty(room, np.int64), np.zeros(room, np.int64)
-            more[:n], again[:n] = distinct, counts
-            distinct, counts = more, again
-            mask = 2 * room - 1
-            slots = np.full(2 * room, _EMPTY, np.int32)
+            mask = 4 * room - 1
+            slots, more, again = (
+                np.empty(4 * room, np.int32),
+                np.empty(2 * room, np.int64),
+                np.empty(2 * room, np.int32),
+            )
+            for s in range(4 * room):
+                slots[s] = _EMPTY
             for j in range(n):
+                more[j], again[j] = distinct[j], counts[j]
                 s = slot_of(distinct[j], mask)
                 while slots[s] != _EMPTY:
                     s = (s + 1) & mask
                 slots[s] = j
-    return distinct[:n].copy(), counts[:n].copy()
-
-
-@kernel
-def number_more(keys: Longs, slots: Longs, numbers: Ints, n: int, distinct: Longs, counts: Longs) -> int:
-    """Number more keys, n of which have numbers already; returns how many have one then.
-
-    slots, numbers: a table of 2^k keys, -1 for none, and their numbers; distinct, counts: the key of each number, and
-    how often it was there.
-    """
-    mask = len(slots) - 1
-    for t in range(len(keys)):
-        key = keys[t]
-        if key < 0:
-            continue
-        s = slot_of(key, mask)
-        while slots[s] != key and slots[s] != _EMPTY:
-            s = (s + 1) & mask
-        if slots[s] == _EMPTY:
-            slots[s] = key
-            numbers[s] = n
-            distinct[n] = key
-            n += 1
-        counts[numbers[s]] += 1
-    return n
+            distinct, counts = more, again
+    return slots, distinct, counts, n
 
 
 @kernel

@@ -4,6 +4,8 @@ A linear model has weights for the scorer that its task laid out; a mixture has 
 several models.
 """
 
+import ctypes
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -277,4 +279,16 @@ def lay_out(learner: Any, encoder: Encoder, X: Any, known: Any, classes: list[st
     """Encode X, and give a weight to whatever is known to be, or may be."""
     encoded = encoder.fit_transform(X)
     scorer = learner.task_.lay_out(encoded, known, len(classes), all_weights=bool(learner.all_weights))
+    _give_back()
     return Prepared(learner.task_, encoded, known, classes, encoder, scorer)
+
+
+def _give_back() -> None:
+    """Give memory that encoding has freed back to the system, before a solver takes more.
+
+    C libraries keep what threads have freed for these threads; glibc, that of Linux, can be asked not to.
+    """
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)

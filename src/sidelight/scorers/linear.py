@@ -30,8 +30,9 @@ STORED = {
     "ends": places("ends", "labels"),
     "triples": places("triples", "labels*labels*labels"),
 }
-# An attribute with at least this many labels gets a dense row of weights.
-_HEAVY = 4
+# An attribute with at least this many labels, and this share of all labels, gets a dense row of weights: from there on
+# one vector operation is cheaper than scattered ones, and the rows of all of them stay small.
+_HEAVY, _HEAVY_SHARE = 4, 1 / 3
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ class LinearScorer:
         """For every attribute its row in the dense table, or -1: those with several labels have one."""
         degree = np.diff(self.pointer)
         rows = np.full(len(degree), -1, np.int32)
-        many = np.flatnonzero(degree >= _HEAVY)
+        many = np.flatnonzero(degree >= max(_HEAVY, _HEAVY_SHARE * self.labels))
         rows[many] = np.arange(len(many), dtype=np.int32)
         return rows
 

@@ -27,6 +27,7 @@ class KeepsReady:
         """Returns the weights made ready for scoring batches."""
         with self._lock:
             if self._last[0] is not w:
+                self._last = None, None  # before others take its place in memory
                 self._last = w, self.scorer.prepare(w[: self.scorer.size])
             ready: ReadyWeights[Any] = self._last[1]
         return ready

@@ -38,6 +38,8 @@ from .losses import HingeLoss, LogLoss
 # that the first weights are small.
 _GOLD_SCORE = 14.0
 _GOLD_SCORE_HINGE = 10.0
+# Sequences whose gold labels are put there at a time, since that takes more memory than the labels.
+_SEQUENCES = 1000
 # η of the first pass.
 _FIRST_RATE = 0.5
 _FIRST_RATE_HINGE = 2.0
@@ -110,7 +112,8 @@ def minimize_hinge(
 class _Dual:
     """The dual point and the weights that belong to it, changed in place.
 
-    D = scale * Σ_i share_i - l2 ‖w‖²; theta, mu, and what else the kernel takes, as it says.
+    D = scale * Σ_i share_i - l2 ‖w‖²; theta, mu, and what else the kernel takes, as it says. vector: the weights; those
+    of label pairs, first and last labels stand in tables of their own during a pass.
     """
 
     scorer: LinearScorer
@@ -125,7 +128,7 @@ class _Dual:
     mu_pair: Singles | Floats
     share: Floats
     rate: Floats
-    w: Floats
+    vector: Floats
     pair: Floats
     first: Floats
     last: Floats
@@ -140,15 +143,18 @@ class _Dual:
         # Label pairs without a weight keep θ = 0; for the hinge loss, whose θ are shifted, that is no fixed point.
         kept = np.arange(L * L) if hinge else scorer.pairs
         theta, theta_pair = np.zeros((tokens, L), precision), np.zeros((sequences, len(kept)), precision)
-        theta[np.arange(tokens), gold] = _GOLD_SCORE_HINGE if hinge else _GOLD_SCORE
         mu, mu_pair = np.zeros_like(theta), np.zeros_like(theta_pair)
-        mu[np.arange(tokens), gold] = 1.0
-        _count_pairs(mu_pair, encoded.offsets, gold, L, kept)
+        for first in range(0, sequences, _SEQUENCES):
+            offsets = encoded.offsets[first : first + _SEQUENCES + 1]
+            here = np.arange(offsets[0], offsets[-1])
+            theta[here, gold[here]] = _GOLD_SCORE_HINGE if hinge else _GOLD_SCORE
+            mu[here, gold[here]] = 1.0
+            _count_pairs(mu_pair[first:], offsets - offsets[0], gold[here], L, kept)
         return cls(
             scorer, encoded, gold if hinge else np.empty(0, np.int32), scale, l2, kept,
             theta, theta_pair, mu, mu_pair, np.zeros(sequences),
             np.full(sequences, _FIRST_RATE_HINGE if hinge else _FIRST_RATE),
-            np.zeros(len(scorer.label)), np.zeros(L * L), np.zeros(L), np.zeros(L),
+            np.zeros(scorer.size), np.zeros(L * L), np.zeros(L), np.zeros(L),
         )  # fmt: skip
 
     def take_scores(self, start: Floats) -> None:
@@ -163,7 +169,7 @@ class _Dual:
         """Visit the sequences in this order; the gain of D."""
         from ..kernels import chain, exponentiated
 
-        free_pair, free_start, free_end, _ = self.scorer.tables(np.ones(self.scorer.size))
+        free_pair, free_start, free_end, _ = self.scorer.tables(np.broadcast_to(1.0, self.scorer.size))
         encoded = self.encoded
         lengths = np.diff(encoded.offsets)
         work = exponentiated.space(int(lengths.max(initial=0)), self.scorer.labels, len(self.kept))
@@ -193,13 +199,20 @@ class _Dual:
         for name in _CHANGING:
             getattr(self, name)[:] = state[name]
 
-    def weights(self) -> Floats:
-        """The weight vector that belongs to the dual point."""
-        return self.scorer.join(self.w, self.pair, self.first, self.last)
+    @property
+    def w(self) -> Floats:
+        """The weights of attributes (a view)."""
+        return self.scorer.attribute_weights(self.vector)
 
-    def value(self, weights: Floats) -> float:
-        """D, given these weights."""
-        return self.scale * float(self.share.sum()) - penalty(weights, 0.0, self.l2)
+    def weights(self) -> Floats:
+        """The weight vector that belongs to the dual point: always the same array."""
+        tables = self.scorer.join(self.vector[:0], self.pair, self.first, self.last)
+        self.vector[len(self.vector) - len(tables) :] = tables
+        return self.vector
+
+    def value(self) -> float:
+        """D."""
+        return self.scale * float(self.share.sum()) - penalty(self.weights(), 0.0, self.l2)
 
 
 def _ascend(
@@ -223,10 +236,9 @@ def _ascend(
             dual.restore(before)
         for iteration in range(len(steps) + 1, max_iterations + 1):
             gain = dual.sweep(rng.permutation(sequences), False)
-            weights = dual.weights()
-            bound = dual.value(weights)
+            bound = dual.value()
             due = gain <= 0.5 * tolerance * abs(bound) or iteration == max_iterations
-            steps.append(Step(iteration, primal(weights) if due else float("nan"), bound, float("nan")))
+            steps.append(Step(iteration, primal(dual.weights()) if due else float("nan"), bound, float("nan")))
             on_step(steps[-1])
             if reached(steps, tolerance) or saved.save((rng, steps, dual.state())):
                 break
