@@ -12,7 +12,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from ..data.corpus import Corpus
+from ..data.corpus import BLOCK_TOKENS, Corpus
 from ..data.disk import read_array
 from ..errors import DataError
 from ..kernels.compiling import Floats, Ints, Longs
@@ -20,6 +20,8 @@ from .encoded import Encoded
 
 # Sequences with at most this many tokens come into memory at once; larger views stay on disk.
 _SMALL = 1 << 14
+# Keys of templates that are worked out at a time.
+_BLOCK_KEYS = 1 << 21
 # Tokens of the parts that learners visit in memory which go over one sequence after the other.
 CHUNK_TOKENS = 1 << 20
 
@@ -66,12 +68,17 @@ class _Rows:
         )
 
 
+def block_tokens(templates: int) -> int:
+    """How many tokens are encoded at a time, so that their keys and numbers take some ten megabytes."""
+    return max(1, min(BLOCK_TOKENS, _BLOCK_KEYS // templates))
+
+
 def encode_to_disk(corpus: Corpus, transform: Callable[[Any], Encoded], templates: int) -> "StoredEncoded":
     """Return a corpus encoded by `transform`, block by block, with its rows on disk; templates: attributes at most."""
     rows = _Rows(corpus.file.scratch)
     rows.require_room((4 * templates + 2) * corpus.tokens)
     starts, attributes, total = [np.zeros(1, np.int64)], 0, 0
-    for block in corpus.blocks():
+    for block in corpus.blocks(block_tokens(templates)):
         encoded = transform(block)
         rows.append(encoded)
         ends = encoded.indptr[encoded.offsets[1:]] - encoded.indptr[0]

@@ -21,7 +21,7 @@ from ..stored import Arrays, numbered, whole
 from .columns import NAMES, Column, Template, as_template, parse
 from .encoded import Encoded, State, require_list
 from .numbering import KeyCounts, Numbering, factorize
-from .on_disk import encode_to_disk
+from .on_disk import block_tokens, encode_to_disk
 
 if TYPE_CHECKING:
     from .hashed import HashedEncoder
@@ -247,7 +247,7 @@ class TemplateEncoder:
         self._learn_expressions()
         known = {e.column: e.known[numbers[e.column.index]] for e in self.expressions_.values()}
         counts = [KeyCounts() for _ in self.templates_]
-        for block in X.blocks():
+        for block in X.blocks(block_tokens(len(self.templates_))):
             rows = block.rows()
             tables = {c: table[rows[:, c.index]] for c, table in known.items()}
 

@@ -191,9 +191,11 @@ def _known_pairs(offsets: Longs, targets: KnownLabels, labels: int) -> KnownLabe
         codes = np.full(len(targets.labels), -1, np.int32)
         codes[1:] = targets.labels[:-1] * labels + targets.labels[1:]
         codes[heads] = -1
-        return replace(targets, labels=codes)
+        return replace(targets.loaded(), labels=codes)
     choices = targets.choices(labels)
     pairs = np.zeros((len(choices), labels, labels), bool)
     pairs[1:] = choices[:-1, :, None] & choices[1:, None, :]
     pairs[heads] = False
-    return replace(targets, labels=np.full(len(choices), -1, np.int32), allowed=pairs.reshape(len(choices), -1))
+    return replace(
+        targets.loaded(), labels=np.full(len(choices), -1, np.int32), allowed=pairs.reshape(len(choices), -1)
+    )

@@ -82,7 +82,7 @@ class Segmenting(LabelTask):
         """Returns y as arrays, with runs of equal labels as segments."""
         known = Labelling().known(read, sizes, classes)
         written = np.where(known.labels < 0, -1, runs(known.offsets, known.labels)).astype(np.int32)
-        return replace(known, written=written)
+        return replace(known.loaded(), written=written)
 
     def lay_out(self, encoded: SegmentEncoded, known: KnownLabels, labels: int, *, all_weights: bool) -> SegmentScorer:
         """Returns weights of attributes in three places, of label pairs, and of lengths."""
