@@ -89,7 +89,10 @@ def test_training_on_a_corpus_is_training_on_its_file(run, folder, tmp_path):
 def test_hash_bits_are_an_option(run, folder, tmp_path):
     said = run("train", folder / "train.tsv", "-o", tmp_path / "m", "-l", "crf", "-q", "--hash-bits", "12", "--json")
     assert said.json["model"]["features"] == 4096
-    assert run("evaluate", tmp_path / "m", folder / "dev.tsv", "--json").json["accuracy"] > 0.9
+    mine, theirs = (
+        run("evaluate", model, folder / "dev.tsv", "--json") for model in (tmp_path / "m", folder / "crf.model")
+    )
+    assert mine.json["accuracy"] > theirs.json["accuracy"] - 0.1
     assert "hash " in run("inspect", tmp_path / "m").out
 
 
@@ -122,7 +125,8 @@ def test_options_about_columns_are_refused_for_corpora(run, folder, tmp_path):
 @pytest.mark.parametrize("options", [(), ("--marginals",), ("--json", "--kbest", "2"), ("--output-format", "conllu")])
 def test_predictions_in_blocks_are_those_of_the_whole(run, folder, monkeypatch, options):
     names = [("dev.jsonl",), ("dev.tsv", "--labeled"), ("dev.conll", "--labeled"), ("new.txt", "-f", "text")]
-    names += [("dev.tsv", "--columns", "word,label"), ("dev.tsv", "--label-column", "1")]
+    if "conllu" not in options:
+        names += [("dev.tsv", "--columns", "word,label"), ("dev.tsv", "--label-column", "1")]
     whole = [run("predict", folder / "crf.model", folder / name, *more, *options) for name, *more in names]
     assert not any(said.code for said in whole)
     monkeypatch.setitem(line_blocks.__kwdefaults__, "size", 300)
@@ -151,12 +155,11 @@ def test_an_error_in_a_later_block_names_its_line_and_leaves_the_output(run, fol
 
 def test_evaluation_in_blocks_is_that_of_the_whole(run, folder, tmp_path, monkeypatch):
     X = [["a", "b", "c"]] * 30 + [["d", "e"]] * 30
-    for name, y in (
-        ("bio", [["B-X", "I-X", "O"]] * 30 + [["O", "B-Y"]] * 30),
-        ("runs", [["X"] * 3] * 30 + [["O", "Y"]] * 30),
-    ):
+    labels = {"bio": (["B-X", "I-X", "O"], ["O", "B-Y"]), "runs": (["X"] * 3, ["O", "Y"])}
+    for name, (one, two) in labels.items():
+        y = [one] * 30 + [two] * 30
         write_jsonlines(tmp_path / f"{name}.jsonl", X, y)
-        other = [[label.replace("Y", "X") for label in labels] for labels in y]
+        other = [[label.replace("Y", "X") for label in known] for known in y]
         write_jsonlines(tmp_path / "train.jsonl", X[:1] + X[-5:], y[:1] + other[-5:])
         assert run("train", tmp_path / "train.jsonl", "-o", tmp_path / "m", "-l", "hmm", "-q").code == 0
         whole = run("evaluate", tmp_path / "m", tmp_path / f"{name}.jsonl", "--json").json

@@ -232,7 +232,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(corpus, tmp_path, monkeypatch):
         write = full
 
     monkeypatch.setattr(on_disk._Rows, "_file", lambda self: Full())
-    with pytest.raises(DataError, match="no room for the encoded corpus .No space left"):
+    with pytest.raises(DataError, match=r"no room for the encoded corpus \(No space left"):
         CRF(TEMPLATES).fit(corpus, corpus.y)
     assert [one.name for one in tmp_path.iterdir()] == ["c.sl"]
 
