@@ -5,15 +5,15 @@ or BAD as a whole.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import repeat
 from typing import Any
 
 import numpy as np
 
 from .errors import DataError, did_you_mean
-from .kernels.compiling import Flags
-from .structures.known import KnownLabels, StoredLabels
+from .kernels.compiling import Flags, Ints, Longs
+from .structures.known import KnownLabels, StoredLabels, places_of
 from .supervision import LABELS, Companion, Signal, StoredOutputs, all_kinds, kind_of
 
 
@@ -129,6 +129,75 @@ def _encode_stored(y: StoredOutputs, number: dict[Any, int]) -> StoredLabels:
         table[k] = known[0] if len(known) == 1 else -1
     full = all(kind is Signal.FULL for kind in kinds)
     return StoredLabels(kinds, y.offsets, y.codes, none, table, None if full else allowed)
+
+
+class CodedLabels(StoredOutputs):
+    """Full labels as numbers, which take less memory than lists of strings: y to those who ask for a list.
+
+    numbers: (tokens,) int32 places in `entries`, the labels; offsets: where the tokens of each sequence begin.
+    """
+
+    def __init__(self, numbers: Ints, offsets: Longs, entries: Sequence[str]) -> None:
+        self._numbers, self._offsets, self._entries = numbers, offsets, entries
+
+    @classmethod
+    def joined(cls, parts: Sequence["CodedLabels"]) -> "CodedLabels":
+        """Those of several with the same labels, one after the other."""
+        lengths = np.concatenate([np.diff(part.offsets) for part in parts])
+        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+        return cls(np.concatenate([part.codes(0, len(part)) for part in parts]), offsets, parts[0].entries)
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            first, last, step = index.indices(len(self))
+            if step != 1:
+                return self.take(range(first, last, step))
+            return CodedLabels(self._numbers, self._offsets[first : max(first, last) + 1], self._entries)
+        i = range(len(self))[index]
+        return [self._entries[code] for code in self.codes(i, i + 1).tolist()]
+
+    @property
+    def offsets(self) -> Longs:
+        """Where the tokens of each sequence begin."""
+        own: Longs = self._offsets - self._offsets[0]
+        return own
+
+    @property
+    def entries(self) -> Sequence[str]:
+        """The labels."""
+        return self._entries
+
+    def codes(self, first: int, last: int) -> Ints:
+        """The labels of sequences first to last - 1."""
+        return self._numbers[self._offsets[first] : self._offsets[last]]
+
+    def kinds(self) -> list[Signal]:
+        """All labels are known."""
+        return [Signal.FULL] * len(self)
+
+    def used(self) -> list[Any]:
+        """The labels that occur."""
+        counts = np.bincount(self.codes(0, len(self)), minlength=len(self._entries))
+        return [one for one, count in zip(self._entries, counts, strict=True) if count]
+
+    def full_counts(self) -> Counter[str]:
+        """How many tokens have each label."""
+        counts = np.bincount(self.codes(0, len(self)), minlength=len(self._entries)).tolist()
+        return Counter({one: count for one, count in zip(self._entries, counts, strict=True) if count})
+
+    def take(self, which: Any) -> "CodedLabels":
+        """Those of some sequences, in this order."""
+        places, offsets = places_of(self._offsets, np.asarray(which, np.int64))
+        return CodedLabels(self._numbers[places], offsets, self._entries)
+
+    def content(self) -> Iterator[Any]:
+        """Yields all that makes it what it is."""
+        yield self.offsets
+        yield list(self._entries)
+        yield self.codes(0, len(self))
 
 
 def as_sequences(y: Any, count: int) -> list[Any]:

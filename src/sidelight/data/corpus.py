@@ -365,6 +365,12 @@ class Corpus(Sequence[list[Token]]):
         """Return the strings of a column, an array of objects, and the number of every token's."""
         return self.file.strings[number], np.ascontiguousarray(self.rows()[:, number])
 
+    def content(self) -> Iterator[Any]:
+        """Yield all that makes it what it is, wherever its file is."""
+        yield self.offsets
+        yield from (strings.tolist() for strings in self.file.strings)
+        yield from (block.rows()[:, :-1] for block in self.blocks())
+
     def blocks(self, tokens: int = BLOCK_TOKENS) -> Iterator["Corpus"]:
         """Yield views of consecutive sequences, of about this many tokens each."""
         first = 0
@@ -424,6 +430,12 @@ class CorpusLabels(StoredOutputs):
     def codes(self, first: int, last: int) -> Ints:
         """What is known of the tokens of sequences first to last - 1."""
         return np.ascontiguousarray(self.corpus[first:last].rows()[:, -1])
+
+    def content(self) -> Iterator[Any]:
+        """Yield all that makes it what it is, wherever its file is."""
+        yield self.offsets
+        yield self.entries
+        yield from (block.rows()[:, -1] for block in self.corpus.blocks())
 
     def take(self, which: Any) -> "CorpusLabels":
         """Some elements, in this order."""

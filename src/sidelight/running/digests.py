@@ -39,6 +39,9 @@ def _add(found: Any, value: Any) -> None:
             _add(found, one)
     elif isinstance(value, set | frozenset):
         _add_list(found, sorted(value, key=repr))
+    elif hasattr(value, "content"):  # of what is on disk, or in arrays in the place of lists
+        for one in value.content():
+            _add(found, one)
     else:
         _add_object(found, value)
 

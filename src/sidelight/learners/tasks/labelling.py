@@ -10,7 +10,7 @@ from ...errors import DataError
 from ...features.choose import choose_encoder, input_kind
 from ...features.encoded import Encoded, Encoder, require_attributes, sequence_lengths
 from ...kernels.compiling import Floats, Ints, Longs
-from ...labels import check_lengths, encode_labels
+from ...labels import CodedLabels, check_lengths, encode_labels
 from ...metrics import token_accuracy
 from ...scorers.edges import EdgeScorer
 from ...scorers.linear import LinearScorer
@@ -71,6 +71,10 @@ class Labelling(LabelTask):
         """Returns y as arrays."""
         require_tables(len(classes), self.order)
         return encode_labels(read, sizes, classes)
+
+    def coded(self, labels: Ints, offsets: Longs, classes: Sequence[str]) -> CodedLabels:
+        """Returns outputs as y, but as numbers."""
+        return CodedLabels(labels, offsets, classes)
 
     def write(self, decisions: list[Any]) -> list[Any]:
         """Returns the labels of every sequence."""

@@ -21,12 +21,13 @@ from ...features.encoded import same_encoders, some_of
 from ...inference.compiled import learn_penalties, penalties, times, trusted_penalties
 from ...inference.readings import RuleReading
 from ...kernels.compiling import Flags, Floats, Ints, Longs
+from ...labels import CodedLabels
 from ...records import Record, recorded
 from ...running import Scattered, scatter, shards
 from ...scorers.chance import RandomScores
 from ...solvers import rounds
 from ...solvers.losses import blocks
-from ...supervision import Signal, by_kind
+from ...supervision import Signal, by_kind, some_known
 from ..choosing.guard import guarded
 from ..decoding import UnderRules
 from ..inputs import refuse_weights
@@ -77,7 +78,7 @@ class CoDLStep(Record):
 class _RoundOutputs(NamedTuple):
     """Outputs that a round found: (k, slots), -1 where there are fewer, and y by them; and how they count.
 
-    there: (k, inputs) bool, which outputs there are.
+    y: empty where the labels say it all; there: (k, inputs) bool, which outputs there are.
     """
 
     labels: Ints
@@ -167,7 +168,9 @@ class _Shard:
             found = decoder.best_of(scores, rules.weigh(penalties), common.k)
         values = found.outputs.values
         labels = structure.token_labels(values)
-        y = [task.decode(np.where(row < 0, values[0], row), scores, classes) for row in values]
+        # Where outputs are labels of tokens, numbers are enough.
+        written: Any = [] if hasattr(task, "coded") else values
+        y = [task.decode(np.where(row < 0, values[0], row), scores, classes) for row in written]
         there = labels[:, rules.offsets[:-1]] >= 0
         broken = np.zeros(len(decoder.rules))
         for row, own in zip(labels, there, strict=True):
@@ -251,9 +254,9 @@ class CoDL(RuleParameters, MixtureParameters, Learner):
         base, weight, first = None, 0.0, None
         if known:
             labelled = some_of(X, known)
-            base = self.fit_base(labelled, [y[i] for i in known], classes)
+            base = self.fit_base(labelled, some_known(y, known), classes)
             weight = labelled_weight(self, read, 0.5)
-            first = counted_penalties(self, labelled, [read[i] for i in known], classes)
+            first = counted_penalties(self, labelled, some_known(read, known), classes)
         pool, own = ([], []) if weight == 1 else (some_of(X, rest), [sizes[i] for i in rest])
         way = _Way(self, base, first, weight, pool, own, classes)
         with inputs_called(self.task_.noun), numbers_of(rest):
@@ -314,8 +317,8 @@ class _Way:
             one.structure_, one.task_, self.listed, self.current, self.classes, one.method, one.beam, one.time_limit
         )
         lengths = sizes if one.task_.of_labels else [one.task_.tokens(x) for x in self.pool]
-        offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-        rng = np.random.default_rng(one.random_state)
+        self.offsets: Longs = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+        offsets, rng = self.offsets, np.random.default_rng(one.random_state)
         chance = RandomScores.drawn(rng, int(offsets[-1]), len(self.classes))
         parts = [
             _Shard(self.pool[a:b], offsets[a : b + 1] - offsets[a], a, int(offsets[a]))
@@ -350,14 +353,24 @@ class _Way:
         rho = self.current[[r.kind == "soft" and r.penalty is None for r in readings]] if readings else self.current
         return float(-np.sum((tokens + 1) * np.log1p(np.exp(-rho)) + np.logaddexp(0.0, rho)))
 
+    def _as_y(self, found: _RoundOutputs) -> Any:
+        """The best outputs of all inputs as y, then the next best ones."""
+        task: Any = self.learner.task_
+        return found.y or [task.coded(row, self.offsets, self.classes) for row in found.labels]
+
     def learn(self, found: _RoundOutputs) -> None:
         """The M step: a model of the outputs, and penalties that follow them if they are counted by tokens."""
         self.before = found.labels
-        X, y = self.pool, found.y[0]
-        if len(found.y) > 1:
-            X = some_of(X, [i for row in found.there for i in np.flatnonzero(row).tolist()])
-            y = [row[i] for row, there in zip(found.y, found.there, strict=True) for i in np.flatnonzero(there)]
-        learner = self.learner.fit_base(X, y, self.classes)
+        X, y = self.pool, self._as_y(found)
+        if len(y) == 1:
+            learner = self.learner.fit_base(X, y[0], self.classes)
+        else:
+            chosen = [np.flatnonzero(there).tolist() for there in found.there]
+            X = some_of(X, list(chain.from_iterable(chosen)))
+            some = [some_known(row, which) for row, which in zip(y, chosen, strict=True)]
+            coded = isinstance(some[0], CodedLabels)
+            y = CodedLabels.joined(some) if coded else list(chain.from_iterable(some))
+            learner = self.learner.fit_base(X, y, self.classes)
         number = 0
         if self.driven is not None:
             number = self.driven.number + (not same_encoding(learner, self.driven.learner))
