@@ -4,6 +4,7 @@ The group norm is Σ_g max_{k in g} |v_k| (l1/l∞, section 8 of Ganchev et al. 
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Real
 from typing import Literal, get_args
 
@@ -60,6 +61,65 @@ class Slack:
     def strength(self) -> float:
         """σ or ε; 0 without slack."""
         return float(self.penalty or self.bound or 0.0)
+
+
+@dataclass(frozen=True)
+class RowCosts:
+    """What slack makes of rows: their scale, their bounds, and the prices that they may have.
+
+    fixed: whether the prices of corpus rows are those of another batch.
+    """
+
+    rows: RowSet
+    slack: Slack
+    fixed: bool = False
+
+    @cached_property
+    def scale(self) -> Floats:
+        """What each row's slack is multiplied by before its norm is taken."""
+        weight = self.rows.penalty * (1.0 if self.slack.penalty is None else self.rows.copies)
+        return np.sqrt(weight) if self.slack.norm == "squared" else weight
+
+    @property
+    def norm(self) -> "Norm":
+        """The norm of slack."""
+        return Norm(self.slack.norm, self.rows.group)
+
+    @cached_property
+    def separates(self) -> bool:
+        """Whether no norm joins the prices of different rows."""
+        return self.slack.separates(self.rows)
+
+    @cached_property
+    def bound(self) -> Floats:
+        """b; where a slack bound leaves rows apart, with that much room."""
+        room = self.slack.strength / self.scale if self.slack.bound and self.separates else np.zeros(len(self.rows))
+        return np.where(self.rows.low == 0, self.rows.bound + room, self.rows.bound - room)
+
+    @cached_property
+    def curve(self) -> Floats:
+        """Curvature of cost*: 1 / (σ scale²) if squared."""
+        squared = self.slack.norm == "squared" and self.slack.penalty is not None
+        return 1.0 / (self.slack.strength * self.scale**2) if squared else np.zeros(len(self.rows))
+
+    @cached_property
+    def limit(self) -> Floats:
+        """Largest size of each price: σ scale for an l1 penalty; fixed ones have the scale of another batch."""
+        if self.slack.norm != "l1" or self.slack.penalty is None:
+            return np.full(len(self.rows), np.inf)
+        most = self.slack.strength * self.scale
+        most[: self.rows.joint if self.fixed else 0] = np.inf
+        return most
+
+    @cached_property
+    def low(self) -> Floats:
+        """Smallest price of each row."""
+        return np.maximum(self.rows.low, -self.limit)
+
+    @cached_property
+    def high(self) -> Floats:
+        """Largest price of each row."""
+        return np.minimum(self.rows.high, self.limit)
 
 
 @dataclass(frozen=True)

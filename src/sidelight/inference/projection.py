@@ -23,12 +23,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ..errors import Infeasible, NotSupported
-from ..kernels.compiling import Floats
+from ..kernels.compiling import Flags, Floats
 from ..solvers import quasi_newton, spectral
 from ..solvers.annealing import require_temperature
 from ..solvers.quasi_newton import Curvature
-from .norms import Norm, Slack
+from .norms import RowCosts, Slack
 from .rows import RowSet, Tilted
+from .tilted import ScoredBatch, Tiltable, Tilting, parted
 
 # Steps of a sequence on its own prices, in each evaluation of the dual, and the share of the tolerance it may miss.
 _OWN_STEPS, _OWN_SHARE = 100, 0.03
@@ -44,9 +45,10 @@ _SUSPICIOUS = 30.0
 class Projection:
     """The projected distribution q and its certificate.
 
-    parts: expected parts of q; prices: (rows,) λ, infinite where a row forbids parts; expected: (rows,) A E_q[y];
-    excess: (rows,) by how much that misses b; primal, dual: the two sides, `gap` apart; excess beyond what the slack
-    allows is `violation`; divergence: the primal without the cost of slack; passes: work, in forward-backward passes.
+    parts: expected parts of q, None where they stay with shards; prices: (rows,) λ, infinite where a row forbids parts;
+    expected: (rows,) A E_q[y]; excess: (rows,) by how much that misses b; primal, dual: the two sides, `gap` apart;
+    excess beyond what the slack allows is `violation`; divergence: the primal without the cost of slack; passes: work,
+    in forward-backward passes.
     """
 
     parts: Any
@@ -94,108 +96,100 @@ def project(
     It stops when the gap is at most `tolerance` for each sequence, and no row misses its bound by more than that
     beyond its slack. Raises `Infeasible`, naming rules, if no q has slack that is allowed.
     """
-    slack.check()
-    require_temperature(temperature)
+    never, some = parted(rows, slack)
+    batch = ScoredBatch(scores, some, never, slack, n_jobs)
     if log_partition is None:
         log_partition = rows.structure(n_jobs).marginals(scores).log_partition
-    first = np.zeros(len(rows)) if start is None else start
-    never = rows.forbidding if slack.none else np.zeros(len(rows), bool)
-    some, left = rows, scores
-    if never.any():  # the dual has its optimum at infinity: forbid the parts instead
-        one, some = rows.parted()
+    found = project_batch(
+        batch, slack, log_partition, temperature=temperature, start=None if start is None else start[kept(rows, never)],
+        curvature=curvature, fixed=fixed, tolerance=tolerance, max_iterations=max_iterations,
+    )  # fmt: skip
+    return completed(replace(found, parts=batch.parts(found.parts)), rows, never)
+
+
+def kept(rows: RowSet, never: RowSet | None) -> Flags:
+    """Which rows have prices, and do not forbid parts instead."""
+    return np.ones(len(rows), bool) if never is None else ~rows.forbidding
+
+
+def completed(found: Projection, rows: RowSet, never: RowSet | None) -> Projection:
+    """The same with the rows that forbid parts, at infinite prices."""
+    if never is None:
+        return found
+    there = kept(rows, never)
+    prices, expected = np.where(rows.high > 0, np.inf, -np.inf), rows.bound.copy()
+    prices[there], expected[there] = found.prices, found.expected
+    return replace(found, prices=prices, expected=expected, excess=rows.excess(expected))
+
+
+def project_batch(
+    batch: Tiltable,
+    slack: Slack,
+    log_partition: Floats,
+    *,
+    temperature: float = 1.0,
+    start: Floats | None = None,
+    curvature: Curvature | None = None,
+    fixed: bool = False,
+    tolerance: float = 1e-4,
+    max_iterations: int = 200,
+) -> Projection:
+    """Project distributions wherever they are; see `project`. Prices are those of `batch.rows`."""
+    slack.check()
+    require_temperature(temperature)
+    never, first = batch.never, np.zeros(len(batch.rows)) if start is None else start
+    if never is not None:
         try:
-            left = one.forbid(scores)
-            rows.structure(n_jobs).argmax(left)
+            batch.require_possible()
         except Infeasible:
-            raise Infeasible(f"no distribution satisfies {named(one, np.ones(len(one)))}; allow some slack") from None
-    curvature = curvature or Curvature()
-    problem = _ProjectionDual(left, some, slack, temperature, log_partition, tolerance, n_jobs, curvature, fixed)
-    if not never.any():
+            raise Infeasible(
+                f"no distribution satisfies {named(never, np.ones(len(never)))}; allow some slack"
+            ) from None
+    problem = _ProjectionDual(batch, slack, temperature, log_partition, tolerance, curvature or Curvature(), fixed)
+    if never is None:
         return problem.solve(first, max_iterations)
     try:
-        found = problem.solve(first[~never], max_iterations)
+        return problem.solve(first, max_iterations)
     except Infeasible as error:
-        replace(problem, scores=scores).solve(first[~never], max_iterations)  # raises if the others contradict too
+        replace(problem, forbidding=False).solve(first, max_iterations)  # raises if the others contradict too
         what, hint = error.what.rsplit("; ", 1)
-        raise Infeasible(f"{what} where {named(one, np.ones(len(one)))} holds; {hint}", error.sequence) from None
-    prices, expected = np.where(rows.high > 0, np.inf, -np.inf), rows.bound.copy()
-    prices[~never], expected[~never] = found.prices, found.expected
-    parts = one.unforbid(scores, found.parts)
-    return replace(found, parts=parts, prices=prices, expected=expected, excess=rows.excess(expected))
+        raise Infeasible(f"{what} where {named(never, np.ones(len(never)))} holds; {hint}", error.sequence) from None
 
 
 @dataclass(frozen=True)
 class _ProjectionDual:
     """One projection; `apart` and `together` solve its dual."""
 
-    scores: Any
-    rows: RowSet
+    batch: Tiltable
     slack: Slack
     temperature: float
     log_partition: Floats
     tolerance: float
-    n_jobs: int
     curvature: Curvature
     fixed: bool
-
-    @cached_property
-    def scale(self) -> Floats:
-        """What each row's slack is multiplied by before its norm is taken."""
-        weight = self.rows.penalty * (1.0 if self.slack.penalty is None else self.rows.copies)
-        return np.sqrt(weight) if self.slack.norm == "squared" else weight
+    forbidding: bool = True
 
     @property
-    def norm(self) -> Norm:
-        """The norm of slack."""
-        return Norm(self.slack.norm, self.rows.group)
+    def rows(self) -> RowSet:
+        """What the prices are of."""
+        return self.batch.rows
 
     @cached_property
-    def separates(self) -> bool:
-        """Whether no norm joins the prices of different rows."""
-        return self.slack.separates(self.rows)
+    def costs(self) -> RowCosts:
+        """What slack makes of the rows."""
+        return RowCosts(self.rows, self.slack, self.fixed)
 
-    @cached_property
-    def bound(self) -> Floats:
-        """b; where a slack bound leaves rows apart, with that much room."""
-        room = self.slack.strength / self.scale if self.slack.bound and self.separates else np.zeros(len(self.rows))
-        return np.where(self.rows.low == 0, self.rows.bound + room, self.rows.bound - room)
-
-    @cached_property
-    def curve(self) -> Floats:
-        """Curvature of cost*: 1 / (σ scale²) if squared."""
-        squared = self.slack.norm == "squared" and self.slack.penalty is not None
-        return 1.0 / (self.slack.strength * self.scale**2) if squared else np.zeros(len(self.rows))
-
-    @cached_property
-    def limit(self) -> Floats:
-        """Largest size of each price: σ scale for an l1 penalty; fixed ones have the scale of another batch."""
-        if self.slack.norm != "l1" or self.slack.penalty is None:
-            return np.full(len(self.rows), np.inf)
-        most = self.slack.strength * self.scale
-        most[: self.rows.joint if self.fixed else 0] = np.inf
-        return most
-
-    @cached_property
-    def low(self) -> Floats:
-        """Smallest price of each row."""
-        return np.maximum(self.rows.low, -self.limit)
-
-    @cached_property
-    def high(self) -> Floats:
-        """Largest price of each row."""
-        return np.minimum(self.rows.high, self.limit)
+    def how(self, steps: int) -> Tilting:
+        """How distributions are tilted, with this many steps of single sequences on their own prices."""
+        return Tilting(self.temperature, steps, _OWN_SHARE * self.tolerance, self.forbidding)
 
     def tilt(self, prices: Floats, steps: int) -> Tilted:
         """Marginals at these prices, those of single sequences improved in this many steps."""
-        own = self.rows.own
-        return self.rows.tilt(
-            self.scores, prices, temperature=self.temperature, bound=own(self.bound), curve=own(self.curve),
-            limit=own(self.limit), steps=steps, tolerance=_OWN_SHARE * self.tolerance, n_jobs=self.n_jobs,
-        )  # fmt: skip
+        return self.batch.tilt(prices, self.how(steps))
 
     def slope(self, found: Projection) -> Floats:
         """The gradient of -D, but for the part of cost* that has corners."""
-        return self.bound - found.expected + self.curve * found.prices
+        return self.costs.bound - found.expected + self.costs.curve * found.prices
 
     @property
     def allowed(self) -> float:
@@ -209,16 +203,16 @@ class _ProjectionDual:
             lam, tilted.expected
         )
         cost = conjugate = violation = 0.0
-        measured = self.scale * excess
+        measured = self.costs.scale * excess
         if self.slack.none:
             violation = float(np.abs(excess).max(initial=0.0))
         elif self.slack.bound is not None:
-            violation = max(0.0, self.norm.size(measured) - self.slack.strength)
-            conjugate = self.slack.strength * self.norm.dual.size(lam / self.scale)
+            violation = max(0.0, self.costs.norm.size(measured) - self.slack.strength)
+            conjugate = self.slack.strength * self.costs.norm.dual.size(lam / self.costs.scale)
         elif self.slack.norm == "squared":
-            cost, conjugate = 0.5 * self.slack.strength * _dot(measured, measured), 0.5 * _dot(self.curve, lam**2)
+            cost, conjugate = 0.5 * self.slack.strength * _dot(measured, measured), 0.5 * _dot(self.costs.curve, lam**2)
         else:
-            cost = self.slack.strength * self.norm.size(measured)
+            cost = self.slack.strength * self.costs.norm.size(measured)
         dual = float((self.log_partition - self.temperature * tilted.log_partition).sum())
         dual -= _dot(self.rows.bound, lam) + conjugate
         converged = abs(divergence + cost - dual) <= self.allowed and violation <= self.tolerance
@@ -240,7 +234,7 @@ class _ProjectionDual:
 
     def solve(self, first: Floats, max_iterations: int) -> Projection:
         """Prices from these on."""
-        return (self.apart if self.separates else self.together)(first, max_iterations)
+        return (self.apart if self.costs.separates else self.together)(first, max_iterations)
 
     def apart(self, first: Floats, max_iterations: int) -> Projection:
         """Prices where no norm joins them.
@@ -248,7 +242,7 @@ class _ProjectionDual:
         The colder, the closer the dual is to one with corners: where the first prices are far from the best, those of
         higher temperatures come before.
         """
-        found = self.at(np.clip(first, self.low, self.high))
+        found = self.at(np.clip(first, self.costs.low, self.costs.high))
         if self.temperature < _COOLING and self.far(found):
             found = found.or_better(self.cooled(found.prices, max_iterations))
         return found if self.fixed else self.refine(found, max_iterations)
@@ -285,7 +279,7 @@ class _ProjectionDual:
     def steepness(self, count: int) -> Floats:
         """A guess of the dual's second derivatives by the first prices; where nothing is known, 1."""
         reach = np.concatenate((self.rows.reach, np.full(len(self.rows) - self.rows.joint, 0.1)))[:count]
-        guess = self.curve[:count] + reach / self.temperature
+        guess = self.costs.curve[:count] + reach / self.temperature
         return np.where(guess > 0, guess, 1.0)
 
     def remember(self, found: Projection, max_iterations: int) -> Projection:
@@ -300,8 +294,8 @@ class _ProjectionDual:
 
         self.curvature.begin(self.steepness(count))
         quasi_newton.minimize(
-            evaluate, found.prices[:count], _SolverPoint(found, self.slope(found)[:count]), self.low[:count],
-            self.high[:count], self.curvature, max_iterations,
+            evaluate, found.prices[:count], _SolverPoint(found, self.slope(found)[:count]), self.costs.low[:count],
+            self.costs.high[:count], self.curvature, max_iterations,
         )  # fmt: skip
         return best
 
@@ -324,7 +318,7 @@ class _ProjectionDual:
         with threadpool_limits(1, "blas"), suppress(_Done):
             minimize(
                 objective, found.prices[:count] / size, jac=True, method="L-BFGS-B",
-                bounds=Bounds(self.low[:count] / size, self.high[:count] / size),
+                bounds=Bounds(self.costs.low[:count] / size, self.costs.high[:count] / size),
                 options={"maxiter": max_iterations, "maxfun": 2 * max_iterations, "ftol": 0.0, "gtol": 0.0},
             )  # fmt: skip
         return best
@@ -335,15 +329,15 @@ class _ProjectionDual:
         def proximal(at: Floats, gradient: Floats, step: float) -> Floats:
             v = np.clip(at - step * gradient, self.rows.low, self.rows.high)
             if self.slack.penalty is not None:
-                return self.norm.dual.project(v, self.slack.penalty)
-            return self.norm.dual.shrink(v, step * self.slack.strength)
+                return self.costs.norm.dual.project(v, self.slack.penalty)
+            return self.costs.norm.dual.shrink(v, step * self.slack.strength)
 
         if self.fixed:
             raise NotSupported(
                 f"prices can be kept only where slack leaves the rows apart, not in the norm {self.slack.norm} with a "
                 f"{'bound' if self.slack.penalty is None else 'penalty'}; use a penalty in 'squared' or 'l1'"
             )
-        scale, passes = self.scale, 0.0
+        scale, passes = self.costs.scale, 0.0
 
         def evaluate(at: Floats) -> _SolverPoint:
             nonlocal passes
@@ -367,27 +361,22 @@ class _ProjectionDual:
         """Raise `Infeasible` if a dual is above all that its primal could be, so that no q is allowed."""
         if (np.abs(found.prices) * self.rows.extent).max(initial=0.0) < _SUSPICIOUS * self.temperature:
             return
-        if self.separates and len(self.rows) > self.rows.joint:
+        if self.costs.separates and len(self.rows) > self.rows.joint:
             self.require_each(found, tilted)
-        limit = float((self.log_partition + self.worst(self.scores)).sum())
+        limit = float((self.log_partition + self.batch.worst(None, self.how(0))).sum())
         if not self.fixed and found.dual > limit + 1e-6 * (1 + abs(limit)):
             raise Infeasible(f"no distribution satisfies {named(self.rows, found.prices)}; allow some slack, or more")
 
     def require_each(self, found: Projection, tilted: Tilted) -> None:
         """The same of every sequence alone, as the prices of the corpus rows leave it."""
         owner, joint = self.rows.owner, self.rows.joint
-        among = np.where(owner < 0, found.prices, 0.0)
-        limit = self.worst(self.rows.shift(self.scores, among) if among.any() else self.scores)
-        paid = np.bincount(owner[joint:], (found.prices * self.bound)[joint:], minlength=self.rows.sequences)
+        limit = self.batch.worst(found.prices[:joint], self.how(0))
+        paid = np.bincount(owner[joint:], (found.prices * self.costs.bound)[joint:], minlength=self.rows.sequences)
         beyond = -self.temperature * tilted.log_partition - paid > limit + 1e-6 * (1 + abs(limit))
         if beyond.any():
             i = int(beyond.argmax())
             guilty = np.where(owner == i, found.prices, 0.0)
             raise Infeasible(f"has no distribution that satisfies {named(self.rows, guilty)}; allow slack", i)
-
-    def worst(self, scores: Any) -> Floats:
-        """The largest -θ·y of each sequence."""
-        return self.rows.structure(self.n_jobs).argmax(_negative(scores)).scores
 
 
 @dataclass(frozen=True)
@@ -421,11 +410,6 @@ def _dot(a: Floats, b: Floats) -> float:
 
 class _Done(Exception):
     """Leaves the optimiser once the certificate is good enough."""
-
-
-def _negative(scores: Any) -> Any:
-    """-θ on the parts that are possible."""
-    return scores.changed(lambda table: np.where(np.isfinite(table), -table, -np.inf))
 
 
 def quoted(title: str) -> str:
