@@ -216,7 +216,7 @@ def _unpacked(value: Any, arrays: Arrays, place: str) -> Any:
     if isinstance(value, dict) and value.keys() == {"array"}:
         return arrays[place]
     if isinstance(value, dict) and value.keys() == {"record", "values"}:
-        kind = RECORDS[value["record"]]
+        kind = _record(value["record"])
         found = {k: _unpacked(v, arrays, f"{place}/{k}") for k, v in value["values"].items()}
         record = kind(**found)
         for one in fields(kind):
@@ -224,6 +224,15 @@ def _unpacked(value: Any, arrays: Arrays, place: str) -> Any:
                 raise DataError(f"{one.name} of {kind.__name__} has a value of another type")
         return record
     return _rich(value)
+
+
+def _record(name: Any) -> Any:
+    """A kind of record, which the module of some learner may define that nobody has imported yet."""
+    from . import learners_by_name
+
+    if name not in RECORDS:
+        learners_by_name()
+    return RECORDS[name]
 
 
 def packed_trace(trace: Any) -> Any:
@@ -241,14 +250,15 @@ def _parameters(learner: Any) -> dict[str, Any]:
 
 
 def _unfitted(header: dict[str, Any], depth: int = 0) -> Any:
-    from . import learners_by_name
+    import sidelight
 
-    known, name = learners_by_name(), header["learner"]
-    if not isinstance(name, str) or name not in known:
+    name = header["learner"]
+    if not isinstance(name, str) or name not in sidelight.LEARNERS:
         raise ModelFileError(f"holds a {name}, which this version of sidelight does not have")
+    learner = getattr(sidelight, name)  # imports this one alone
     parameters = {k: _rich(v, depth) for k, v in header["parameters"].items()}
-    check_values(parameters, parameter_hints(known[name]), name)
-    return known[name](**parameters)
+    check_values(parameters, parameter_hints(learner), name)
+    return learner(**parameters)
 
 
 def _zipped(members: dict[str, bytes], method: int) -> bytes:

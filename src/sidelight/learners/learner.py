@@ -163,12 +163,13 @@ class Learner(Estimator):
 
     def __sklearn_tags__(self) -> Any:
         """To scikit-learn it is a classifier where every input has one label, so that these can be stratified."""
-        tags = super().__sklearn_tags__()
-        if self.task_.noun == "document":
+        tags: Any = super().__sklearn_tags__()
+        documents = self.task_.noun == "document"
+        if documents or self.judges:
             from sklearn.utils import ClassifierTags
 
             tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
-            tags.input_tags.sparse = True
+            tags.input_tags.sparse, tags.target_tags.required = documents, tags.target_tags.required or self.judges
         return tags
 
     def with_labels(self, classes: Sequence[str]) -> Self:

@@ -8,7 +8,6 @@ from math import nan
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 
 from ...errors import DataError, NotSupported
 from ...estimator import available_if, clone, is_fitted, require_fitted
@@ -105,7 +104,7 @@ def _by_name(named: Mapping[Any, float], prepared: Prepared) -> Floats:
 
 
 @declared
-class StructureClassifier(ClassifierMixin, LinearParameters, CompanionParameters, Learner):  # type: ignore[misc]
+class StructureClassifier(LinearParameters, CompanionParameters, Learner):
     """What classifiers by latent structures share."""
 
     C: Annotated[float, "What missed margins cost; larger fits the training data more closely."] = 1.0
@@ -128,6 +127,7 @@ class StructureClassifier(ClassifierMixin, LinearParameters, CompanionParameters
     ] = 0
 
     judges: ClassVar[bool] = True
+    _estimator_type = "classifier"  # what versions of scikit-learn before 1.6 ask for
 
     def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
         """Learn from inputs X and labels y: GOOD or BAD, True or False, 1 or 0, or 1 or -1.
