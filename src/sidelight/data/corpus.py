@@ -264,6 +264,8 @@ class CorpusFile:
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise self._damaged(f"its header cannot be read: {error}") from None
         self.strings: list[NDArray[Any]] = [np.array(some, object) for some in strings]
+        # What was worked out of the strings of each column, so that blocks need not do it again.
+        self.memo: dict[int, Any] = {}
         self._most = np.array([*map(len, strings), len(labels)], np.int64)
 
     def _damaged(self, reason: str) -> DataError:

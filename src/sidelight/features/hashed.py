@@ -62,7 +62,7 @@ class HashedEncoder:
             coded = coded_columns(X)
             self._require_width(len(coded))
             columns = {c.base for template in self.templates_ for c in template.columns}
-            tables = {c: _hashes(c, coded[c.index][0])[coded[c.index][1]] for c in columns}
+            tables = {c: _hashes(coded[c.index].values(c))[coded[c.index].codes] for c in columns}
             seeds = hashing.mixed_texts(*_pool([str(k) for k in range(len(self.templates_))]))
 
             def run(first: int, last: int) -> None:
@@ -108,11 +108,10 @@ class HashedEncoder:
         return encoder
 
 
-def _hashes(column: Column, distinct: list[str]) -> Bits:
-    """A hash of what an expression says of each string; 0 where it says nothing."""
+def _hashes(values: list[str | None]) -> Bits:
+    """A hash of each text; 0 for None."""
     from ..kernels import hashing
 
-    values = [column.value(one) for one in distinct]
     out: Bits = hashing.mixed_texts(*_pool([value or "" for value in values]))
     out[[value is None for value in values]] = 0
     return out

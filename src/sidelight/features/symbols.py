@@ -13,7 +13,7 @@ from ..stored import Arrays, ArraySpec, numbered, read_arrays, whole
 from .columns import Column, as_template
 from .encoded import Encoded, State
 from .numbering import factorize
-from .templates import coded_column, coded_columns, sequence_offsets
+from .templates import CodedColumn, coded_column, coded_columns, sequence_offsets
 
 Expression = str | Column
 # Distinct strings in order of appearance, and the number of every token's.
@@ -38,7 +38,7 @@ def column_values(column: Column, X: Sequence[Sequence[Any]]) -> list[str]:
     if len(X) == 0:
         return []
     sequence_offsets(X)
-    values, codes = _apply(column, *coded_column(X, column))
+    values, codes = _apply(column, coded_column(X, column))
     return [values[code] for code in codes.tolist()]
 
 
@@ -131,10 +131,10 @@ class SymbolEncoder:
         for c in (self._emission, self._unknown):
             if c is not None and c.index >= len(columns):
                 raise DataError(f"{c} needs column {c.index}, but tokens have {len(columns)}")
-        words = _apply(self._emission, *columns[self._emission.index])
+        words = _apply(self._emission, columns[self._emission.index])
         if self._unknown is None:
             return words, ([""], np.zeros_like(words[1]))
-        return words, _apply(self._unknown, *columns[self._unknown.index])
+        return words, _apply(self._unknown, columns[self._unknown.index])
 
     def describe(self, attribute: int) -> str:
         """The word, or the class of unknown words."""
@@ -173,7 +173,7 @@ class SymbolEncoder:
         return cls(values["emission"], values["unknown"], rare, words, counts, class_of_word, classes)
 
 
-def _apply(column: Column, distinct: list[str], codes: Ints) -> Coded:
-    """What an expression says of all tokens, given distinct strings and every token's; absent values are empty."""
-    words, numbers = factorize([column.value(one) or "" for one in distinct])
-    return list(words), numbers[codes]
+def _apply(column: Column, coded: CodedColumn) -> Coded:
+    """What an expression says of all tokens of a column; absent values are the empty string."""
+    words, numbers = factorize([value or "" for value in coded.values(column)])
+    return list(words), numbers[coded.codes]

@@ -10,9 +10,10 @@ from copy import copy
 from dataclasses import dataclass, field
 from itertools import chain
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..data.corpus import Corpus
 from ..errors import DataError
@@ -68,33 +69,75 @@ def split_columns(X: Sequence[Sequence[Any]]) -> list[list[str]]:
     return columns
 
 
-def coded_columns(X: Sequence[Sequence[Any]]) -> list[tuple[list[str], Ints]]:
-    """The columns of all tokens: the distinct strings of each in order of appearance, and every token's number."""
+class CodedColumn(NamedTuple):
+    """One column of all tokens: its distinct strings in order of appearance, and every token's number among these.
+
+    places, memo: of a corpus, the place of each string in its vocabulary, and what was worked out there before.
+    """
+
+    strings: list[str]
+    codes: Ints
+    places: Ints | None = None
+    memo: dict[Any, Any] | None = None
+
+    def some(self, which: NDArray[np.bool_]) -> "CodedColumn":
+        """The same for some of the strings alone, without tokens."""
+        strings = [one for one, chosen in zip(self.strings, which.tolist(), strict=True) if chosen]
+        return self._replace(strings=strings, places=None if self.places is None else self.places[which])
+
+    def values(self, column: Column) -> list[str | None]:
+        """What an expression says of each string."""
+        if self.places is None or self.memo is None:
+            return [column.value(one) for one in self.strings]
+        table = self.memo[column.base]
+        found: list[Any] = table[self.places].tolist()
+        for k, value in enumerate(found):
+            if value is _UNSEEN:
+                found[k] = table[self.places[k]] = column.value(self.strings[k])
+        return found
+
+
+# Stands for what was not worked out yet.
+_UNSEEN = object()
+
+
+def coded_columns(X: Sequence[Sequence[Any]]) -> list[CodedColumn]:
+    """The columns of all tokens."""
     if isinstance(X, Corpus):
-        return coded_corpus(X)
-    return [(list(words), codes) for words, codes in map(factorize, split_columns(X))]
+        rows = X.rows()
+        return [_coded(X, rows, k) for k in range(X.columns)]
+    return [CodedColumn(list(words), codes) for words, codes in map(factorize, split_columns(X))]
 
 
-def coded_corpus(X: Corpus) -> list[tuple[list[str], Ints]]:
-    """The same of a corpus, which has numbers on disk already."""
+def _coded(X: Corpus, rows: Ints, number: int) -> CodedColumn:
+    """A column of a corpus, which has numbers on disk already."""
     from ..kernels import hashing
 
-    rows, out = X.rows(), []
-    for k, strings in enumerate(X.file.strings):
-        codes = np.ascontiguousarray(rows[:, k])
-        numbers, order = np.full(len(strings), -1, np.int32), np.empty(len(strings), np.int32)
-        count = hashing.number_codes(codes, numbers, order, 0)
-        out.append((strings[order[:count]].tolist(), numbers[codes]))
-    return out
+    strings, codes = X.file.strings[number], np.ascontiguousarray(rows[:, number])
+    numbers, order = np.full(len(strings), -1, np.int32), np.empty(len(strings), np.int32)
+    places = order[: hashing.number_codes(codes, numbers, order, 0)]
+    memo = X.file.memo.setdefault(number, _Memo(len(strings)))
+    return CodedColumn(strings[places].tolist(), numbers[codes], places, memo)
 
 
-def coded_column(X: Sequence[Any], column: Column) -> tuple[list[str], Ints]:
+class _Memo(dict[Column, Any]):
+    """What expressions say of each string of a vocabulary, `_UNSEEN` at first."""
+
+    def __init__(self, strings: int) -> None:
+        super().__init__()
+        self._strings = strings
+
+    def __missing__(self, column: Column) -> Any:
+        return self.setdefault(column, np.full(self._strings, _UNSEEN, object))
+
+
+def coded_column(X: Sequence[Any], column: Column) -> CodedColumn:
     """The column that an expression reads, likewise: for rules and dictionaries, which any input may have."""
     if isinstance(X, Corpus):
         _require_column(column, X.columns)
-        return coded_corpus(X)[column.index]
+        return _coded(X, X.rows(), column.index)
     words, codes = factorize(column_of_tokens(X, column))
-    return list(words), codes
+    return CodedColumn(list(words), codes)
 
 
 def _require_column(column: Column, width: int) -> None:
@@ -267,7 +310,7 @@ class TemplateEncoder:
         columns = coded_columns(X)
         if len(columns) != self.width_:
             raise other_width(self.width_, len(columns))
-        coded = [self._code(k, *column) for k, column in enumerate(columns)]
+        coded = [(column, self._known(k, column.strings)) for k, column in enumerate(columns)]
         tables = {e.column: self._codes_of(e, *coded[e.column.index]) for e in self.expressions_.values()}
         ids = np.empty((int(offsets[-1]), len(self.templates_)), np.int32)
         _ = self.numbering_.tables  # once, before the threads
@@ -344,19 +387,18 @@ class TemplateEncoder:
         hashing.template_keys(offsets[first : last + 1], codes, places, sizes, self.reach_, keys)
         return keys
 
-    def _code(self, number: int, distinct: list[str], codes: Ints) -> tuple[list[str], Ints, Ints]:
-        """Distinct strings of a column, their numbers as known words (-1 for a new one), and all tokens' codes."""
+    def _known(self, number: int, distinct: list[str]) -> Ints:
+        """The numbers of strings of a column as known words, -1 for a new one."""
         known = self.words_[number].get
-        return distinct, np.fromiter((known(w, -1) for w in distinct), np.int32, len(distinct)), codes
+        return np.fromiter((known(w, -1) for w in distinct), np.int32, len(distinct))
 
-    def _codes_of(self, expression: _Expression, distinct: list[str], known: Ints, codes: Ints) -> Ints:
+    def _codes_of(self, expression: _Expression, coded: CodedColumn, known: Ints) -> Ints:
         table = np.where(known >= 0, expression.known[known], -1).astype(np.int32)
         column, values = expression.column, expression.values
-        if column.steps or column.negated:  # a new word may still have a known suffix or shape
-            for j in np.flatnonzero(known < 0):
-                value = column.value(distinct[j])
+        if (column.steps or column.negated) and (known < 0).any():  # a new word may have a known suffix or shape
+            for j, value in zip(np.flatnonzero(known < 0), coded.some(known < 0).values(column), strict=True):
                 table[j] = -1 if value is None else values.get(value, -1)
-        return table[codes]
+        return table[coded.codes]
 
     @property
     def attributes_(self) -> int:

@@ -231,17 +231,17 @@ def mask_of(condition: Where, X: Sequence[Any]) -> Mask:
 
 
 def _column_mask(column: Column, X: Sequence[Any]) -> Mask:
-    offsets, (distinct, codes) = sequence_offsets(X), coded_column(X, column)
-    found = np.empty(len(distinct), bool)
-    for k, token in enumerate(distinct):
-        try:
-            found[k] = column.value(token) is not None
-        except DataError:
-            raise
-        except Exception as error:
-            t = int(np.argmax(codes == k))
-            i = int(np.searchsorted(offsets, t, side="right")) - 1
-            raise DataError(f"{column} raised {error!r} at sequence {i}, token {t - offsets[i]}") from error
+    offsets, coded = sequence_offsets(X), coded_column(X, column)
+    codes = coded.codes
+    try:
+        found = np.array([value is not None for value in coded.values(column)], bool)
+    except DataError:
+        raise
+    except Exception as error:
+        k = next(k for k, token in enumerate(coded.strings) if _fails(column, token))
+        t = int(np.argmax(codes == k))
+        i = int(np.searchsorted(offsets, t, side="right")) - 1
+        raise DataError(f"{column} raised {error!r} at sequence {i}, token {t - offsets[i]}") from error
     here = found[codes]
     if column.offset == 0:
         return here
@@ -251,3 +251,11 @@ def _column_mask(column: Column, X: Sequence[Any]) -> Mask:
     out = np.full(len(codes), column.negated)
     out[inside] = here[where[inside]]
     return out
+
+
+def _fails(column: Column, token: str) -> bool:
+    try:
+        column.value(token)
+    except Exception:
+        return True
+    return False

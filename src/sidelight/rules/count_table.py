@@ -66,8 +66,20 @@ def count_table(counted: Count, at: Compilation) -> CountTable:
 
 def distinct_rows(table: Any) -> tuple[Any, Longs]:
     """The different rows of a table of small whole numbers, and for each of its rows which one it is."""
-    code = np.zeros(len(table), np.int64)
+    code, size = np.zeros(len(table), np.int64), min(1, len(table))
     for column in table.T:
-        _, code = np.unique(code * (int(column.max(initial=0)) + 1) + column, return_inverse=True)
-    _, first, code = np.unique(code, return_index=True, return_inverse=True)
+        values = int(column.max(initial=0)) + 1
+        code, size = _ranked(code * values + column, size * values)
+    first = np.empty(size, np.int64)
+    first[code[::-1]] = np.arange(len(table))[::-1]  # of several, the first is written last
     return table[first], code
+
+
+def _ranked(code: Longs, size: int) -> tuple[Longs, int]:
+    """Numbers below `size` by their rank among those that are there, and how many these are."""
+    if size > len(code) + 1024:
+        there, rank = np.unique(code, return_inverse=True)
+        return rank, len(there)
+    seen = np.zeros(size, bool)
+    seen[code] = True
+    return (np.cumsum(seen) - 1)[code], int(seen.sum())
