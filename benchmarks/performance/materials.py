@@ -29,6 +29,7 @@ TITLES = {
     "trees": "short sentences of UD English-EWT",
     "names": "pairs of English and Hebrew names",
     "bitext": "Hansards, pairs of sentences",
+    "words": "UD English-EWT, sentences without tags",
 }
 
 
@@ -192,6 +193,21 @@ def _bitext(cell: Cell, data: Path) -> Material:
     )  # fmt: skip
 
 
+def _words(cell: Cell, data: Path) -> Material:
+    """Words without labels; as many classes as there are tags are to be found."""
+    from sidelight import one_to_many
+
+    from ..induction import Text
+
+    require_files(data, [data / "ud" / "en_ewt" / "train.conllu"])
+    text = Text.read(data, "en_ewt", cell.unlabelled)
+    scored, metric = "the same sentences, each class as its most frequent tag", "token accuracy"
+    return Material(
+        [], [], text.X, text.X, text.y, metric, scored, lambda gold, found: 100 * one_to_many(gold, found),
+        classes=tuple(text.states),
+    )  # fmt: skip
+
+
 def _cut(X: Sequence[Any], y: Sequence[Any], cell: Cell, scored: int) -> tuple[list[Any], ...]:
     """Drawn with a fixed seed: labelled inputs and their outputs, unlabelled inputs, and those that are scored."""
     asked = scored + cell.labelled + cell.unlabelled
@@ -238,4 +254,5 @@ READERS: dict[str, Callable[[Cell, Path], Material]] = {
     "trees": _trees,
     "names": _names,
     "bitext": _bitext,
+    "words": _words,
 }

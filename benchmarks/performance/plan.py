@@ -25,9 +25,10 @@ PAIRS = (
     ("citations", 25, 150, "CoDL(HMM)", "skweak, then CRFsuite"),
     ("reviews", 1500, 0, "MaxEnt", "LogisticRegression"),
     ("bitext", 5000, 0, "WordAligner", "eflomal"),
+    ("words", 0, 1000, "EM(HMM), 20 iterations", "hmmlearn"),
 )
 # Ours run in two threads, and so do the peers but for those that have one.
-_SINGLE = (THEIR_CRF, THEIR_PERCEPTRON, "CRFsuite and word lists", "skweak, then CRFsuite")
+_SINGLE = (THEIR_CRF, THEIR_PERCEPTRON, "CRFsuite and word lists", "skweak, then CRFsuite", "hmmlearn")
 TURNS = {"learners": 1, "peers": 2, "sentences": 1, "labels": 1, "rules": 2, "threads": 3, "workers": 2}
 _GENERATED = 400
 

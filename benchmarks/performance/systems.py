@@ -225,6 +225,38 @@ class Eflomal(System):
         return self._links
 
 
+class HMMLearn(System):
+    """hmmlearn's EM from random parameters."""
+
+    package = "hmmlearn"
+
+    def __init__(self) -> None:
+        try:
+            self._hmmlearn = import_module("hmmlearn.hmm")
+        except ImportError:
+            raise NotInstalled("hmmlearn is not installed; pip install hmmlearn") from None
+
+    def fit(self, material: Material) -> None:
+        """Number the words, and estimate."""
+        words = {word for x in material.pool for word in x}
+        self._numbers = {word: number for number, word in enumerate(sorted(words))}
+        self._model = self._hmmlearn.CategoricalHMM(
+            len(material.classes), n_iter=ITERATIONS, tol=-1.0, random_state=0, n_features=len(words)
+        )
+        self._model.fit(*self._encoded(material.pool))
+
+    def predict(self, X: Sequence[Any]) -> Sequence[Any]:
+        """The best states of each sequence."""
+        states = iter(self._model.predict(*self._encoded(X)).tolist())
+        return [[f"state {next(states)}" for _ in x] for x in X]
+
+    def _encoded(self, X: Sequence[Any]) -> tuple[Any, list[int]]:
+        """One word below the other, and how many each sequence has."""
+        import numpy as np
+
+        return np.array([[self._numbers[word]] for x in X for word in x]), [len(x) for x in X]
+
+
 def make(cell: Cell, material: Material) -> System:
     """The system of a cell."""
     if cell.system in _PEERS:
@@ -246,6 +278,7 @@ _PEERS: dict[str, Callable[[Cell], System]] = {
     "skweak, then CRFsuite": lambda cell: WithRules(skweak=True),
     "LogisticRegression": lambda cell: LogisticRegression(),
     "eflomal": lambda cell: Eflomal(),
+    "hmmlearn": lambda cell: HMMLearn(),
 }
 
 
@@ -261,15 +294,14 @@ def _set(name: str, **options: Any) -> Callable[[Material], Any]:
     return build
 
 
-def _around(name: str, base: str, **options: Any) -> Callable[[Material], Any]:
+def _around(name: str, base: str) -> Callable[[Material], Any]:
     """A learner around another one, with the rules of the material that it can read."""
 
     def build(material: Material) -> Any:
         import sidelight
 
-        rules = [] if name == "EM" else [_rules(name, material)]
         inner = getattr(sidelight, base)(classes=list(material.classes))
-        return getattr(sidelight, name)(inner, *rules, guard=False, **options)
+        return getattr(sidelight, name)(inner, _rules(name, material), guard=False)
 
     return build
 
@@ -284,8 +316,16 @@ _SET: dict[str, Callable[[Material], Any]] = {
     "CCM(HMM)": _around("CCM", "HMM"),
     "CoDL(HMM)": _around("CoDL", "HMM"),
     "PosteriorRegularization(HMM)": _around("PosteriorRegularization", "HMM"),
-    "EM(HMM)": _around("EM", "HMM"),
+    "EM(HMM), 20 iterations": lambda material: _em(list(material.classes)),
 }
+
+
+def _em(classes: list[str]) -> Any:
+    from sidelight import EM
+
+    from ..induction import hmm
+
+    return EM(hmm(), classes=classes, iterations=ITERATIONS, spread=1.0, random_state=0, guard=False)
 
 
 def with_defaults(name: str, material: Material) -> Any:

@@ -29,7 +29,7 @@ def peers(found: Sequence[Summary]) -> str:
     """What every system took, and ours as shares of the peers'."""
     rows = [
         [
-            f"{one.cell.system} ({one.version})", f"{TITLES[one.cell.data]}, {one.cell.labelled:,}",
+            f"{one.cell.system} ({one.version})", _inputs(one.cell.data, one.cell.labelled, one.cell.unlabelled),
             str(one.cell.threads), seconds(one.wall),
             seconds(one.processor), seconds(one.predicting), _megabytes(one.peak), _megabytes(one.grown),
             f"{one.line['metric']} {one.score:.1f}", _objective(one),
@@ -40,12 +40,12 @@ def peers(found: Sequence[Summary]) -> str:
             "of that in training", "score", "objective"]  # fmt: skip
     by = {(one.cell.data, one.cell.labelled, one.cell.system): one for one in found}
     shares = []
-    for data, labelled, _, name, peer in PAIRS:
+    for data, labelled, unlabelled, name, peer in PAIRS:
         ours, theirs = by.get((data, labelled, name)), by.get((data, labelled, peer))
         if ours and theirs:
             memory = f"{ours.peak / theirs.peak:.2f}" if ours.peak and theirs.peak else ""
             shares.append(
-                [f"{name} / {peer}", f"{TITLES[data]}, {labelled:,}", f"**{ours.wall / theirs.wall:.3f}**",
+                [f"{name} / {peer}", _inputs(data, labelled, unlabelled), f"**{ours.wall / theirs.wall:.3f}**",
                  f"{ours.processor / theirs.processor:.3f}", memory]
             )  # fmt: skip
     ratios = table(["ours / peer", "data", "time", "processor time", "peak memory"], shares)
@@ -100,6 +100,11 @@ def along(topic: str, found: Sequence[Summary]) -> str:
             metric = next(one.line["metric"] for one in cells if one)
             rows.append([f"{name}: {metric}", *(f"{one.score:.1f}" if one else "" for one in cells)])
     return table([axis, *(f"{at:,}" for at in places)], rows)
+
+
+def _inputs(data: str, labelled: int, unlabelled: int) -> str:
+    """Which data, and how many inputs of them."""
+    return f"{TITLES[data]}, {labelled or unlabelled:,}{' labelled' if labelled and unlabelled else ''}"
 
 
 def seconds(value: float) -> str:
