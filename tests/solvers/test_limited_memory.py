@@ -72,9 +72,9 @@ def test_values_fall_and_each_point_was_asked_last():
     ask, asked = watched(function)
     points = []
 
-    def after(x):
-        assert x is asked[-1]
-        points.append(x)
+    def after(descent):
+        assert descent.point.at is asked[-1]
+        points.append(descent.point.at)
         return len(points) == 7
 
     last = minimize(ask, np.ones(40), 100, after)

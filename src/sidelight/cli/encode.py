@@ -12,9 +12,9 @@ from sidelight.cli.reading import Reader
 NAME = "encode"
 EXAMPLES = (
     "sidelight encode train.tsv -o train.sl",
-    "sidelight encode part1.conllu part2.conllu -o words.sl --columns form,xpos",
-    "zcat pages.txt.gz | sidelight encode - -f text -o pages.sl",
-    "sidelight train train.sl -o chunks.model --learner crf --unlabeled pages.sl",
+    "sidelight encode train.tsv dev.tsv -o both.sl",
+    "sidelight encode more.txt -f text -o pages.sl",
+    "sidelight train train.sl -o fields.model --learner hmm --unlabeled pages.sl",
 )
 
 

@@ -179,6 +179,7 @@ def command(
             metavar="DIR",
             help="Save where training stands to this folder; if it is killed, the same command goes on from there.",
             show_default=False,
+            hidden=True,
         ),
     ] = None,
     every: Annotated[
@@ -274,15 +275,17 @@ def _suspect_one_sequence(sequences: Sequences) -> None:
 def _fit(estimator: Any, sequences: Sequences) -> float:
     """Train, and tell how many seconds it took."""
     begin = time.perf_counter()
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def show_others(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
+            """The summary says it of a model; of a projection it does not. The class is scikit-learn's."""
+            if category.__name__ != "ConvergenceWarning" or str(message).startswith("the projection"):
+                show(message, category, *where, **more)
+
+        warnings.showwarning = show_others
         estimator.fit(sequences.X, sequences.y)
-    seconds = time.perf_counter() - begin
-    for one in caught:
-        # The summary says it of a model; of a projection it does not. The class is scikit-learn's, and slow to import.
-        summed_up = one.category.__name__ == "ConvergenceWarning" and not str(one.message).startswith("the projection")
-        if not summed_up:
-            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
-    return seconds
+    return time.perf_counter() - begin
 
 
 def _try_rules(estimator: Any, sequences: Sequences) -> None:

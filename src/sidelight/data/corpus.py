@@ -289,7 +289,14 @@ class CorpusFile:
 class Corpus(Sequence[list[Token]]):
     """Sequences of tokens that stay on disk: a list of lists of tokens to those who ask for one.
 
-    Slices, and `take`, are views of the same file. `y` has what is known of the labels.
+    Slices, and `take`, are views of the same file. `y` has what is known of the labels. `read_corpus` opens one.
+
+    Parameters
+    ----------
+    file : CorpusFile
+        The open file.
+    which : range or array
+        The numbers of the sequences.
     """
 
     def __init__(self, file: CorpusFile, which: "range | Longs") -> None:

@@ -89,8 +89,8 @@ def each_shard(function: Callable[[int, int], R], offsets: NDArray[np.int64], n_
 
     What is added up as it comes need not be kept; nothing runs before the first result is asked for.
     """
-    small = offsets[-1] - offsets[0] < _WORTH_TOKENS
-    return each(lambda bounds: function(*bounds), shards(offsets), 1 if small else n_jobs)
+    threads = 1 if thread_count(n_jobs) == 1 or offsets[-1] - offsets[0] < _WORTH_TOKENS else n_jobs
+    return each(lambda bounds: function(*bounds), shards(offsets), threads)
 
 
 def each(function: Callable[[T], R], items: Sequence[T], n_jobs: int | None = -1) -> Iterator[R]:

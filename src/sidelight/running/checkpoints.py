@@ -32,7 +32,7 @@ _SHOWN = 60
 
 
 @dataclass
-class Entry:
+class JournalEntry:
     """What the journal knows of a step: what it found, if it is done, or else a state to go on from, None if none."""
 
     kind: str
@@ -53,7 +53,7 @@ class Journal:
 
     def __init__(self, folder: Path, every: float, complain: Callable[[str], None] = warn) -> None:
         self.folder, self.every, self.complain = folder, every, complain
-        self.entries: dict[str, Entry] = {}
+        self.entries: dict[str, JournalEntry] = {}
         self.fits: dict[str, dict[str, Any]] = {}
         self.open: list[_Level] = []
         self.fitted = 0
@@ -136,7 +136,7 @@ class Journal:
             raise DataError(f"the checkpoint in {self.folder} is of another fit: {differs}; {self._way_out}")
         self.open = [_Level(number)]
 
-    def open_step(self, kind: str, nested: bool) -> "Step":
+    def open_step(self, kind: str, nested: bool) -> "JournalStep":
         """The next step of the one that is open."""
         level = self.open[-1]
         level.opened += 1
@@ -149,7 +149,7 @@ class Journal:
             )
         if nested:
             self.open.append(_Level(path))
-        return Step(self, path, kind, entry)
+        return JournalStep(self, path, kind, entry)
 
     def forget_below(self, path: str) -> None:
         """Drop the steps of which a step is made."""
@@ -169,7 +169,7 @@ _inside: ContextVar[bool] = ContextVar("inside", default=False)  # of a run of a
 
 
 @dataclass
-class Step:
+class JournalStep:
     """A run of a solver or a loop of rounds; without a journal it saves nothing, and knows of no earlier run.
 
     inner: whether it is part of a run of a solver, which then saves and stops for it.
@@ -178,7 +178,7 @@ class Step:
     journal: Journal | None = None
     path: str = ""
     kind: str = ""
-    entry: Entry | None = None
+    entry: JournalEntry | None = None
     inner: bool = False
 
     @property
@@ -207,7 +207,7 @@ class Step:
         if journal is not None:
             asked = stopping.asked()
             if asked or journal.due:
-                journal.entries[self.path] = Entry(self.kind, False, state)
+                journal.entries[self.path] = JournalEntry(self.kind, False, state)
                 journal.changed(at_once=True)
                 del journal.entries[self.path]  # the state goes on changing
             journal.closed |= asked
@@ -228,7 +228,7 @@ class Step:
         journal = self._open_journal
         if journal is not None:
             asked = stopping.asked()
-            journal.entries[self.path] = Entry(self.kind, False, state)
+            journal.entries[self.path] = JournalEntry(self.kind, False, state)
             journal.forget_below(self.path)
             journal.open[-1].opened = 0
             journal.changed(at_once=asked)
@@ -239,7 +239,7 @@ class Step:
         """Returns what it found, after it was noted."""
         journal = self._open_journal
         if journal is not None:
-            journal.entries[self.path] = Entry(self.kind, True, found)
+            journal.entries[self.path] = JournalEntry(self.kind, True, found)
             journal.forget_below(self.path)
             journal.changed()
         return found
@@ -271,15 +271,15 @@ def all_of(some: Sequence[Carried]) -> Carried:
 
 
 @contextmanager
-def step(kind: str, *, nested: bool = False) -> Iterator[Step]:
+def step(kind: str, *, nested: bool = False) -> Iterator[JournalStep]:
     """Yields a step of the fit that is under way; nested: whether steps inside of it are journaled too."""
     if _inside.get():
-        yield Step(inner=True)
+        yield JournalStep(inner=True)
         return
     journal = _journal.get()
     levels = [] if journal is None or journal.closed else journal.open
     depth = len(levels)
-    one = journal.open_step(kind, nested) if journal is not None and levels else Step()
+    one = journal.open_step(kind, nested) if journal is not None and levels else JournalStep()
     token = _inside.set(not nested)
     try:
         yield one
@@ -366,6 +366,11 @@ def checkpointing(
         saves after every step.
     complain : callable, default=a warning
         Called with a text if a state cannot be written; training goes on.
+
+    Yields
+    ------
+    Journal
+        What the checkpoint holds.
     """
     if not (isinstance(every, Real) and every >= 0):
         raise DataError(f"every is a number of seconds, at least 0, got {every!r}")

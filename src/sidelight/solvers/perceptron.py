@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import NotSupported
 from ..features.encoded import Encoded
 from ..kernels.compiling import Floats, Ints, Longs
-from ..running.checkpoints import Step, step
+from ..running.checkpoints import JournalStep, step
 from ..scorers.linear import LinearScorer
 from ..structures.known import Known, Outputs
 from ..structures.protocol import Loss, Structure
@@ -176,7 +176,7 @@ def _pass_on(
     parts: Callable[[np.random.Generator], Iterable[Any]],
     state: PerceptronState,
     visit: Visits,
-    saved: Step,
+    saved: JournalStep,
     passes: int,
     seed: int,
     on_pass: Callable[[int, int], None],

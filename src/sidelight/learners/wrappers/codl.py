@@ -94,7 +94,7 @@ class _RoundOutputs(NamedTuple):
         return int((self.labels >= 0).sum())
 
 
-class _Found(NamedTuple):
+class _CoDLFound(NamedTuple):
     """The same of some inputs; score: that of all outputs."""
 
     labels: Ints
@@ -112,7 +112,7 @@ class _Driven(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Common:
+class _CoDLCommon:
     """What all shards of the pool need: rules, how outputs are found, and the model of labelled sequences.
 
     labelled: None if there is none; chance: what outputs begin with then.
@@ -130,7 +130,7 @@ _LEAST_TOKENS, _BLOCK_TOKENS = 2000, 20_000
 
 
 @dataclass(frozen=True)
-class _Shard:
+class _CoDLShard:
     """Some inputs of the pool; first, token: the number of the first one, and of its first token.
 
     kept: what was worked out of them and does not change; inputs on disk, which are read again, keep nothing.
@@ -143,16 +143,16 @@ class _Shard:
     kept: dict[Any, Any] = field(default_factory=dict, compare=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _Shard, (self.X, self.offsets, self.first, self.token)
+        return _CoDLShard, (self.X, self.offsets, self.first, self.token)
 
-    def label(self, common: _Common, driven: _Driven | None, penalties: Floats, weight: float) -> _Found:
+    def label(self, common: _CoDLCommon, driven: _Driven | None, penalties: Floats, weight: float) -> _CoDLFound:
         """The best outputs under the rules."""
         found = [self._block(common, driven, penalties, weight, a, b) for a, b in blocks(self.offsets, _BLOCK_TOKENS)]
         return _joined(found)
 
     def _block(
-        self, common: _Common, driven: _Driven | None, penalties: Floats, weight: float, a: int, b: int
-    ) -> _Found:
+        self, common: _CoDLCommon, driven: _Driven | None, penalties: Floats, weight: float, a: int, b: int
+    ) -> _CoDLFound:
         decoder, X = common.decoder, self.X[a:b]
         task, structure, classes = decoder.task, decoder.structure, decoder.classes
         rules = self._keep(("rules", a), lambda: task.compiled(decoder.rules, task.for_rules(X), classes))
@@ -175,7 +175,7 @@ class _Shard:
         broken = np.zeros(len(decoder.rules))
         for row, own in zip(labels, there, strict=True):
             broken += rules.violations(np.where(row < 0, labels[0], row))[own].sum(axis=0)
-        return _Found(labels, y, there, broken, float(found.scores[found.scores > -np.inf].sum()))
+        return _CoDLFound(labels, y, there, broken, float(found.scores[found.scores > -np.inf].sum()))
 
     def _scores(self, learner: Any, number: int | None, X: Any, a: int) -> Any:
         """Scores of a learner; inputs are encoded once for each encoder. number: of it, None for labelled sequences."""
@@ -200,9 +200,9 @@ class _Shard:
         return made
 
 
-def _joined(found: Sequence[_Found]) -> _Found:
+def _joined(found: Sequence[_CoDLFound]) -> _CoDLFound:
     """Outputs of several shards as those of one."""
-    return _Found(
+    return _CoDLFound(
         np.concatenate([one.labels for one in found], axis=1),
         [list(chain.from_iterable(one.y[rank] for one in found)) for rank in range(len(found[0].y))],
         np.concatenate([one.there for one in found], axis=1),
@@ -310,21 +310,21 @@ class _Way:
         if len(pool):
             self.shards = self._scattered(base, sizes)
 
-    def _scattered(self, base: Any, sizes: Sequence[Any]) -> Scattered[_Shard]:
+    def _scattered(self, base: Any, sizes: Sequence[Any]) -> Scattered[_CoDLShard]:
         """The pool, where it is labelled."""
         one = self.learner
         decoder = UnderRules(
             one.structure_, one.task_, self.listed, self.current, self.classes, one.method, one.beam, one.time_limit
         )
-        lengths = sizes if one.task_.of_labels else [one.task_.tokens(x) for x in self.pool]
+        lengths = sizes if one.task_.of_labels else [round(one.task_.size_of(x)) for x in self.pool]
         self.offsets: Longs = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
         offsets, rng = self.offsets, np.random.default_rng(one.random_state)
         chance = RandomScores.drawn(rng, int(offsets[-1]), len(self.classes))
         parts = [
-            _Shard(self.pool[a:b], offsets[a : b + 1] - offsets[a], a, int(offsets[a]))
+            _CoDLShard(self.pool[a:b], offsets[a : b + 1] - offsets[a], a, int(offsets[a]))
             for a, b in shards(offsets, _LEAST_TOKENS)
         ]
-        return scatter(parts, _Common(decoder, one.k, base, chance), one.n_jobs)
+        return scatter(parts, _CoDLCommon(decoder, one.k, base, chance), one.n_jobs)
 
     def _first_penalties(self) -> Floats:
         """Penalties to begin with; without labelled data those to be learned are what rules are trusted with."""
@@ -337,7 +337,7 @@ class _Way:
 
     def label(self) -> _RoundOutputs:
         """The E step: the best outputs under the rules."""
-        found = _joined(list(self.shards.map(_Shard.label, self.driven, self.current, self.weight)))
+        found = _joined(list(self.shards.map(_CoDLShard.label, self.driven, self.current, self.weight)))
         tokens = int((found.labels >= 0).sum())
         objective = found.score + self._prior(tokens)
         if self.driven is not None and hasattr(self.driven.learner, "log_prior"):

@@ -47,7 +47,7 @@ class EMStep(Record):
         return f"objective {self.objective:.1f}"
 
 
-class _Found(NamedTuple):
+class _EMFound(NamedTuple):
     """What an E step finds: the objective, and expected counts."""
 
     objective: float
@@ -62,7 +62,7 @@ class _Pool(NamedTuple):
     numbers: list[int]
 
 
-class _Common(NamedTuple):
+class _EMCommon(NamedTuple):
     """What all shards of the pool need: how parts are counted, and the model of labelled sequences, if there is one."""
 
     counting: Any
@@ -70,7 +70,7 @@ class _Common(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Shard:
+class _EMShard:
     """Some sequences of the pool, as the driven model encodes them and as that of labelled sequences does.
 
     first, token: the numbers of the first sequence and of its first token in the pool.
@@ -83,7 +83,7 @@ class _Shard:
     first: int
     token: int
 
-    def expect(self, common: _Common, tables: Any, weight: float) -> tuple[float, Any]:
+    def expect(self, common: _EMCommon, tables: Any, weight: float) -> tuple[float, Any]:
         """Σ log Z, and expected counts; tables: of the driven model, None before there is one."""
         total, sums = 0.0, common.counting.expectation()
         for a, b in blocks(self.encoded.offsets):
@@ -100,7 +100,7 @@ class _Shard:
             sums.add(block, marginals.parts)
         return total, sums.total()
 
-    def _labelled(self, common: _Common, a: int, b: int) -> Any:
+    def _labelled(self, common: _EMCommon, a: int, b: int) -> Any:
         """Scores of the model of labelled sequences."""
         return None if self.by_labelled is None else common.labelled.scores(self.by_labelled.sequences(a, b))
 
@@ -218,13 +218,13 @@ class EM(MixtureParameters, Learner):
         encoded, counting = encoder.transform(pool.X), self.base.counting(encoder, classes)
         by_labelled = None if base is None else base.encode(pool.X)
         parts = [
-            _Shard(
+            _EMShard(
                 self.structure_, encoded.sequences(a, b), None if by_labelled is None else by_labelled.sequences(a, b),
                 None if pool.known is None else pool.known.inputs(a, b), a, int(encoded.offsets[a]),
             )
             for a, b in shards(encoded.offsets)
         ]  # fmt: skip
-        held = scatter(parts, _Common(counting, None if base is None else base.scorer_), self.structure_.n_jobs)
+        held = scatter(parts, _EMCommon(counting, None if base is None else base.scorer_), self.structure_.n_jobs)
         if base is not None:
             return [self._run(None, held, encoder, weight, classes, labelled=True)]
         rng, runs = np.random.default_rng(self.random_state), []
@@ -237,19 +237,26 @@ class EM(MixtureParameters, Learner):
         return runs
 
     def _run(
-        self, first: Any, held: Scattered["_Shard"], encoder: Any, weight: float, classes: list[str], *, labelled: bool
+        self,
+        first: Any,
+        held: Scattered["_EMShard"],
+        encoder: Any,
+        weight: float,
+        classes: list[str],
+        *,
+        labelled: bool,
     ) -> "_Run":
         """Rounds from the tables to begin with, None where that is the model of labelled sequences."""
         driven: Any = None
 
-        def expect(_: None = None) -> _Found:
+        def expect(_: None = None) -> _EMFound:
             objective = 0.0 if driven is None else driven.log_prior()
             counts: Any = None
-            for log_z, some in held.map(_Shard.expect, first if driven is None else driven.scorer_, weight):
+            for log_z, some in held.map(_EMShard.expect, first if driven is None else driven.scorer_, weight):
                 objective, counts = objective + log_z, some if counts is None else counts + some
-            return _Found(objective, counts)
+            return _EMFound(objective, counts)
 
-        def estimate(found: _Found) -> None:
+        def estimate(found: _EMFound) -> None:
             nonlocal driven
             driven = clone(self.base) if driven is None else driven
             driven.estimated(encoder, classes, found.counts)
