@@ -108,7 +108,7 @@ def test_train_has_a_dozen_options(run: Run) -> None:
     assert len(options("--help") - {"--help", "--help-all"}) <= 14
     assert options("--help-all") - options("--help") == {
         "--classes", "--templates", "--view", "--figure", "--label-column", "--comment", "--partial", "--n-jobs",
-        "--quiet",
+        "--quiet", "--checkpoint", "--every", "--scratch", "--workers",
     }  # fmt: skip
 
 
