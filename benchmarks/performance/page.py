@@ -15,6 +15,8 @@ from .summaries import Summary, summaries
 from .tables import AXES, along, learners, peers
 
 PAGE = "performance.md"
+# Seconds of a measurement from which on it is known what else ran meanwhile: the system counts hundredths.
+_LONG = 0.5
 _SKETCH = "# Performance\n"
 
 
@@ -92,10 +94,12 @@ def _said(topic: str, lines: Sequence[dict[str, Any]], found: Sequence[Summary])
     turns = sorted({one.turns for one in found})
     dates = sorted({line["date"] for line in lines})
     cores = sorted({one.line["cpus"] for one in found})
+    others = [line["others"] for line in lines if line.get("others") is not None and line["wall_s"] > _LONG]
+    beside = f"; other processes used up to {max(others):.1f} cores meanwhile" if others else ""
     out = [
         f"Data: {'; '.join(said)}.",
         f"{_range(turns)} turn{'s' * (turns[-1] > 1)}, the shortest times and the highest memory of them; "
-        f"{', '.join(versions)}; {_range(cores)} cores; {_range(dates)}.",
+        f"{', '.join(versions)}; {_range(cores)} cores{beside}; {_range(dates)}.",
         f"`python -m benchmarks.performance --data DIR --results docs/performance.jsonl --only {topic}` measures it.",
     ]
     missing = {Cell.of(line).system: line["missing"] for line in lines if "missing" in line}

@@ -56,17 +56,27 @@ def resident() -> float:
     return int(next(line for line in status.read_text().splitlines() if line.startswith("VmRSS")).split()[1]) / 1024
 
 
-def timed(work: Callable[[], Any], with_workers: bool) -> tuple[Any, float, float]:
-    """What the work gives, its seconds, and its processor seconds."""
+def machine_seconds() -> float | None:
+    """Processor seconds of all processes of the machine; None where that is not known."""
+    if not (_PROC / "stat").exists():
+        return None
+    user, nice, system, _, _, *more = map(int, (_PROC / "stat").read_text().split("\n")[0].split()[1:8])
+    return (user + nice + system + sum(more)) / os.sysconf("SC_CLK_TCK")
+
+
+def timed(work: Callable[[], Any], with_workers: bool) -> tuple[Any, float, float, float | None]:
+    """What the work gives, its seconds, its processor seconds, and how many cores others used meanwhile."""
 
     def processor() -> float:
         ended = os.times()
         of_processes = ended.children_user + ended.children_system + (worker_seconds() if with_workers else 0.0)
         return process_time() + of_processes
 
-    began, before = perf_counter(), processor()
+    whole, began, before = machine_seconds(), perf_counter(), processor()
     found = work()
-    return found, perf_counter() - began, processor() - before
+    wall, own, after = perf_counter() - began, processor() - before, machine_seconds()
+    others = None if whole is None or after is None else max(0.0, (after - whole - own) / wall)
+    return found, wall, own, others
 
 
 def measure(cell: Cell, data: Path | None) -> dict[str, Any]:
@@ -84,8 +94,8 @@ def measure(cell: Cell, data: Path | None) -> dict[str, Any]:
     with place:
         system.warm_up(material)
         ready = resident()
-        _, wall, processor = timed(lambda: system.fit(material), distributed)
-        found, predict_wall, predict_processor = timed(lambda: system.predict(material.test_X), distributed)
+        _, wall, processor, others = timed(lambda: system.fit(material), distributed)
+        found, predict_wall, predict_processor, _ = timed(lambda: system.predict(material.test_X), distributed)
         memory = {} if system.outside else {"peak_mb": own_peak(), "ready_mb": ready}
         if distributed:
             memory["worker_peak_mb"] = worker_peak()
@@ -103,7 +113,7 @@ def measure(cell: Cell, data: Path | None) -> dict[str, Any]:
         "objective": system.objective(),
         "python": platform.python_version(),
         "cpus": os.cpu_count(),
-        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        "others": others,
     }
 
 

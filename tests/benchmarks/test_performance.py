@@ -27,7 +27,7 @@ def line(cell: Cell, wall: float, **more: Any) -> dict[str, Any]:
     found = {
         "package": "sidelight", "version": "1.0", "sidelight": "1.0", "tokens": 1000, "classes": 5, "wall_s": wall,
         "processor_s": 2 * wall, "predict_wall_s": 0.1, "predict_processor_s": 0.1, "peak_mb": 100.0, "ready_mb": 60.0,
-        "score": 90.0, "metric": "F1", "scored": "others", "objective": 12.5, "python": "3.11", "cpus": 2, "load": 0.1,
+        "score": 90.0, "metric": "F1", "scored": "others", "objective": 12.5, "python": "3.11", "cpus": 2, "others": 0.2,
         "date": "2026-01-31",
     }  # fmt: skip
     return asdict(cell) | found | more
@@ -109,7 +109,10 @@ def test_the_shortest_time_and_the_highest_memory_of_all_turns_count() -> None:
 def test_ours_is_a_share_of_the_peer() -> None:
     text = page.section("peers", [line(OURS, 1.5), line(THEIRS, 12.0, package="python-crfsuite", peak_mb=50.0)])
     assert f"| {plan.CRF} / {plan.THEIR_CRF} | CoNLL-2000 chunking, 8,000 | **0.125** | 0.125 | 2.00 |" in text
-    assert "python-crfsuite 1.0, sidelight 1.0; 2 cores; 2026-01-31" in text
+    assert (
+        "python-crfsuite 1.0, sidelight 1.0; 2 cores; other processes used up to 0.2 cores meanwhile; 2026-01-31"
+        in text
+    )
     assert "--only peers` measures it" in text
 
 
