@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -75,6 +76,14 @@ def write(tokens: int, folder: Path) -> None:
         file.writelines(" ".join(x) + "\n" for x, _ in generate(tokens, 0))
 
 
+def small_model(folder: Path) -> None:
+    """The model that `predict` predicts by."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # five iterations are enough here
+        X, y = map(list, zip(*generate(_MILLION // 5, 0), strict=True))
+        learner("crf").fit(X, y).save(folder / "small.model")
+
+
 def learner(name: str) -> Any:
     """The learner as it is measured."""
     from sidelight import CRF, HMM, CoDL, StructuredPerceptron, starts_with, where, word
@@ -91,20 +100,15 @@ def learner(name: str) -> Any:
 
 def run(name: str, folder: Path) -> dict[str, Any]:
     """Do one thing in this process, and tell what it took."""
-    import warnings
-
     from sidelight import read_corpus, token_accuracy
 
-    warnings.simplefilter("ignore")
-    begin = time.perf_counter()
-    out: dict[str, Any] = {}
+    begin, out, model = time.perf_counter(), dict[str, Any](), None
     if name == "predict":
         from sidelight.cli.main import app
 
         target = folder / "labelled.tsv"
-        app(
-            ["predict", str(folder / "small.model"), str(folder / "text.tok"), "-o", str(target)], standalone_mode=False
-        )
+        arguments = ["predict", folder / "small.model", folder / "text.tok", "-o", target]
+        app([str(one) for one in arguments], standalone_mode=False)
         out["bytes_written"] = target.stat().st_size
         target.unlink()
     else:
@@ -112,7 +116,7 @@ def run(name: str, folder: Path) -> dict[str, Any]:
         model = learner(name).fit(corpus, corpus.y)
     seconds, used = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_SELF)
     out |= {"seconds": round(seconds, 2), "cpu": round(used.ru_utime + used.ru_stime, 2), "peak_mb": round(own_peak())}
-    if name != "predict":
+    if model is not None:
         X, y = map(list, zip(*generate(20_000, 1), strict=True))
         out["accuracy"] = round(token_accuracy(y, model.predict(X)), 4)
     return out
@@ -120,7 +124,7 @@ def run(name: str, folder: Path) -> dict[str, Any]:
 
 def measure(name: str, tokens: int, folder: Path) -> dict[str, Any]:
     """The same in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.scale", "--alone", name, "--folder", str(folder)]
+    command = [sys.executable, "-W", "ignore", "-m", "benchmarks.scale", "--alone", name, "--folder", str(folder)]
     found = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     return {"learner": name, "tokens": tokens, **json.loads(found.splitlines()[-1])}
 
@@ -129,11 +133,11 @@ def figure(lines: list[dict[str, Any]], file: Path) -> None:
     """Time and memory against tokens, the latest line of each learner and size."""
     latest = {(one["learner"], one["tokens"]): one for one in lines}
     panels = {
-        "time": Panel("million tokens", y="seconds"),
+        "processor time": Panel("million tokens", y="seconds of a core"),
         "memory": Panel("million tokens", y="peak resident memory, MB"),
     }
     for (name, tokens), one in sorted(latest.items()):
-        panels["time"].add(name, tokens / _MILLION, one["seconds"])
+        panels["processor time"].add(name, tokens / _MILLION, one["cpu"])
         panels["memory"].add(name, tokens / _MILLION, one["peak_mb"])
     draw(panels, file)
 
@@ -160,9 +164,7 @@ def main() -> None:
             write(tokens, folder)
             print(f"{tokens:,} tokens written in {time.perf_counter() - begin:.0f} s", file=sys.stderr)
             if "predict" in names:
-                learner("crf").fit(*map(list, zip(*generate(_MILLION // 5, 0), strict=True))).save(
-                    folder / "small.model"
-                )
+                small_model(folder)
             for name in names:
                 lines.append(measure(name, tokens, folder))
                 print(json.dumps(lines[-1]), flush=True)

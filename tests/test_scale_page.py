@@ -16,3 +16,11 @@ def test_the_script_about_clusters_runs_as_a_file(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, tmp_path / "script.py"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert re.fullmatch(r"[\d.]+ MB of data once; in each of \d+ passes a worker got .*\n", done.stdout)
+
+
+def test_the_script_about_corpora_runs(tmp_path: Path) -> None:
+    (script,) = re.findall(r"```python\n(from sidelight import CRF, StructuredPerceptron.*?)```", PAGE, re.DOTALL)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout.split()[-1]) > 0.9
+    assert [one.name for one in tmp_path.iterdir()] == ["references.sl"]

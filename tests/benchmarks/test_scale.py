@@ -1,0 +1,40 @@
+"""The benchmark of corpora larger than memory, on small ones."""
+
+import json
+
+import pytest
+
+from benchmarks import scale
+
+
+def test_what_is_generated_follows_from_words_and_neighbours():
+    made = list(scale.generate(3000, 0))
+    assert sum(len(x) for x, _ in made) == pytest.approx(3000, abs=scale.LENGTH * 2)
+    assert made == list(scale.generate(3000, 0))
+    number = {word: k for k, word in enumerate(scale.vocabulary())}
+    assert len(number) == scale.WORDS
+    right = [
+        label == f"L{(number[w] + (number[before] if number[w] % 3 == 0 else 0)) % scale.LABELS}"
+        for x, y in made
+        for before, w, label in zip([scale.vocabulary()[0], *x], x, y, strict=False)
+    ]
+    assert 0.93 < sum(right) / len(right) < 0.98
+
+
+def test_every_learner_runs_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(scale, "_LABELLED", 50)
+    monkeypatch.setattr(scale, "_MILLION", 10_000)
+    scale.write(4000, tmp_path)
+    with pytest.warns(UserWarning, match="stopped before"):
+        found = {name: scale.run(name, tmp_path) for name in ("crf", "perceptron", "codl")}
+    assert all(one["peak_mb"] > 0 and one["cpu"] > 0 for one in found.values())
+    assert found["perceptron"]["accuracy"] > 0.4
+    scale.small_model(tmp_path)
+    assert scale.run("predict", tmp_path)["bytes_written"] > 4000
+
+
+def test_lines_of_results_are_drawn(tmp_path):
+    pytest.importorskip("matplotlib")
+    lines = [{"learner": "crf", "tokens": n * 10**6, "cpu": float(n), "peak_mb": 300 + n} for n in (1, 2)]
+    scale.figure([json.loads(json.dumps(one)) for one in lines], tmp_path / "scale.svg")
+    assert "processor time" in (tmp_path / "scale.svg").read_text()
