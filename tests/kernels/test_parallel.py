@@ -5,6 +5,7 @@ from threading import current_thread, main_thread
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from sidelight.kernels import parallel
 from sidelight.kernels.parallel import map_each, map_shards, shards, stop_event, thread_count
@@ -19,6 +20,17 @@ def test_shards_cover_all_sequences_in_order_and_share_the_tokens():
     tokens = [offsets[b] - offsets[a] for a, b in ranges]
     assert max(tokens) - min(tokens) <= 2 * 40
     assert shards(np.array([0, 5, 9])) == [(0, 2)]
+
+
+def test_linear_algebra_has_one_thread_for_a_while():
+    def threads():
+        return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+
+    with threadpool_limits(2, "blas"):
+        before = threads()
+        with parallel.one_blas_thread():
+            assert threads() == {1}
+        assert threads() == before
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 3, 40])

@@ -20,10 +20,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from ..errors import Infeasible, NotSupported
 from ..kernels.compiling import Flags, Floats
+from ..kernels.parallel import one_blas_thread
 from ..solvers import quasi_newton, spectral
 from ..solvers.annealing import require_temperature
 from ..solvers.quasi_newton import Curvature
@@ -315,7 +315,7 @@ class _ProjectionDual:
                 raise _Done
             return -now.dual, self.slope(now)[:count] * size
 
-        with threadpool_limits(1, "blas"), suppress(_Done):
+        with one_blas_thread(), suppress(_Done):
             minimize(
                 objective, found.prices[:count] / size, jac=True, method="L-BFGS-B",
                 bounds=Bounds(self.costs.low[:count] / size, self.costs.high[:count] / size),

@@ -7,15 +7,16 @@ bit for any `n_jobs`.
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from threading import Event, local
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 from ..errors import DataError
 
@@ -64,6 +65,20 @@ def in_this_thread() -> Iterator[None]:
 
 
 @cache
+def _libraries() -> ThreadpoolController:
+    """The libraries of linear algebra, SciPy's own among them. To find them takes milliseconds, so it is done once."""
+    import scipy.linalg  # noqa: F401
+
+    return ThreadpoolController()
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Returns a context in which products of vectors have one thread; others would cost more than they save."""
+    limited: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
+    return limited
+
+
+@cache
 def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="sidelight")
 
@@ -79,9 +94,11 @@ def shards(offsets: NDArray[np.int64], most: int = MOST_SHARDS, least: int | Non
     """
     sequences, tokens = len(offsets) - 1, int(offsets[-1] - offsets[0])
     count = 1 << (max(1, min(most, sequences, tokens // (least or _SMALLEST_SHARD))).bit_length() - 1)
+    if count == 1:
+        return [(0, sequences)]
     cuts = offsets[0] + np.arange(1, count) * tokens // count
     edges = np.unique(np.concatenate(([0], np.searchsorted(offsets, cuts), [sequences])))
-    return [(int(a), int(b)) for a, b in pairwise(edges)] or [(0, 0)]
+    return [(int(a), int(b)) for a, b in pairwise(edges)]
 
 
 def each_shard(function: Callable[[int, int], R], offsets: NDArray[np.int64], n_jobs: int | None = -1) -> Iterator[R]:

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from ..kernels.compiling import Floats
+from ..kernels.parallel import one_blas_thread
 from ..running.checkpoints import NOTHING, Carried, step
 from . import limited_memory
 from .certificate import Solution, Step, duality_gap, penalty, reached, residual
@@ -59,7 +59,7 @@ def minimize(
         on_step(steps[-1])
         return reached(steps, tolerance, least)
 
-    with step("lbfgs") as saved, threadpool_limits(1, "blas"):  # threads for such vectors cost more than they save
+    with step("lbfgs") as saved, one_blas_thread():
         if saved.done:
             carried.load(saved.found["carried"])
             solution: Solution = saved.found["solution"]

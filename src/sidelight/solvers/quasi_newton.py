@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from ..kernels.compiling import Floats
+from ..kernels.parallel import one_blas_thread
 from .spectral import P
 
 # A step is shortened this many times before its direction counts as no descent, as far as the numbers can tell.
@@ -79,7 +79,7 @@ def minimize(
     max_iterations: int,
 ) -> P:
     """The last point, from where it is now; what it learns stays in `curvature`."""
-    with threadpool_limits(1, "blas"):
+    with one_blas_thread():
         for _ in range(max_iterations):
             if point.done:
                 break
