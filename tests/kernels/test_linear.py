@@ -75,7 +75,18 @@ def test_one_is_the_adjoint_of_the_other(problem):
 @problems
 def test_moving_weights_tells_the_growth_of_the_norm(problem):
     mass, w = problem.rng.normal(size=(TOKENS, LABELS)), problem.w.copy()
-    growth = linear.move_weights(*problem.rows, problem.pointer, problem.label, mass, -0.3, w)
+    free = np.zeros_like(problem.dense)
+    linear.spread(problem.pointer, problem.label, np.ones_like(w), problem.heavy, free)
+    linear.spread(problem.pointer, problem.label, w, problem.heavy, problem.dense)
+    growth = linear.move_weights(
+        *problem.rows, problem.pointer, problem.label, mass, -0.3, w, problem.heavy, problem.dense, free
+    )
+    for attribute, row in enumerate(problem.heavy):  # whose weights are in the dense rows
+        if row >= 0:
+            at = slice(problem.pointer[attribute], problem.pointer[attribute + 1])
+            np.testing.assert_array_equal(w[at], problem.w[at])
+            w[at] = problem.dense[row, problem.label[at]]
+            assert problem.dense[row].sum() == pytest.approx(w[at].sum())  # nothing where there is no weight
     np.testing.assert_allclose(w, problem.w - 0.3 * (problem.F.T @ mass)[problem.there], atol=1e-12)
     np.testing.assert_allclose(growth, w @ w - problem.w @ problem.w, atol=1e-12)
 

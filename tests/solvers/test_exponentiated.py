@@ -1,9 +1,13 @@
+import os
+import signal
+from threading import Timer, active_count
+
 import numpy as np
 import pytest
 
 from sidelight.features.encoded import Encoded
 from sidelight.scorers.linear import LinearScorer
-from sidelight.solvers import lbfgs
+from sidelight.solvers import exponentiated, lbfgs
 from sidelight.solvers.certificate import penalty
 from sidelight.solvers.exponentiated import minimize
 from sidelight.solvers.losses import LogLoss
@@ -113,3 +117,72 @@ def test_separable_data_are_learned_by_heart():
     assert found.converged
     assert loss(found.weights)[0] < 0.2
     np.testing.assert_array_equal(Chain().argmax(loss.scorer.scores(encoded, found.weights)).outputs.values, y)
+
+
+@pytest.fixture
+def in_threads(monkeypatch):
+    """Small data in groups of about three, in as many threads as asked for."""
+    monkeypatch.setattr(exponentiated, "_PACES", ((np.inf, 3, 2),))
+    monkeypatch.setattr(exponentiated, "_STRETCH", 20)
+    monkeypatch.setattr(exponentiated, "WORTH_TOKENS", 0)
+    monkeypatch.setattr(exponentiated, "available_cores", lambda: 4)
+
+
+def lengths_of(sequences, seed=0):
+    return tuple(np.random.default_rng(seed).integers(1, 12, size=sequences).tolist())
+
+
+def on(n_jobs, loss, values=1.0):
+    """The same loss with another number of threads, and values of features this many times as large."""
+    some = loss.encoded
+    encoded = Encoded(some.offsets, some.indptr, some.indices, some.values * values, some.attributes)
+    return LogLoss(loss.scorer, Chain(n_jobs), encoded, loss.known)
+
+
+@pytest.mark.parametrize(("scale", "l2"), [(1.0, 0.5), (1.0, 0.01), (1e3, 1.0)])
+def test_the_same_to_the_last_bit_for_any_number_of_threads(scale, l2, in_threads):
+    """Also where proposals are refused (small l2) and where scores need log space (large features)."""
+    loss, _ = make(5, lengths=lengths_of(45))
+    one, *others = (run(on(n_jobs, loss, scale), l2, 1e-4, max_iterations=12) for n_jobs in (1, 2, 3, 4, 2))
+    for other in others:
+        np.testing.assert_array_equal(one.weights, other.weights)
+        assert [(s.iteration, s.dual) for s in one.steps] == [(s.iteration, s.dual) for s in other.steps]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("l2", [1.0, 0.05])
+def test_groups_reach_the_same_optimum_and_the_dual_never_falls(n_jobs, l2, in_threads):
+    loss, _ = make(7, lengths=lengths_of(30, seed=1))
+    _, value = lowest(loss, l2)
+    found = run(on(n_jobs, loss), l2, 1e-5)
+    assert found.converged
+    trace = duals(found)
+    assert (np.diff(trace) >= -1e-7 * value).all()
+    assert (trace <= value * (1 + 1e-7)).all()
+    np.testing.assert_allclose(found.last.objective, value, rtol=1.1e-5)
+
+
+def test_few_sequences_are_visited_one_after_the_other():
+    assert [exponentiated.pace(n) for n in (1, 31, 32, 999, 1000)] == [(1, 1), (1, 1), (1, 2), (1, 2), (4, 2)]
+    for lengths in ([5], [1, 1, 1], [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5], [1, 1, 1000, 1, 1]):
+        edges = exponentiated._groups(np.array(lengths), 4)
+        assert edges[0] == 0
+        assert edges[-1] == len(lengths)
+        assert (np.diff(edges) > 0).all()
+
+
+def test_ctrl_c_ends_all_threads(in_threads):
+    """It is heard between visits of groups, and a later fit is none the worse for it."""
+    loss, _ = make(5, lengths=lengths_of(300))
+    before, heard = active_count(), signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        timer = Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            run(on(2, loss), 0.05, 1e-15, max_iterations=10**6)
+        timer.join()
+    finally:
+        signal.signal(signal.SIGINT, heard)
+    assert active_count() == before
+    one, two = (run(on(n_jobs, loss), 0.5, 1e-3).weights for n_jobs in (1, 2))
+    np.testing.assert_array_equal(one, two)

@@ -3,6 +3,12 @@
 Legend: θ the dual scores of a sequence (its dual distribution is α ∝ exp θ·y), μ the marginals of α, λ the strength of
 the penalty λ ‖w‖² / 2. Throughout, w = Fᵀ(y - μ) / λ. What a sequence adds to the dual is the entropy of α for the log
 loss, the expected Hamming loss under α for the hinge loss. See `solvers.exponentiated`.
+
+Sequences are visited in groups, and there are two kinds of work. That on the weights is to score the sequences of a
+group, and later to move the weights along their proposals; that on marginals is to propose new dual points by these
+scores. In step k of a pass the weights are moved along group k - lag, then group k is scored; group k - lag is settled,
+then group k has its proposals. So two threads can share the steps, one for each kind, while everything is worked out by
+the same operations in the same order as by one; and no weight is ever read or written by more than one thread.
 """
 
 from typing import Any, NamedTuple
@@ -11,24 +17,107 @@ import numpy as np
 
 from .chain import RANGE, backward, forward
 from .compiling import Floats, Ints, Longs, Singles, inner, kernel
+from .lanes import advance, reached
 from .linear import add_scores, move_weights
 
 # An accepted rate grows by this factor for the sequence's next visit, up to a limit.
 FASTER = 1.2
 FASTEST = 1.0
 FASTEST_HINGE = 10.0
+# Who does what: both kinds of work, or that on the weights or on marginals beside another lane.
+BOTH, WEIGHTS, MARGINALS = -1, 0, 1
+# What `visit` returns: all is done; it waits for the other lane, or was stopped; a proposal waits for log space.
+DONE, WAITS, NEEDS_LOG_SPACE = 0, 1, 2
+# Places in a lane's state: the step; whether its work on the weights is done; the place in the order of the sequence
+# whose proposal is to be made, and whether its marginals are there.
+STEP, MOVED, AT, RESUMED = 0, 1, 2, 3
+# What became of a sequence: its proposal is to be settled, was accepted, was refused as the dual would fall, needs log
+# space.
+OPEN, ACCEPTED, REFUSED, POSTPONED = 0, 1, 2, 3
 
 
-class Space(NamedTuple):
-    """Workspaces of a pass: for each position of a sequence, for each label, for label pairs and for arcs.
-
-    A proposal that waits for log space has its scores in `u` and `arcs`; what is found goes to `gamma` and `sums`. The
-    fields that begin with `flat` are views of arrays over arcs, (2, labels * labels).
+class Rows(NamedTuple):
+    """The sequences' attributes, and where the weights of an attribute are, as for `linear`: those of a heavy attribute
+    are in dense rows alone.
     """
 
+    offsets: Longs
+    indptr: Longs
+    indices: Ints
+    values: Floats
+    pointer: Longs
+    label: Ints
+    heavy: Ints
+
+
+class Weights(NamedTuple):
+    """Weights, those of label pairs flat, (labels * labels,); which of them are free, 1 or 0."""
+
+    w: Floats
+    dense: Floats
+    pair: Floats
+    start: Floats
+    end: Floats
+    free_dense: Floats
+    free_pair: Floats
+    free_start: Floats
+    free_end: Floats
+
+
+class Dual(NamedTuple):
+    """The dual point.
+
+    kept: the flat positions of the label pairs whose θ may differ from zero; theta, mu: (tokens, labels), the start and
+    end scores folded in; theta_pair, mu_pair: (sequences, kept); all four float32, or float64 for the hinge loss;
+    share, rate: (sequences,), what each sequence adds to the dual, and its η; gold: (tokens,) for the hinge loss, empty
+    for the log loss.
+    """
+
+    kept: Longs
+    theta: Singles | Floats
+    theta_pair: Singles | Floats
+    mu: Singles | Floats
+    mu_pair: Singles | Floats
+    share: Floats
+    rate: Floats
+    gold: Ints
+
+
+class Visits(NamedTuple):
+    """The sequences to visit, and what is known of them on the way; `lag` + 1 groups at a time, which take turns.
+
+    order: the sequences; edges: where groups begin in the order, and its end; places: the row of each sequence's first
+    token in tables of (groups, tokens, labels): target, the scores under w; u, gamma, θ and μ as proposed; mass, μ as
+    it was less the new one. target_pair: (groups, labels * labels); of each sequence in the order u_pair and mean_pair,
+    (groups, sequences, kept), and mass_pair, (groups, sequences, labels * labels). h: the new share, change: by how
+    much it grows, found: what became of it, (sequences,).
+    """
+
+    order: Longs
+    edges: Longs
+    places: Longs
     target: Floats
     u: Floats
     gamma: Floats
+    mass: Floats
+    target_pair: Floats
+    u_pair: Floats
+    mean_pair: Floats
+    mass_pair: Floats
+    h: Floats
+    change: Floats
+    found: Longs
+
+
+class Space(NamedTuple):
+    """A lane's state, and its workspaces for one sequence.
+
+    A proposal that waits for log space has its scores in `u` of the group and in `arcs`; what is found goes to `gamma`
+    and to `sums`. The fields that begin with `flat` are views of arrays over arcs, (2, labels * labels).
+    """
+
+    state: Longs
+    gain: Floats
     e: Floats
     alpha: Floats
     scale: Floats
@@ -37,9 +126,6 @@ class Space(NamedTuple):
     weight: Floats
     zeros: Floats
     flat: Floats
-    pair_mass: Floats
-    flat_kept: Floats
-    pair_mean: Floats
     arcs: Floats
     e_arcs: Floats
     factors: Floats
@@ -50,18 +136,27 @@ class Space(NamedTuple):
     flat_sums: Floats
     top: Floats
     nowhere: Floats
-    no_rows: Ints
-    no_dense: Floats
 
 
-def space(longest: int, L: int, kept: int) -> Space:
-    """Workspaces for sequences of at most `longest` tokens; kept: how many label pairs have dual scores."""
-    arrays: list[Any] = [np.empty((longest, L)) for _ in range(5)]
-    arrays += np.empty(longest), np.zeros(longest, np.int32), np.empty(L), np.empty(L), np.zeros(L)
-    arrays += np.zeros(L * L), np.zeros(L * L), np.empty(kept), np.empty(kept)
+def visits(order: Longs, lengths: Longs, edges: Longs, lag: int, L: int, kept: int) -> Visits:
+    """Room for visits of these sequences, of which these are the lengths, in groups that begin at `edges`."""
+    before = np.cumsum(lengths) - lengths
+    places = before - np.repeat(before[edges[:-1]], np.diff(edges))
+    groups, size, tokens = lag + 1, int(np.diff(edges).max()), int((places + lengths).max())
+    arrays: list[Any] = [order, edges, places, *(np.empty((groups, tokens, L)) for _ in range(4))]
+    arrays += np.empty((groups, L * L)), np.empty((groups, size, kept)), np.empty((groups, size, kept))
+    arrays += np.zeros((groups, size, L * L)), np.empty(len(order)), np.empty(len(order))
+    arrays.append(np.full(len(order), OPEN))
+    return Visits(*arrays)
+
+
+def space(longest: int, L: int) -> Space:
+    """A lane at the beginning of its visits, of sequences of at most so many tokens."""
+    arrays: list[Any] = [np.zeros(4, np.int64), np.zeros(1), np.empty((longest, L)), np.empty((longest, L))]
+    arrays += np.empty(longest), np.zeros(longest, np.int32), np.empty(L), np.empty(L), np.zeros(L), np.zeros(L * L)
     arcs = [np.empty((2, 1, 1, L, L)) for _ in range(4)]
     arrays += [*arcs, *(table.reshape(2, L * L) for table in arcs)]
-    arrays += np.zeros((2, 1)), np.empty((0, 0, 0, 0)), np.empty(0, np.int32), np.empty((0, 0))
+    arrays += np.zeros((2, 1)), np.empty((0, 0, 0, 0))
     return Space(*arrays)
 
 
@@ -73,33 +168,6 @@ def move_table(table: Floats, free: Floats, mass: Floats, factor: float) -> floa
         step = factor * mass[c] * free[c]
         growth += step * (2 * table[c] + step)
         table[c] += step
-    return growth
-
-
-@inner
-def move_all(
-    rows: Longs,
-    indices: Ints,
-    values: Floats,
-    pointer: Longs,
-    label: Ints,
-    w: Floats,
-    pair: Floats,
-    start: Floats,
-    end: Floats,
-    free_pair: Floats,
-    free_start: Floats,
-    free_end: Floats,
-    unary_mass: Floats,
-    pair_mass: Floats,
-    factor: float,
-) -> float:
-    """Move all weights along the features of one sequence's parts; how much ‖w‖² grew."""
-    n = len(unary_mass)
-    growth = move_weights(rows, indices, values, pointer, label, unary_mass, factor, w)
-    growth += move_table(pair, free_pair, pair_mass, factor)
-    growth += move_table(start, free_start, unary_mass[0], factor)
-    growth += move_table(end, free_end, unary_mass[n - 1], factor)
     return growth
 
 
@@ -139,156 +207,229 @@ def exponentiate(flat: Floats, e_arcs: Floats, top: Floats) -> bool:
     return high - low <= RANGE
 
 
-@kernel
-def dual_pass(
-    order: Longs,
-    offsets: Longs,
-    indptr: Longs,
-    indices: Ints,
-    values: Floats,
-    pointer: Longs,
-    label: Ints,
-    w: Floats,
-    pair: Floats,
-    start: Floats,
-    end: Floats,
-    free_pair: Floats,
-    free_start: Floats,
-    free_end: Floats,
-    kept: Longs,
-    strength: float,
-    theta: Singles | Floats,
-    theta_pair: Singles | Floats,
-    mu: Singles | Floats,
-    mu_pair: Singles | Floats,
-    share: Floats,
-    rate: Floats,
-    gold: Ints,
-    first_pass: bool,
-    work: Space,
-    at: Longs,
-    log_partition: float,
+@inner
+def score(group: int, slot: int, first_pass: bool, rows: Rows, weights: Weights, visits: Visits) -> None:
+    """The scores under the weights of every sequence of a group; zero in the first pass, in which nobody needs them."""
+    for k in range(len(weights.pair)):
+        visits.target_pair[slot, k] = weights.pair[k]
+    for v in range(visits.edges[group], visits.edges[group + 1]):
+        i, base = visits.order[v], visits.places[v]
+        p, q = rows.offsets[i], rows.offsets[i + 1]
+        target = visits.target[slot, base : base + q - p]
+        for t in range(q - p):
+            for c in range(target.shape[1]):
+                target[t, c] = 0.0
+        if not first_pass:
+            add_scores(
+                rows.indptr[p : q + 1], rows.indices, rows.values, rows.pointer, rows.label, weights.w, rows.heavy,
+                weights.dense, target,
+            )  # fmt: skip
+            for c in range(target.shape[1]):
+                target[0, c] += weights.start[c]
+                target[q - p - 1, c] += weights.end[c]
+
+
+@inner
+def take(
+    group: int, slot: int, first_pass: bool, strength: float, rows: Rows, weights: Weights, visits: Visits
 ) -> float:
-    """Visit the sequences in `order` once; returns the gain of the dual objective.
-
-    It stops where a proposal needs log space, which few do, so that it compiles without. Called again with the
-    marginals in `work` and the log-partition, it goes on. at: place in `order`, at which it is done if it is the end;
-    proposals that were made there; whether one waits, 1 or 0.
-
-    Each visit proposes θ ← (1 - η) θ + η θ(w), or θ ← θ + η (θ(w) + Δ) for the hinge loss, and keeps it if the dual
-    rises; else η is halved and the proposal made again. In the first pass the weights do not know of the sequence yet,
-    and the marginals of θ as it stands are taken into them.
-
-    pair, free_pair: (labels * labels,) flat; theta, mu: (tokens, labels), the start and end scores folded in; kept: the
-    flat positions of the label pairs whose θ may differ from zero; theta_pair, mu_pair: (sequences, kept); all four
-    float32, or float64 for the hinge loss; share, rate: (sequences,), what each sequence adds to the dual, and its η;
-    gold: (tokens,) for the hinge loss, empty for the log loss.
-    """
-    L = theta.shape[1]
-    hinge = len(gold) > 0
-    single = not hinge
-    target, u, gamma, e, alpha, scale, types = (
-        work.target, work.u, work.gamma, work.e, work.alpha, work.scale, work.types,
-    )  # fmt: skip
-    flat, flat_kept, pair_mass, pair_mean = work.flat, work.flat_kept, work.pair_mass, work.pair_mean
-    arcs, e_arcs, factors, sums = work.flat_arcs, work.flat_e_arcs, work.flat_factors, work.flat_sums
-    zeros = work.zeros
+    """Move the weights along each proposal of a group, and back again where the dual falls; what it gains."""
     gain = 0.0
-    while at[0] < len(order):
-        i = order[at[0]]
-        p, q = offsets[i], offsets[i + 1]
-        n = q - p
-        rows = indptr[p : q + 1]
-        u_here = u[:n]
-        e_here = e[:n]
-        alpha_here = alpha[:n]
-        gamma_here = gamma[:n]
-        target_here = target[:n]
-        resumed = at[2] == 1
-        at[2] = 0
-        if not resumed:
-            at[1] = 0
-            for t in range(n):
-                for c in range(L):
-                    target[t, c] = 1.0 if hinge and c != gold[p + t] else 0.0
-            add_scores(rows, indices, values, pointer, label, w, work.no_rows, work.no_dense, target_here)
-            for c in range(L):
-                target[0, c] += start[c]
-                target[n - 1, c] += end[c]
-        eta = 0.0 if first_pass else rate[i]
-        while at[1] < 40:
-            if not resumed:
-                keep = 1.0 if hinge else 1.0 - eta
-                for t in range(n):
-                    mix(theta[p + t], target[t], keep, eta, single, u[t])
-                    if hinge:
-                        settle(u[t])
-                for j in range(len(kept)):
-                    flat_kept[j] = stored(keep * theta_pair[i, j] + eta * pair[kept[j]], single)
-                if hinge:
-                    settle(flat_kept)
-                for j in range(len(kept)):
-                    flat[kept[j]] = flat_kept[j]
-                for k in range(L * L):
-                    arcs[0, k] = arcs[1, k] = flat[k]
-                    factors[0, k] = factors[1, k] = sums[0, k] = sums[1, k] = 0.0
-                trusted = exponentiate(flat, e_arcs, work.top)
-                if trusted:
-                    log_partition, trusted = forward(
-                        u_here, work.e_arcs, work.top, types, zeros, zeros, e_here, alpha_here, scale
-                    )
-                if not trusted:
-                    at[2] = 1
-                    return gain
-                backward(
-                    work.e_arcs, types, e_here, alpha_here, scale, work.beta, gamma_here, work.weight, work.factors,
-                    work.nowhere, p,
-                )  # fmt: skip
-            resumed = False
-            at[1] += 1
-            h = log_partition
-            wrong = 0.0
-            for t in range(n):
-                for c in range(L):
-                    gamma[t, c] = stored(gamma[t, c], single)
-                    h -= gamma[t, c] * u[t, c]
-                    e[t, c] = mu[p + t, c] - gamma[t, c]
-                    if hinge and c != gold[p + t]:
-                        wrong += gamma[t, c]
-            for j in range(len(kept)):
-                k = kept[j]
-                total = sums[0, k] + sums[1, k] + (factors[0, k] + factors[1, k]) * e_arcs[1, k]
-                pair_mean[j] = stored(total, single)
-                h -= pair_mean[j] * flat_kept[j]
-                pair_mass[k] = mu_pair[i, j] - pair_mean[j]
-            if hinge:
-                h = wrong
-            accepted, rise = False, 0.0
-            for direction in (1.0, -1.0):  # there, and back again unless the dual rose
-                growth = move_all(
-                    rows, indices, values, pointer, label, w, pair, start, end, free_pair, free_start, free_end,
-                    e_here, pair_mass, direction / strength,
-                )  # fmt: skip
-                if direction > 0:
-                    rise = h - share[i] - 0.5 * strength * growth
-                    accepted = first_pass or rise >= -1e-9 * (1.0 + abs(h))
-                    if accepted:
-                        break
-            if not accepted:
-                eta *= 0.5
-                rate[i] = eta
-                continue
-            gain += rise
-            share[i] = h
-            for t in range(n):
-                for c in range(L):
-                    theta[p + t, c] = u[t, c]
-                    mu[p + t, c] = gamma[t, c]
-            for j in range(len(kept)):
-                theta_pair[i, j] = flat_kept[j]
-                mu_pair[i, j] = pair_mean[j]
-            if not first_pass:
-                rate[i] = min(FASTEST_HINGE if hinge else FASTEST, FASTER * eta)
-            break
-        at[0] += 1
+    begin = visits.edges[group]
+    for v in range(begin, visits.edges[group + 1]):
+        change = visits.change[v]
+        if change == np.inf:
+            visits.found[v] = POSTPONED
+            continue
+        i, base = visits.order[v], visits.places[v]
+        p, q = rows.offsets[i], rows.offsets[i + 1]
+        mass, mass_pair = visits.mass[slot, base : base + q - p], visits.mass_pair[slot, v - begin]
+        for direction in (1.0, -1.0):
+            factor = direction / strength
+            growth = move_weights(
+                rows.indptr[p : q + 1], rows.indices, rows.values, rows.pointer, rows.label, mass, factor, weights.w,
+                rows.heavy, weights.dense, weights.free_dense,
+            )  # fmt: skip
+            growth += move_table(weights.pair, weights.free_pair, mass_pair, factor)
+            growth += move_table(weights.start, weights.free_start, mass[0], factor)
+            growth += move_table(weights.end, weights.free_end, mass[q - p - 1], factor)
+            if direction > 0:
+                rise = change - 0.5 * strength * growth
+                if first_pass or rise >= -1e-9 * (1.0 + abs(visits.h[v])):
+                    visits.found[v] = ACCEPTED
+                    gain += rise
+                    break
+                visits.found[v] = REFUSED
     return gain
+
+
+@inner
+def propose(
+    v: int, s: int, slot: int, first_pass: bool, offsets: Longs, dual: Dual, visits: Visits, space: Space
+) -> tuple[float, bool]:
+    """Propose θ ← (1 - η) θ + η θ(w), or θ ← θ + η (θ(w) + Δ) for the hinge loss, for the s-th sequence of a group.
+
+    Its log-partition and, in `gamma` and the tables of arcs, its marginals; whether they can be trusted.
+    """
+    i, base = visits.order[v], visits.places[v]
+    p, n, L = offsets[i], offsets[i + 1] - offsets[i], dual.theta.shape[1]
+    hinge = len(dual.gold) > 0
+    eta = 0.0 if first_pass else dual.rate[i]
+    keep = 1.0 if hinge else 1.0 - eta
+    kept, u_pair = dual.kept, visits.u_pair[slot, s]
+    u = visits.u[slot, base : base + n]
+    for t in range(n):
+        target = visits.target[slot, base + t]
+        if hinge:
+            for c in range(L):
+                target[c] += 1.0 if c != dual.gold[p + t] else 0.0
+        mix(dual.theta[p + t], target, keep, eta, not hinge, u[t])
+        if hinge:
+            settle(u[t])
+    for j in range(len(kept)):
+        u_pair[j] = stored(keep * dual.theta_pair[i, j] + eta * visits.target_pair[slot, kept[j]], not hinge)
+    if hinge:
+        settle(u_pair)
+    flat = space.flat
+    for j in range(len(kept)):
+        flat[kept[j]] = u_pair[j]
+    for k in range(L * L):
+        space.flat_arcs[0, k] = space.flat_arcs[1, k] = flat[k]
+        space.flat_factors[0, k] = space.flat_factors[1, k] = 0.0
+        space.flat_sums[0, k] = space.flat_sums[1, k] = 0.0
+    trusted, log_partition = exponentiate(flat, space.flat_e_arcs, space.top), 0.0
+    if trusted:
+        e, alpha = space.e[:n], space.alpha[:n]
+        log_partition, trusted = forward(
+            u, space.e_arcs, space.top, space.types, space.zeros, space.zeros, e, alpha, space.scale
+        )
+        if trusted:
+            backward(
+                space.e_arcs, space.types, e, alpha, space.scale, space.beta, visits.gamma[slot, base : base + n],
+                space.weight, space.factors, space.nowhere, p,
+            )  # fmt: skip
+    return log_partition, trusted
+
+
+@inner
+def weigh(
+    v: int, s: int, slot: int, log_partition: float, offsets: Longs, dual: Dual, visits: Visits, space: Space
+) -> None:
+    """Complete a proposal whose marginals are known: what it adds to the dual, and which mass it moves."""
+    i, base = visits.order[v], visits.places[v]
+    p, q = offsets[i], offsets[i + 1]
+    hinge = len(dual.gold) > 0
+    h, wrong = log_partition, 0.0
+    for t in range(q - p):
+        gamma, u = visits.gamma[slot, base + t], visits.u[slot, base + t]
+        mass, mu = visits.mass[slot, base + t], dual.mu[p + t]
+        for c in range(len(gamma)):
+            g = stored(gamma[c], not hinge)
+            gamma[c] = g
+            h -= g * u[c]
+            mass[c] = mu[c] - g
+            wrong += g
+        if hinge:
+            wrong -= gamma[dual.gold[p + t]]
+    factors, sums = space.flat_factors, space.flat_sums
+    for j in range(len(dual.kept)):
+        k = dual.kept[j]
+        total = sums[0, k] + sums[1, k] + (factors[0, k] + factors[1, k]) * space.flat_e_arcs[1, k]
+        mean = stored(total, not hinge)
+        visits.mean_pair[slot, s, j] = mean
+        h -= mean * visits.u_pair[slot, s, j]
+        visits.mass_pair[slot, s, k] = dual.mu_pair[i, j] - mean
+    visits.h[v] = wrong if hinge else h
+    visits.change[v] = visits.h[v] - dual.share[i]
+
+
+@inner
+def settle_group(group: int, slot: int, first_pass: bool, offsets: Longs, dual: Dual, visits: Visits) -> None:
+    """Make the accepted proposals of a group the dual points of their sequences; new rates."""
+    begin = visits.edges[group]
+    fastest = FASTEST_HINGE if len(dual.gold) > 0 else FASTEST
+    for v in range(begin, visits.edges[group + 1]):
+        i, base = visits.order[v], visits.places[v]
+        if visits.found[v] == REFUSED:
+            dual.rate[i] *= 0.5
+        elif visits.found[v] == ACCEPTED:
+            p, q = offsets[i], offsets[i + 1]
+            for t in range(q - p):
+                for c in range(dual.theta.shape[1]):
+                    dual.theta[p + t, c] = visits.u[slot, base + t, c]
+                    dual.mu[p + t, c] = visits.gamma[slot, base + t, c]
+            for j in range(len(dual.kept)):
+                dual.theta_pair[i, j] = visits.u_pair[slot, v - begin, j]
+                dual.mu_pair[i, j] = visits.mean_pair[slot, v - begin, j]
+            dual.share[i] = visits.h[v]
+            if not first_pass:
+                dual.rate[i] = min(fastest, FASTER * dual.rate[i])
+
+
+@kernel
+def visit(
+    role: int,
+    lag: int,
+    first_pass: bool,
+    strength: float,
+    rows: Rows,
+    weights: Weights,
+    dual: Dual,
+    visits: Visits,
+    space: Space,
+    log_space: bool,
+    log_partition: float,
+    counter: Longs,
+) -> int:
+    """Visit sequences once, in groups, as a lane that does what its role says.
+
+    space.gain[0] is what the dual gains, in the lane of the weights; visits.found says what became of the sequences.
+    The value says why it ended: unless it is done, it goes on where it was when it is called again.
+
+    A proposal that lowers the dual is refused, and the rate of its sequence halved. In the first pass the weights do
+    not know of the sequences yet, and the marginals of θ as it stands are taken into them.
+
+    Where a proposal needs log space, which few do, the sequence is postponed. With `log_space` the kernel returns
+    instead and goes on when it is called with the marginals in its tables, and the log-partition. So it compiles
+    without.
+    """
+    state, groups = space.state, len(visits.edges) - 1
+    while state[STEP] < groups + lag:
+        step = state[STEP]
+        slot, before = step % (lag + 1), (step + 1) % (lag + 1)  # of this group, and of that `lag` groups before
+        if role != MARGINALS and state[MOVED] == 0:
+            if step >= lag:
+                if role == WEIGHTS and not reached(counter, MARGINALS, step - lag + 1):
+                    return WAITS
+                space.gain[0] += take(step - lag, before, first_pass, strength, rows, weights, visits)
+            if step < groups:
+                score(step, slot, first_pass, rows, weights, visits)
+                state[AT] = visits.edges[step]
+            state[MOVED] = 1
+            if role == WEIGHTS:
+                advance(counter, WEIGHTS)
+        if role != WEIGHTS:
+            if role == MARGINALS and not reached(counter, WEIGHTS, step + 1):
+                return WAITS
+            if step >= lag and state[RESUMED] == 0:
+                settle_group(step - lag, before, first_pass, rows.offsets, dual, visits)
+            if step < groups:
+                begin = visits.edges[step]
+                for v in range(max(begin, state[AT]), visits.edges[step + 1]):
+                    if state[RESUMED] == 0:
+                        log_partition, trusted = propose(
+                            v, v - begin, slot, first_pass, rows.offsets, dual, visits, space
+                        )
+                        if not trusted:
+                            if log_space:
+                                state[AT], state[RESUMED] = v, 1
+                                return NEEDS_LOG_SPACE
+                            visits.change[v] = np.inf
+                            continue
+                    state[RESUMED] = 0
+                    weigh(v, v - begin, slot, log_partition, rows.offsets, dual, visits, space)
+            if role == MARGINALS:
+                advance(counter, MARGINALS)
+        state[MOVED] = 0
+        state[STEP] += 1
+    return DONE

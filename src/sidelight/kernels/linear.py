@@ -89,20 +89,41 @@ def collect(pointer: Longs, label: Ints, dense: Floats, heavy: Ints, out: Floats
 
 @kernel
 def move_weights(
-    indptr: Longs, indices: Ints, values: Floats, pointer: Longs, label: Ints, mass: Floats, factor: float, w: Floats
+    indptr: Longs,
+    indices: Ints,
+    values: Floats,
+    pointer: Longs,
+    label: Ints,
+    mass: Floats,
+    factor: float,
+    w: Floats,
+    heavy: Ints,
+    dense: Floats,
+    free: Floats,
 ) -> float:
-    """w += factor * Fᵀ mass, and how much ‖w‖² grew by it."""
+    """(dense or w) += factor * Fᵀ mass, and how much ‖w‖² grew by it.
+
+    free: like `dense`, 1 where there is a weight, else 0.
+    """
     growth = 0.0
     for t in range(len(indptr) - 1):
         row = mass[t]
         for n in range(indptr[t], indptr[t + 1]):
             a = indices[n]
             value = factor * values[n] if len(values) > 0 else factor
-            for k in range(pointer[a], pointer[a + 1]):
-                before = w[k]
-                step = value * row[label[k]]
-                growth += step * (2 * before + step)
-                w[k] = before + step
+            h = heavy[a] if len(heavy) > 0 else -1
+            if h >= 0:
+                weights, there = dense[h], free[h]
+                for c in range(len(row)):
+                    step = value * row[c] * there[c]
+                    growth += step * (2 * weights[c] + step)
+                    weights[c] += step
+            else:
+                for k in range(pointer[a], pointer[a + 1]):
+                    before = w[k]
+                    step = value * row[label[k]]
+                    growth += step * (2 * before + step)
+                    w[k] = before + step
     return growth
 
 

@@ -24,7 +24,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 # Tokens of a shard at least, and of a batch that threads are worth their cost for.
-_SMALLEST_SHARD, _WORTH_TOKENS = 1000, 4000
+_SMALLEST_SHARD, WORTH_TOKENS = 1000, 4000
 # Shards of a batch at most, and so threads that are of use: a shard of a gradient has a vector of its own. All counts
 # of shards are powers of two, so that two, four or eight threads have equally many.
 MOST_SHARDS = 16
@@ -106,7 +106,7 @@ def each_shard(function: Callable[[int, int], R], offsets: NDArray[np.int64], n_
 
     What is added up as it comes need not be kept; nothing runs before the first result is asked for.
     """
-    threads = 1 if thread_count(n_jobs) == 1 or offsets[-1] - offsets[0] < _WORTH_TOKENS else n_jobs
+    threads = 1 if thread_count(n_jobs) == 1 or offsets[-1] - offsets[0] < WORTH_TOKENS else n_jobs
     return each(lambda bounds: function(*bounds), shards(offsets), threads)
 
 

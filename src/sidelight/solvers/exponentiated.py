@@ -27,6 +27,8 @@ import numpy as np
 from ..errors import NotSupported
 from ..features.encoded import Encoded
 from ..kernels.compiling import Floats, Ints, Longs, Singles
+from ..kernels.lanes import Lanes, Meeting
+from ..kernels.parallel import WORTH_TOKENS, available_cores, thread_count
 from ..running.checkpoints import step
 from ..scorers.linear import LinearScorer
 from ..structures.chain import Chain, ChainParts
@@ -43,9 +45,14 @@ _SEQUENCES = 1000
 # η of the first pass.
 _FIRST_RATE = 0.5
 _FIRST_RATE_HINGE = 2.0
+# Sequences of a group, and by how many groups weights lag behind, each for fewer sequences than this: see `pace`.
+_PACES = (32, 1, 1), (1000, 1, 2), (np.inf, 4, 2)
+# Sequences that threads visit at a stretch; visits of a refused sequence.
+_STRETCH = 1000
+_TRIES = 40
 
 # What sweeps change of a dual point.
-_CHANGING = ("theta", "theta_pair", "mu", "mu_pair", "share", "rate", "w", "pair", "first", "last")
+_CHANGING = ("theta", "theta_pair", "mu", "mu_pair", "share", "rate", "w", "dense", "pair", "first", "last")
 
 
 def suits(scorer: Any) -> bool:
@@ -74,7 +81,7 @@ def minimize(
     steps before have a dual only.
     """
     scorer, encoded, gold = loss.scorer, loss.encoded.loaded(), loss.known.outputs.values
-    dual = _Dual.at_gold(scorer, encoded, gold, scale=1.0, l2=l2, hinge=False)
+    dual = _Dual.at_gold(scorer, encoded, gold, scale=1.0, l2=l2, hinge=False, n_jobs=loss.structure.n_jobs)
     if start.any():
         dual.take_scores(start)
 
@@ -100,7 +107,7 @@ def minimize_hinge(
     if scorer.order != 1:
         raise NotSupported("exponentiated gradient needs chains of order 1; use cutting planes for order 2")
     loss = HingeLoss(scorer, Chain(n_jobs), encoded, known)
-    dual = _Dual.at_gold(scorer, encoded, known.outputs.values, scale=C, l2=0.5, hinge=True)
+    dual = _Dual.at_gold(scorer, encoded, known.outputs.values, scale=C, l2=0.5, hinge=True, n_jobs=n_jobs)
 
     def primal(weights: Floats) -> float:
         return C * loss(weights) + penalty(weights, 0.0, 0.5)
@@ -112,8 +119,8 @@ def minimize_hinge(
 class _Dual:
     """The dual point and the weights that belong to it, changed in place.
 
-    D = scale * Σ_i share_i - l2 ‖w‖²; theta, mu, and what else the kernel takes, as it says. vector: the weights; those
-    of label pairs, first and last labels stand in tables of their own during a pass.
+    D = scale * Σ_i share_i - l2 ‖w‖²; theta, mu, and what else the kernel takes, as it says. vector: the weights, which
+    stand in tables of their own during a pass (w and dense: those of attributes).
     """
 
     scorer: LinearScorer
@@ -129,13 +136,17 @@ class _Dual:
     share: Floats
     rate: Floats
     vector: Floats
+    w: Floats
+    dense: Floats
     pair: Floats
     first: Floats
     last: Floats
+    free: tuple[Floats, Floats, Floats, Floats]
+    lanes: Lanes
 
     @classmethod
     def at_gold(
-        cls, scorer: LinearScorer, encoded: Encoded, gold: Ints, *, scale: float, l2: float, hinge: bool
+        cls, scorer: LinearScorer, encoded: Encoded, gold: Ints, *, scale: float, l2: float, hinge: bool, n_jobs: int
     ) -> "_Dual":
         """Nearly all mass on the gold outputs; the weights are zero and know of none of it yet."""
         L, tokens, sequences = scorer.labels, encoded.tokens, len(encoded)
@@ -150,11 +161,15 @@ class _Dual:
             theta[here, gold[here]] = _GOLD_SCORE_HINGE if hinge else _GOLD_SCORE
             mu[here, gold[here]] = 1.0
             _count_pairs(mu_pair[first:], offsets - offsets[0], gold[here], L, kept)
+        ones = scorer.prepare(np.ones(scorer.size))
+        free = ones.dense, ones.pair.ravel(), ones.start, ones.end
+        threads = min(thread_count(n_jobs), available_cores(), 2)  # one for the weights, one for marginals
         return cls(
             scorer, encoded, gold if hinge else np.empty(0, np.int32), scale, l2, kept,
             theta, theta_pair, mu, mu_pair, np.zeros(sequences),
             np.full(sequences, _FIRST_RATE_HINGE if hinge else _FIRST_RATE),
-            np.zeros(scorer.size), np.zeros(L * L), np.zeros(L), np.zeros(L),
+            np.zeros(scorer.size), np.zeros(len(scorer.label)), np.zeros_like(ones.dense), np.zeros(L * L), np.zeros(L),
+            np.zeros(L), free, Lanes(threads),
         )  # fmt: skip
 
     def take_scores(self, start: Floats) -> None:
@@ -167,28 +182,66 @@ class _Dual:
 
     def sweep(self, order: Longs, initial: bool) -> float:
         """Visit the sequences in this order; the gain of D."""
+        size, lag = pace(len(order))
+        gain, postponed = 0.0, [np.empty(0, np.int64)]
+        for begin in range(0, len(order), _STRETCH):
+            more, later = self._persist(order[begin : begin + _STRETCH], size, lag, initial, False)
+            gain += more
+            postponed.append(later)
+        alone = np.concatenate(postponed)
+        return self.scale * (gain + self._persist(alone, 1, 1, initial, True)[0])
+
+    def _persist(self, order: Longs, size: int, lag: int, initial: bool, log_space: bool) -> tuple[float, Longs]:
+        """`_visit` again those that were refused, with their smaller rates; the gain, and who needs log space."""
+        gain, postponed = 0.0, [np.empty(0, np.int64)]
+        for _ in range(_TRIES):
+            if not len(order):
+                break
+            more, order, later = self._visit(order, size, lag, initial, log_space)
+            gain += more
+            postponed.append(later)
+        return gain, np.concatenate(postponed)
+
+    def _visit(self, order: Longs, size: int, lag: int, initial: bool, log_space: bool) -> tuple[float, Longs, Longs]:
+        """Visit sequences once, about `size` at a time; what is gained, who was refused and who needs log space."""
         from ..kernels import chain, exponentiated
 
-        free_pair, free_start, free_end, _ = self.scorer.tables(np.broadcast_to(1.0, self.scorer.size))
-        encoded = self.encoded
-        lengths = np.diff(encoded.offsets)
-        work = exponentiated.space(int(lengths.max(initial=0)), self.scorer.labels, len(self.kept))
-        at, log_partition, gain = np.zeros(3, np.int64), np.zeros(1), 0.0
-        while True:
-            gain += exponentiated.dual_pass(
-                order, encoded.offsets, encoded.indptr, encoded.indices, encoded.values,
-                self.scorer.pointer, self.scorer.label, self.w, self.pair, self.first, self.last,
-                free_pair.ravel(), free_start, free_end, self.kept, 2 * self.l2 / self.scale,
-                self.theta, self.theta_pair, self.mu, self.mu_pair, self.share, self.rate, self.gold, initial,
-                work, at, float(log_partition[0]),
-            )  # fmt: skip
-            if at[0] == len(order):
-                return self.scale * gain
-            here = np.array([0, lengths[order[at[0]]]])
-            chain.log_forward_backwards(
-                0, 1, here, work.u, work.arcs, work.types, work.zeros, work.zeros, np.zeros(1, bool), log_partition,
-                work.gamma, work.sums, work.nowhere,
-            )  # fmt: skip
+        encoded, L = self.encoded, self.scorer.labels
+        lengths = encoded.offsets[order + 1] - encoded.offsets[order]
+        rows = exponentiated.Rows(
+            encoded.offsets, encoded.indptr, encoded.indices, encoded.values, self.scorer.pointer, self.scorer.label,
+            self.scorer.heavy,
+        )  # fmt: skip
+        weights = exponentiated.Weights(self.w, self.dense, self.pair, self.first, self.last, *self.free)
+        dual = exponentiated.Dual(
+            self.kept, self.theta, self.theta_pair, self.mu, self.mu_pair, self.share, self.rate, self.gold
+        )
+        visits = exponentiated.visits(order, lengths, _groups(lengths, size), lag, L, len(self.kept))
+
+        def run(number: int, lanes: int, meeting: Meeting) -> float:
+            role = exponentiated.BOTH if lanes == 1 else number
+            space, log_partition = exponentiated.space(int(lengths.max()), L), np.zeros(1)
+            while True:
+                why = exponentiated.visit(
+                    role, lag, initial, 2 * self.l2 / self.scale, rows, weights, dual, visits, space, log_space,
+                    float(log_partition[0]), meeting.counter,
+                )  # fmt: skip
+                if why == exponentiated.DONE:
+                    return float(space.gain[0])
+                if why == exponentiated.WAITS:
+                    meeting.rest()
+                else:
+                    slot = space.state[exponentiated.STEP] % (lag + 1)
+                    here = np.array([0, lengths[space.state[exponentiated.AT]]])
+                    chain.log_forward_backwards(
+                        0, 1, here, visits.u[slot], space.arcs, space.types, space.zeros, space.zeros,
+                        np.zeros(1, bool), log_partition, visits.gamma[slot], space.sums, space.nowhere,
+                    )  # fmt: skip
+
+        worth = lag > 1 and lengths.sum() >= WORTH_TOKENS
+        gain = self.lanes.run(run) if worth else run(0, 1, Meeting(1))
+        refused, later = (order[visits.found == what] for what in (exponentiated.REFUSED, exponentiated.POSTPONED))
+        return gain, refused, later
 
     def state(self) -> dict[str, Any]:
         """Returns what sweeps change."""
@@ -199,20 +252,33 @@ class _Dual:
         for name in _CHANGING:
             getattr(self, name)[:] = state[name]
 
-    @property
-    def w(self) -> Floats:
-        """The weights of attributes (a view)."""
-        return self.scorer.attribute_weights(self.vector)
-
     def weights(self) -> Floats:
         """The weight vector that belongs to the dual point: always the same array."""
-        tables = self.scorer.join(self.vector[:0], self.pair, self.first, self.last)
-        self.vector[len(self.vector) - len(tables) :] = tables
+        from ..kernels import linear
+
+        attributes, tables = self.vector[: len(self.w)], self.scorer.join(self.w[:0], self.pair, self.first, self.last)
+        attributes[:] = self.w
+        linear.collect(self.scorer.pointer, self.scorer.label, self.dense, self.scorer.heavy, attributes)
+        self.vector[len(self.w) :] = tables
         return self.vector
 
     def value(self) -> float:
         """D."""
         return self.scale * float(self.share.sum()) - penalty(self.weights(), 0.0, self.l2)
+
+
+def pace(sequences: int) -> tuple[int, int]:
+    """How many sequences make a group, and in how many groups the weights lag behind; few, as it costs passes."""
+    return next((size, lag) for most, size, lag in _PACES if sequences < most)
+
+
+def _groups(lengths: Longs, size: int) -> Longs:
+    """Where groups of about equally many tokens begin, on average of so many sequences; and the end."""
+    if size == 1:
+        return np.arange(len(lengths) + 1)
+    ends = np.cumsum(lengths)
+    cuts = np.arange(1, -(-len(lengths) // size)) * (size * ends[-1] / len(lengths))
+    return np.unique(np.concatenate(([0], np.searchsorted(ends, cuts), [len(lengths)])))
 
 
 def _ascend(
