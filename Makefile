@@ -54,7 +54,7 @@ $(VENV)/.bench: pyproject.toml | $(BIN)/python
 wheel: $(VENV)/.installed
 	$(BIN)/sidelight compile --cpu x86-64-v3
 	-$(BIN)/sidelight compile --cpu x86-64-v4
-	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+	SIDELIGHT_COMPILE=0 $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
 clean:
 	rm -rf $(VENV) src/sidelight/kernels/compiled dist build .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,96 @@
+"""The hook that compiles kernels while a wheel is built, and what it may import."""
+
+import subprocess
+import sys
+import types
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DEPENDENCIES = ["numpy>=1.26", "scipy>=1.11", "numba>=0.60", "threadpoolctl>=3.1", "rich>=13.7"]
+
+
+class Interface:
+    """What hatchling gives to a hook, as far as ours reads it."""
+
+    def __init__(self, root):
+        self.root, self.warnings = root, []
+        self.app = types.SimpleNamespace(display_warning=self.warnings.append)
+        self.metadata = types.SimpleNamespace(core=types.SimpleNamespace(dependencies=DEPENDENCIES))
+
+
+@pytest.fixture
+def module(monkeypatch):
+    interface = types.ModuleType("hatchling.builders.hooks.plugin.interface")
+    interface.BuildHookInterface = Interface
+    monkeypatch.setitem(sys.modules, interface.__name__, interface)
+    monkeypatch.delenv("SIDELIGHT_COMPILE", raising=False)
+    spec = spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+    found = module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+def test_what_is_compiled_becomes_a_part_of_the_wheel(module, monkeypatch):
+    def run(command, env, **options):
+        assert env["PYTHONPATH"].split(":")[0] == str(ROOT / "src")
+        Path(command[-1], "chain.forward-1.kernel").touch()
+        Path(command[-1], "model").touch()
+
+    monkeypatch.setattr(module.subprocess, "run", run)
+    hook, data = module.CustomBuildHook(str(ROOT)), {"force_include": {}}
+    assert hook.dependencies() == ["numpy>=1.26", "numba>=0.60", "threadpoolctl>=3.1"]
+    hook.initialize("standard", data)
+    ((source, place),) = data["force_include"].items()
+    assert place == "sidelight/kernels/compiled/chain.forward-1.kernel"
+    assert Path(source).is_file()
+    hook.finalize("standard", data, "")
+    assert not Path(source).parent.exists()
+    assert hook.warnings == []
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (
+            subprocess.CalledProcessError(1, "python", stderr=b"Traceback\nImportError: no numba"),
+            "ImportError: no numba",
+        ),
+        (subprocess.TimeoutExpired("python", 300), "TimeoutExpired"),
+        (FileNotFoundError(2, "no python"), "FileNotFoundError"),
+    ],
+)
+def test_an_install_does_not_fail_where_kernels_cannot_be_compiled(module, monkeypatch, error, reason):
+    def run(*args, **options):
+        raise error
+
+    monkeypatch.setattr(module.subprocess, "run", run)
+    hook, data = module.CustomBuildHook(str(ROOT)), {"force_include": {}}
+    hook.initialize("standard", data)
+    hook.finalize("standard", data, "")
+    assert data == {"force_include": {}}
+    assert hook.warnings == [f"kernels will be compiled when they are first needed, and not now: {reason}"]
+
+
+@pytest.mark.parametrize(("version", "asked"), [("editable", "1"), ("standard", "0")])
+def test_installs_without_kernels(module, monkeypatch, version, asked):
+    monkeypatch.setenv("SIDELIGHT_COMPILE", asked)
+    monkeypatch.setattr(module.subprocess, "run", None)
+    hook, data = module.CustomBuildHook(str(ROOT)), {"force_include": {}}
+    hook.initialize(version, data)
+    hook.finalize(version, data, "")
+    assert data == {"force_include": {}}
+    assert (hook.dependencies() == []) == (asked == "0")
+
+
+def test_what_is_run_needs_no_other_package(module, tmp_path):
+    """It runs where only what the hook depends on is installed; here others cannot be imported."""
+    others = ("scipy", "sklearn", "highspy", "typer", "rich", "matplotlib", "pandas")
+    code = f"import sys\nsys.modules.update(dict.fromkeys({others!r}))\n"
+    # With kernels that are there already, which takes a second; the hook has a folder of its own filled.
+    run = module._USE.replace("with store.fill(folder):", "if True:")
+    assert run != module._USE
+    subprocess.run([sys.executable, "-c", code + run, str(tmp_path)], check=True)
+    assert (tmp_path / "model").is_file()
