@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sidelight import BAD, GOOD, DataError, read_corpus, write_corpus
-from sidelight.data.corpus import MAGIC, is_corpus
+from sidelight.data.corpus_file import MAGIC, is_corpus
 from sidelight.data.joined import Joined, joined
 from sidelight.supervision import Signal, all_kinds, by_kind
 

@@ -40,7 +40,8 @@ def command(
     feature objects have no place in a corpus. Sequences without tokens are left out.
     """
     from sidelight.cli.output import check_writable, print_json
-    from sidelight.data.corpus import read_corpus, write_corpus
+    from sidelight.data.corpus import read_corpus
+    from sidelight.data.corpus_file import write_corpus
 
     if output == "-":
         raise typer.BadParameter("a corpus goes to a file; standard output has the summary", param_hint="--output")

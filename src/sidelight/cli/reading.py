@@ -88,7 +88,7 @@ class Reader:
         Of columns that are named, or whose label is not the last, all columns are kept (`kept`), as `FileRows`.
         A corpus stays on disk.
         """
-        from sidelight.data.corpus import is_corpus
+        from sidelight.data.corpus_file import is_corpus
         from sidelight.data.source import read_lines
 
         if is_corpus(path):
@@ -102,7 +102,7 @@ class Reader:
 
     def blocks(self, path: str, *, labels: bool) -> Iterator[Sequences]:
         """Read the same some sequences after the other, in memory that does not grow with their number."""
-        from sidelight.data.corpus import is_corpus
+        from sidelight.data.corpus_file import is_corpus
         from sidelight.data.source import line_blocks
 
         if is_corpus(path):
@@ -170,7 +170,7 @@ class Reader:
         Files of named columns have all of these but the label.
         """
         from sidelight.data import guess_format
-        from sidelight.data.corpus import is_corpus
+        from sidelight.data.corpus_file import is_corpus
 
         if is_corpus(path):
             return Reader(scratch=self.scratch).read(path, labels=False).X

@@ -15,7 +15,8 @@ from sidelight.data.text import read_text, tokenize, write_text
 from sidelight.data.trees import read_trees, write_trees
 
 if TYPE_CHECKING:
-    from sidelight.data.corpus import Corpus, read_corpus, write_corpus
+    from sidelight.data.corpus import Corpus, read_corpus
+    from sidelight.data.corpus_file import write_corpus
     from sidelight.demo.references import generate_references
 
 __all__ = [
@@ -57,9 +58,9 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Import generators and corpora when they are asked for: they need NumPy, which the readers do not."""
     if name in ("Corpus", "read_corpus", "write_corpus"):
-        from sidelight.data import corpus
+        from sidelight.data import corpus, corpus_file
 
-        return getattr(corpus, name)
+        return getattr(corpus_file if name == "write_corpus" else corpus, name)
     if name == "generate_references":
         from sidelight.demo.references import generate_references
 
