@@ -8,7 +8,7 @@ from ..errors import ClusterError
 from .cluster import Cluster, LostWorker, Named, call
 
 # Seconds to wait for a scheduler, and for workers to come back.
-_PATIENCE = 30
+_PATIENCE, _RETURN = 30, 180
 
 
 class DaskCluster(Cluster):
@@ -57,11 +57,9 @@ class DaskCluster(Cluster):
     def recover(self) -> None:
         """Wait for a worker."""
         try:
-            self.client.wait_for_workers(1, timeout=_PATIENCE)
+            self.client.wait_for_workers(1, timeout=_RETURN)
         except TimeoutError:
-            raise ClusterError(
-                f"all workers of the Dask cluster are gone, and none came back in {_PATIENCE} s"
-            ) from None
+            raise ClusterError(f"all workers of the Dask cluster are gone, and none came back in {_RETURN} s") from None
 
 
 @contextmanager
