@@ -27,8 +27,8 @@ def line(cell: Cell, wall: float, **more: Any) -> dict[str, Any]:
     found = {
         "package": "sidelight", "version": "1.0", "sidelight": "1.0", "tokens": 1000, "classes": 5, "wall_s": wall,
         "processor_s": 2 * wall, "predict_wall_s": 0.1, "predict_processor_s": 0.1, "peak_mb": 100.0, "ready_mb": 60.0,
-        "score": 90.0, "metric": "F1", "scored": "others", "objective": 12.5, "python": "3.11", "cpus": 2, "others": 0.2,
-        "date": "2026-01-31",
+        "score": 90.0, "metric": "F1", "scored": "others", "objective": 12.5, "python": "3.11", "cpus": 2,
+        "others": 0.2, "date": "2026-01-31",
     }  # fmt: skip
     return asdict(cell) | found | more
 
