@@ -388,7 +388,7 @@ class ArcEncoder:
         count = int(np.searchsorted(encoded.offsets, _NAMED_ARCS, side="right")) - 1
         some = encoded.sequences(0, max(count, 1))
         scorer = ArcScorer(self.bits_, Trees(1), 2, templates=self.templates)  # of the first of two labels
-        pointer, places = scorer.places(some, 2 * np.arange(some.tokens))
+        pointer, places = scorer.places(some, 2 * np.arange(min(some.tokens, _NAMED_ARCS)))
         found, first, times = np.unique(places, return_index=True, return_counts=True)
         chosen = np.argsort(-times, kind="stable")[:_NAMED]
         parts = np.searchsorted(pointer, first[chosen], side="right") - 1
