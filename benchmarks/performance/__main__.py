@@ -4,6 +4,7 @@ import argparse
 import signal
 import sys
 from collections.abc import Sequence
+from math import inf
 from pathlib import Path
 from time import monotonic
 
@@ -25,6 +26,8 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("--on", choices=tuple(TITLES), help="on this data set")
     out.add_argument("--turns", type=int, metavar="N", help="how often systems take turns, if not as the plan says")
     out.add_argument("--again", action="store_true", help="measure also what FILE has; the new lines count")
+    disturbed = "measure again what FILE has if other processes used more than CORES cores meanwhile"
+    out.add_argument("--disturbed", type=float, default=inf, metavar="CORES", help=disturbed)
     out.add_argument("--within", type=float, metavar="S", help="begin no measurement later than S seconds from now")
     out.add_argument("--quick", action="store_true", help="a few systems on small generated data, to try the command")
     out.add_argument("--write", type=Path, metavar="FOLDER", help="measure nothing; write tables and plots of FILE")
@@ -41,7 +44,7 @@ def asked(options: argparse.Namespace) -> list[Cell]:
 def measure(results: Results, options: argparse.Namespace, console: Console) -> int:
     """Measure and keep what is lacking, and return how much of it could not be measured."""
     wanted = asked(options)
-    left, failed = wanted if options.again else results.lacking(wanted), 0
+    left, failed = wanted if options.again else results.lacking(wanted, options.disturbed), 0
     console.print(f"{len(wanted)} measurements, {len(wanted) - len(left)} of them are there", highlight=False)
     began = monotonic()
     for number, cell in enumerate(left, start=1):

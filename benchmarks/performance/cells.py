@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -75,9 +76,11 @@ class Results:
                 found[cell] = line
         return list(found.values())
 
-    def lacking(self, cells: Iterable[Cell]) -> list[Cell]:
-        """Those of the cells that were not measured."""
-        done = {Cell.of(line) for line in self.lines() if "missing" not in line}
+    def lacking(self, cells: Iterable[Cell], disturbed: float = inf) -> list[Cell]:
+        """Those of the cells that were not measured, or while other processes used more than this many cores."""
+        done = {
+            Cell.of(line) for line in self.lines() if "missing" not in line and (line["others"] or 0.0) <= disturbed
+        }
         return [cell for cell in cells if cell not in done]
 
     def append(self, line: dict[str, Any]) -> None:

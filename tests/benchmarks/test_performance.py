@@ -91,6 +91,7 @@ def test_what_cannot_be_measured_is_said_and_tried_again(tmp_path: Path, monkeyp
     gone = asdict(THEIRS) | {"missing": "it is not installed", "date": "2026-01-31"}
     found = results(tmp_path / "r", line(OURS, 1.0), gone)
     assert found.lacking([OURS, THEIRS]) == [THEIRS]
+    assert found.lacking([OURS, THEIRS], disturbed=0.1) == [OURS, THEIRS]
     assert "Not measured: CRFsuite: CRF (it is not installed)." in page.section("peers", found.lines())
     found.append(line(THEIRS, 8.0))
     found.append(gone)
