@@ -9,12 +9,16 @@ from .datasets import MissingData
 
 @dataclass
 class Panel:
-    """What `y` names, of systems along what `x` names; logarithmic: x, and y if `logarithmic_y`."""
+    """What `y` names, of systems along what `x` names; logarithmic: x, and y if `logarithmic_y`.
+
+    ticks: whether x is marked where there are points, as it is where it is logarithmic.
+    """
 
     x: str
     logarithmic: bool = False
     y: str = "token accuracy, %"
     logarithmic_y: bool = False
+    ticks: bool = False
     curves: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
 
     def add(self, system: str, x: float, y: float) -> None:
@@ -33,6 +37,8 @@ def draw(panels: dict[str, Panel], file: Path) -> None:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
+    # Several panels with the same systems have one legend.
+    shared = len(panels) > 1 and len({tuple(panel.curves) for panel in panels.values()}) == 1
     shown = Figure(figsize=(6 * max(len(panels), 1), 4), layout="constrained")
     for number, (title, panel) in enumerate(panels.items(), start=1):
         axes = shown.add_subplot(1, len(panels), number)
@@ -40,12 +46,16 @@ def draw(panels: dict[str, Panel], file: Path) -> None:
             axes.plot(*zip(*points, strict=True), marker="o", label=system)
         axes.set(title=title, xlabel=panel.x, ylabel=panel.y)
         if panel.logarithmic:
-            ticks = sorted({x for points in panel.curves.values() for x, _ in points})
             axes.set_xscale("log", base=2)
+        if panel.logarithmic or panel.ticks:
+            ticks = sorted({x for points in panel.curves.values() for x, _ in points})
             axes.set_xticks(ticks, [f"{x:,}" for x in ticks])
         if panel.logarithmic_y:
             axes.set_yscale("log")
         axes.grid(alpha=0.3)
-        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=min(len(panel.curves), 3), frameon=False)
+        if not shared:
+            axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=min(len(panel.curves), 3), frameon=False)
+    if shared:
+        shown.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
     with rc_context({"svg.hashsalt": "sidelight", "svg.fonttype": "none"}):
         shown.savefig(file, dpi=150, metadata={"Date": None} if file.suffix == ".svg" else None)

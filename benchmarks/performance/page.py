@@ -75,9 +75,10 @@ def panels(topic: str, found: Sequence[Summary]) -> dict[str, Panel]:
     axis, place = AXES[topic]
     wide = topic in ("sentences", "labels")
     waiting = topic in ("threads", "workers")
-    time = Panel(axis, wide, "seconds" if waiting else "processor seconds", logarithmic_y=wide)
-    memory = Panel(axis, wide, "processor seconds" if waiting else "peak memory, MB")
-    for one in sorted(found, key=place):
+    time = Panel(axis, wide, "seconds" if waiting else "processor seconds", logarithmic_y=wide, ticks=True)
+    memory = Panel(axis, wide, "processor seconds" if waiting else "peak memory, MB", ticks=True)
+    order = list(dict.fromkeys(cell.system for cell in TOPICS[topic]()))
+    for one in sorted(found, key=lambda one: (order.index(one.cell.system), place(one))):
         time.add(one.cell.system, place(one), one.wall if waiting else one.processor)
         other = one.processor if waiting else one.peak
         if other is not None:

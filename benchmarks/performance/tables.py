@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from .materials import TITLES
-from .plan import PAIRS
+from .plan import PAIRS, TOPICS
 from .summaries import Summary
 
 # How a topic is drawn and tabulated along its axis: the axis in words, and a cell's place on it.
@@ -89,9 +89,11 @@ def along(topic: str, found: Sequence[Summary]) -> str:
     axis, place = AXES[topic]
     places = sorted({place(one) for one in found})
     rows = []
-    for name in dict.fromkeys(one.cell.system for one in found):
+    for name in dict.fromkeys(cell.system for cell in TOPICS[topic]()):
         by = {place(one): one for one in found if one.cell.system == name}
         cells = [by.get(at) for at in places]
+        if not by:
+            continue
         if topic in _WAITING:
             rows.append([f"{name}: time, s", *(seconds(one.wall) if one else "" for one in cells)])
         rows.append([f"{name}: processor s", *(seconds(one.processor) if one else "" for one in cells)])
