@@ -113,8 +113,16 @@ def test_texts_are_found_by_their_beginning_and_the_rest():
     pool, slots = np.frombuffer(b"".join(encoded), np.uint8), np.full(8, -1, np.int32)
     hashing.fill_texts(pool, starts, slots)
     assert sorted(slots) == [-1, -1, -1, 0, 1, 2, 3, 4]
-    for before, values in (("a=", ["x", "", "xé", "y", "xx"]), ("ab=", ["x", ""]), ("", ["a", "ab"])):
-        out = np.empty(len(values), np.int32)
-        data = np.frombuffer("".join(value + "\0" for value in values).encode(), np.uint8)
-        hashing.look_up_texts(np.frombuffer(before.encode(), np.uint8), data, pool, starts, slots, out)
-        assert out.tolist() == [texts.index(before + v) if before + v in texts else -1 for v in values]
+    values = {"a=": ["x", "", "xé", "y", "xx"], "ab=": ["x", "", "é", "xé", "a"], "b=": ["x"] * 5}
+    befores, data = (
+        np.frombuffer("".join(one + "\0" for one in some).encode(), np.uint8)
+        for some in (values, [one for some in values.values() for one in some])
+    )
+    out = np.empty((3, 5), np.int32)
+    expected = [[texts.index(k + v) if k + v in texts else -1 for v in some] for k, some in values.items()]
+    hashing.look_up_texts(befores, data, pool, starts, slots, out)
+    assert out.tolist() == expected
+    assert expected[0][:3] == [0, 1, 3]
+    nothing = np.empty(0, np.uint8), np.zeros(1, np.int64), np.full(2, -1, np.int32)
+    hashing.look_up_texts(befores, data, *nothing, out)
+    assert (out == -1).all()

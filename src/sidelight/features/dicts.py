@@ -7,7 +7,7 @@ A string value makes the attribute "name=value", True makes "name", False and No
 import math
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -31,11 +31,11 @@ _REMEMBERED = 1 << 18
 
 
 class TokenRows(NamedTuple):
-    """Some tokens, encoded: how many attributes each has, their numbers and their values."""
+    """Some tokens, encoded: how many attributes each has, their numbers and their values, None if all are one."""
 
     widths: Longs
     indices: Ints
-    values: Floats
+    values: Floats | None
 
 
 class _Values(dict[Any, int]):
@@ -93,22 +93,26 @@ class _Texts:
         self.slots = np.full(capacity(len(names)), -1, np.int32)
         hashing.fill_texts(self.pool, self.starts, self.slots)
 
-    def look_up(self, name: str, column: Sequence[Any], out: Ints) -> bool:
-        """Fills in the attributes of a feature's values, -1 for none; False, with nothing done, if one is no string."""
+    def look_up(self, names: Sequence[str], columns: Sequence[Sequence[Any]], out: Ints) -> bool:
+        """Fills in the attributes of the values of features, (features, values), -1 for none.
+
+        False, with nothing done, if a value is no string.
+        """
         from ..kernels import hashing
 
         try:
-            values = _ended(column)
+            values = _ended(chain.from_iterable(columns))
         except TypeError:
             return False
-        if np.count_nonzero(values == 0) != len(column):  # a value with a zero inside is looked up by itself
+        befores = _ended(f"{name}=" for name in names)
+        # A text with a zero inside is looked up by itself.
+        if np.count_nonzero(values) != len(values) - out.size or np.count_nonzero(befores) != len(befores) - len(names):
             return False
-        before = np.frombuffer(f"{name}=".encode("utf-8", "surrogatepass"), np.uint8)
-        hashing.look_up_texts(before, values, self.pool, self.starts, self.slots, out)
+        hashing.look_up_texts(befores, values, self.pool, self.starts, self.slots, out)
         return True
 
 
-def _ended(texts: Sequence[str]) -> Bytes:
+def _ended(texts: Iterable[str]) -> Bytes:
     """Texts one after the other, a zero byte behind each."""
     return np.frombuffer("\0".join([*texts, ""]).encode("utf-8", "surrogatepass"), np.uint8)
 
@@ -126,10 +130,24 @@ class FeatureNumbers(dict[str, _Values]):
         self[name] = found = _Values(name, self.number_of)
         return found
 
-    def look_up(self, name: str, column: Sequence[Any], indices: Ints, values: Floats) -> bool:
-        """Fills in the attributes of a feature's values and their sizes, as `_Values` does."""
-        found = self.texts is not None and self.texts.look_up(name, column, indices)
-        return found or self[name].look_up(column, indices, values)
+    def _look_up_apart(
+        self, names: Sequence[str], columns: Sequence[Sequence[Any]], indices: Ints, values: Floats
+    ) -> bool:
+        """Fills in the attributes of the values of features, and their sizes: (features, values); False as `_Values`.
+
+        Features with strings go together, others one by one, and all do where a string is not the only kind.
+        """
+        texts = [k for k, column in enumerate(columns) if type(column[0]) is str]
+        if self.texts is not None and texts:
+            found = np.empty((len(texts), indices.shape[1]), np.int32)
+            if self.texts.look_up([names[k] for k in texts], [columns[k] for k in texts], found):
+                indices[texts] = found
+                columns = [() if k in texts else column for k, column in enumerate(columns)]
+        return all(
+            self[name].look_up(column, indices[k], values[k])
+            for k, (name, column) in enumerate(zip(names, columns, strict=True))
+            if column
+        )
 
     def rows(self, tokens: Sequence[Any]) -> TokenRows | None:
         """Encodes tokens column by column, those with the same features in the same order together.
@@ -138,31 +156,42 @@ class FeatureNumbers(dict[str, _Values]):
         """
         if set(map(type, tokens)) - {dict}:
             return None
+        kinds = set(map(tuple, tokens))
+        if any(set(map(type, names)) - {str} for names in kinds):  # 1 and True are the same key
+            return None
         widths = np.fromiter(map(len, tokens), np.int64, len(tokens))
-        begins, total = np.cumsum(widths) - widths, int(widths.sum())
-        indices, values = np.empty(total, np.int32), np.empty(total)
-        alike: dict[tuple[Any, ...], list[int]] = {}
-        for place, names in enumerate(map(tuple, tokens)):
-            alike.setdefault(names, []).append(place)
         try:
-            for names, places in alike.items():
-                if set(map(type, names)) - {str}:  # 1 and True are the same key
+            if len(kinds) == 1:  # the usual case, and nothing has to be moved
+                found = self._columns(kinds.pop(), tokens)
+                if found is None:
                     return None
-                some, ones = np.empty((len(names), len(places)), np.int32), np.ones((len(names), len(places)))
-                columns = zip(*(tokens[place].values() for place in places), strict=True)
-                for k, (name, column) in enumerate(zip(names, columns, strict=True)):
-                    if not self.look_up(name, column, some[k], ones[k]):
-                        return None
-                if len(alike) == 1:  # the usual case, and nothing has to be moved
-                    return _present(widths, some.T.ravel(), ones.T.ravel())
+                some, sizes = found
+                return _present(widths, some.T.ravel(), None if sizes is None else sizes.T.ravel())
+            alike: dict[tuple[Any, ...], list[int]] = {}
+            for place, names in enumerate(map(tuple, tokens)):
+                alike.setdefault(names, []).append(place)
+            begins, total = np.cumsum(widths) - widths, int(widths.sum())
+            indices, values = np.empty(total, np.int32), np.ones(total)
+            for names, places in alike.items():
+                found = self._columns(names, [tokens[place] for place in places])
+                if found is None:
+                    return None
                 at = begins[places] + np.arange(len(names))[:, None]
-                indices[at], values[at] = some, ones
-        except (
-            TypeError,
-            DataError,
-        ):  # a value that is no attribute; the error names it if they go one by one
+                indices[at] = found[0]
+                if found[1] is not None:
+                    values[at] = found[1]
+        except (TypeError, DataError):  # a value that is no attribute; the error names it if they go one by one
             return None
         return _present(widths, indices, values)
+
+    def _columns(self, names: tuple[str, ...], tokens: Sequence[dict[str, Any]]) -> tuple[Ints, Floats | None] | None:
+        """The attributes and values of tokens that all have these features, (features, tokens), or None as `rows`."""
+        some = np.empty((len(names), len(tokens)), np.int32)
+        columns = list(zip(*map(dict.values, tokens), strict=True))
+        if self.texts is not None and self.texts.look_up(names, columns, some):
+            return some, None
+        values = np.ones(some.shape)
+        return (some, values) if self._look_up_apart(names, columns, some, values) else None
 
     def forget_if_many(self) -> None:
         """Starts anew where much is remembered."""
@@ -170,14 +199,14 @@ class FeatureNumbers(dict[str, _Values]):
             self.clear()
 
 
-def _present(widths: Longs, indices: Ints, values: Floats) -> TokenRows:
+def _present(widths: Longs, indices: Ints, values: Floats | None) -> TokenRows:
     """Rows without the attributes of number -1."""
     there = indices >= 0
     if there.all():
         return TokenRows(widths, indices, values)
     seen = np.concatenate((np.zeros(1, np.int64), np.cumsum(there)))
     ends = np.cumsum(widths)
-    return TokenRows(seen[ends] - seen[ends - widths], indices[there], values[there])
+    return TokenRows(seen[ends] - seen[ends - widths], indices[there], None if values is None else values[there])
 
 
 @dataclass
@@ -284,10 +313,12 @@ class DictEncoder:
 
 def _joined(offsets: Longs, batches: Sequence[TokenRows], attributes: int) -> Encoded:
     """Batches one after the other; values that are all one are left out."""
-    nothing = TokenRows(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0))  # before the first row
-    widths, indices, values = (np.concatenate(parts) for parts in zip(nothing, *batches, strict=True))
-    if (values == 1.0).all():
-        values = np.empty(0)
+    widths = np.concatenate((np.zeros(1, np.int64), *(one.widths for one in batches)))
+    indices = np.concatenate((np.empty(0, np.int32), *(one.indices for one in batches)))
+    values = np.empty(0)
+    if any(one.values is not None for one in batches):
+        values = np.concatenate([np.ones(len(one.indices)) if one.values is None else one.values for one in batches])
+        values = np.empty(0) if (values == 1.0).all() else values
     return Encoded(offsets, np.cumsum(widths), indices, values, attributes)
 
 

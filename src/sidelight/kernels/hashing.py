@@ -10,7 +10,7 @@ import numpy as np
 from .compiling import Bits, Bytes, Ints, Longs, inner, kernel
 
 _EMPTY = -1
-_FNV = 0xCBF29CE484222325
+_FNV, _PRIME = 0xCBF29CE484222325, 0x100000001B3
 
 
 @kernel
@@ -137,7 +137,7 @@ def look_up(keys: Longs, slots: Longs, found: Ints, ids: Ints) -> None:
 def hashed(text: Bytes, begin: int, end: int, code: Any) -> Any:
     """FNV-1a of bytes, going on from the hash of what is before them."""
     for j in range(begin, end):
-        code = (code ^ np.uint64(text[j])) * np.uint64(0x100000001B3)
+        code = (code ^ np.uint64(text[j])) * np.uint64(_PRIME)
     return code
 
 
@@ -153,33 +153,61 @@ def fill_texts(pool: Bytes, starts: Longs, slots: Ints) -> None:
 
 
 @kernel
-def look_up_texts(before: Bytes, values: Bytes, pool: Bytes, starts: Longs, slots: Ints, out: Ints) -> None:
-    """Number of each text, which is `before` and one of the values, each ended by a zero byte; -1 for one not there."""
-    mask, width = len(slots) - 1, len(before)
-    seed = hashed(before, 0, width, np.uint64(_FNV))
-    begin = 0
-    for i in range(len(out)):
-        end = begin
-        while values[end] != 0:
-            end += 1
-        out[i] = -1
-        s = slot_of(hashed(values, begin, end, seed), mask)
-        while slots[s] != _EMPTY:
-            p = starts[slots[s]]
-            same = starts[slots[s] + 1] - 1 - p == width + end - begin
-            j = 0
-            while same and j < width:
-                same = pool[p + j] == before[j]
-                j += 1
-            j = begin
-            while same and j < end:
-                same = pool[p + width + j - begin] == values[j]
-                j += 1
-            if same:
-                out[i] = slots[s]
-                break
-            s = (s + 1) & mask
-        begin = end + 1
+def look_up_texts(befores: Bytes, values: Bytes, pool: Bytes, starts: Longs, slots: Ints, out: Ints) -> None:
+    """Number of each text, -1 for one not there: out[k, i] is about the k-th of `befores` and its i-th value.
+
+    befores: texts that are not empty, and values: those of one after those of the other, a zero byte behind each. What
+    is far apart in memory is first read in loops of its own, so that the processor waits for many places at a time.
+    """
+    K, n = out.shape
+    mask = len(slots) - 1
+    slot, edges, widths = np.empty(K * n, np.int64), np.empty(K * n + 1, np.int64), np.empty(K + 1, np.int64)
+    p, q = 0, 0
+    for k in range(K):
+        widths[k] = p
+        seed: Any = np.uint64(_FNV)
+        while befores[p] != 0:
+            seed = (seed ^ np.uint64(befores[p])) * np.uint64(_PRIME)
+            p += 1
+        p += 1
+        for i in range(n):
+            edges[k * n + i] = q
+            code = seed
+            while values[q] != 0:
+                code = (code ^ np.uint64(values[q])) * np.uint64(_PRIME)
+                q += 1
+            q += 1
+            slot[k * n + i] = slot_of(code, mask)
+    widths[K], edges[K * n] = p, q
+    found, place, letter = np.empty(K * n, np.int32), np.empty(K * n, np.int64), np.empty(K * n, np.uint8)
+    for m in range(K * n):
+        found[m] = slots[slot[m]]
+    for m in range(K * n):
+        place[m] = starts[max(found[m], 0)]
+    for m in range(K * n):
+        letter[m] = pool[place[m]] if found[m] != _EMPTY else np.uint8(0)
+    for k in range(K):
+        first, width = widths[k], widths[k + 1] - widths[k] - 1
+        for i in range(n):
+            m = k * n + i
+            s, number, begin, length = slot[m], found[m], edges[m], edges[m + 1] - edges[m] - 1
+            same = number != _EMPTY and letter[m] == befores[first]
+            while number != _EMPTY:
+                at = starts[number]
+                same = same and starts[number + 1] - 1 - at == width + length
+                j = 0
+                while same and j < width:
+                    same = pool[at + j] == befores[first + j]
+                    j += 1
+                j = 0
+                while same and j < length:
+                    same = pool[at + width + j] == values[begin + j]
+                    j += 1
+                if same:
+                    break
+                s, same = (s + 1) & mask, True
+                number = slots[s]
+            out[k, i] = number
 
 
 @inner
