@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from typing import Any
 
 from ..errors import ClusterError
@@ -15,21 +16,23 @@ class DaskCluster(Cluster):
     """The workers of a Dask `Client`."""
 
     def __init__(self, client: Any) -> None:
-        self.client = client
+        self.client, self._turns = client, count()
         super().__init__(max(1, len(self._addresses())))
 
     def _addresses(self) -> list[str]:
         return sorted(self.client.scheduler_info(n_workers=-1)["workers"])
 
     def put(self, value: Named, worker: int | None) -> Any:
-        """Scatter it."""
+        """Scatter it to one worker; the others fetch what all of them need from there.
+
+        Dask's own way to give a value to all workers waits for ever where one of them dies meanwhile.
+        """
         addresses = self._addresses()
         if not addresses:
             raise LostWorker("no worker is left")
+        place = addresses[(next(self._turns) if worker is None else worker) % len(addresses)]
         try:
-            if worker is None:
-                return self.client.scatter([value], broadcast=True, hash=False)[0]
-            return self.client.scatter([value], workers=[addresses[worker % len(addresses)]], hash=False)[0]
+            return self.client.scatter([value], workers=[place], hash=False, timeout=_PATIENCE)[0]
         except Exception as error:  # of many kinds, by what died when
             raise LostWorker(f"{type(error).__name__}: {error}") from None
 
