@@ -96,7 +96,7 @@ def kill_workers(kind: str, workers: int, kills: int, sequences: int, seed: int)
     with running_on(f"{kind}:{workers}") as place, ThreadPoolExecutor(1) as pool:
         usual = fit(learner, X, y)[1]
         while done < kills:
-            victims = sorted(set(place.evaluated("__import__('os').getpid()")))
+            victims = _all_back(place, workers)
             victim, moment = random.choice(victims), random.uniform(0.05, 0.8) * usual
             killing = pool.submit(_kill, victim, moment)
             found, _ = fit(learner, X, y)
@@ -108,6 +108,16 @@ def kill_workers(kind: str, workers: int, kills: int, sequences: int, seed: int)
             f"difference {worst:.1e}; {place.traffic.repeated} calls were made again", flush=True,
         )  # fmt: skip
     return worst
+
+
+def _all_back(place: Any, workers: int) -> list[int]:
+    """Returns the processes of all workers, when they are there; what is killed at its very start Dask gives up."""
+    for _ in range(60):
+        found = sorted(set(place.evaluated("__import__('os').getpid()")))
+        sleep(1.0)
+        if len(found) >= workers:
+            break
+    return found
 
 
 def _kill(victim: int, moment: float) -> bool:
