@@ -1,6 +1,7 @@
 """`sidelight predict`."""
 
 import os
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +17,7 @@ from sidelight.cli.options import (
     WithoutRulesOption,
     WorkersOption,
 )
-from sidelight.cli.reading import CORPUS, Reader, Sequences, reader_for
+from sidelight.cli.reading import CORPUS, Reader, Sequences, expected_blocks, reader_for
 from sidelight.errors import DataError
 
 NAME = "predict"
@@ -89,6 +90,7 @@ def command(
     from sidelight.cli.structured import write_answers, written_format
     from sidelight.data.source import open_for_writing
     from sidelight.learners.inputs import numbers_among_all
+    from sidelight.progress import progress
 
     if json:
         if output_format not in (None, "jsonl"):
@@ -106,8 +108,9 @@ def command(
     if task.kind != "labels":
         target = written_format(task, output, output_format, kbest)
     first = 0
-    with open_for_writing(output) as file:
-        for block in blocks:
+    shown = sys.stderr.isatty() and not (output == "-" and sys.stdout.isatty())
+    with open_for_writing(output) as file, progress("predict", expected_blocks(data), shown) as tell:
+        for number, block in enumerate(blocks, start=1):
             if task.kind == "labels" and not first:
                 target = _output_format(output, output_format, block.format, kbest)
                 _suspect_labels(learner, block)
@@ -118,6 +121,7 @@ def command(
                 else:
                     _write(answer, target, block, reader, file)
             first += len(block.X)
+            tell(number, f"{first:,} {task.noun}s")
 
 
 def _write(answer: Any, target: str, block: Sequences, reader: Reader, file: Any) -> None:

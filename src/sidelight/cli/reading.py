@@ -1,5 +1,6 @@
 """Data files as the commands read them: the format taken from the name, its options checked, nothing empty."""
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -34,6 +35,18 @@ class FileRows(NamedTuple):
 def nothing_in(path: str, noun: str) -> DataError:
     """Return an error (to be raised) about a file without inputs."""
     return DataError(f"{source_name(path)}: the file is empty or has only blank lines; expected {noun}")
+
+
+def expected_blocks(path: str) -> int | None:
+    """About how many blocks a file is read in; None if that cannot be told beforehand."""
+    from sidelight.data.corpus import BLOCK_TOKENS, is_corpus, read_corpus
+    from sidelight.data.source import BLOCK
+
+    if not os.path.isfile(path):
+        return None
+    if is_corpus(path):
+        return -(-read_corpus(path).tokens // BLOCK_TOKENS)
+    return -(-os.path.getsize(path) // BLOCK)
 
 
 class DataReader(Protocol):

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from ..errors import DataError, NotSupported
 from ..features.encoded import Encoded, Encoder
 from ..kernels.compiling import Floats, Ints
+from ..progress import progress
 from ..stored import Arrays, finite, read_arrays
 from .parameters import require_number
 from .tasks.task import Reasons, Task
@@ -277,7 +278,8 @@ def choose_encoder(learner: Any, X: Any) -> Encoder:
 
 def lay_out(learner: Any, encoder: Encoder, X: Any, known: Any, classes: list[str]) -> Prepared:
     """Encode X, and give a weight to whatever is known to be, or may be."""
-    encoded = encoder.fit_transform(X)
+    with progress(f"{type(learner).__name__}, features", None, bool(getattr(learner, "verbose", False))):
+        encoded = encoder.fit_transform(X)
     scorer = learner.task_.lay_out(encoded, known, len(classes), all_weights=bool(learner.all_weights))
     _give_back()
     return Prepared(learner.task_, encoded, known, classes, encoder, scorer)

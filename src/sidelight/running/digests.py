@@ -1,6 +1,6 @@
 """Digests of data and parameters: the same for equal ones, in the same order, in any process."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from hashlib import blake2b
@@ -41,6 +41,10 @@ def _add(found: Any, value: Any) -> None:
         _add_list(found, sorted(value, key=repr))
     elif hasattr(value, "content"):  # of what is on disk, or in arrays in the place of lists
         for one in value.content():
+            _add(found, one)
+    elif isinstance(value, Sequence):  # such as a corpus on disk, input by input
+        found.update(f"list:{len(value)};".encode())
+        for one in value:
             _add(found, one)
     else:
         _add_object(found, value)

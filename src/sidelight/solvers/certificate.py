@@ -1,6 +1,6 @@
 """How far a solver is from the optimum of P(w) = loss(w) + l1 ‖w‖₁ + l2 ‖w‖², and when that is near enough."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from ..estimator import warn_convergence
 from ..kernels.compiling import Floats
+from ..progress import Tell
 from ..records import Curve, Record, recorded
 
 # Where there is no dual bound, progress is measured over this many steps.
@@ -88,6 +89,33 @@ def warn_unconverged(name: str, solution: Solution, advice: str) -> None:
             f"{name} stopped before its tolerance, at {solution.last} after {solution.last.iteration} iterations; "
             f"{advice}"
         )
+
+
+def distance(steps: Sequence[Step], tolerance: float, least: float = 0.1) -> float:
+    """How many times its tolerance the certificate of a solver is, as far as it is known; nan if it is not.
+
+    Without a gap it is what the last step raised the bound by, or what ten steps lowered the objective by.
+    """
+    last = steps[-1]
+    if not np.isnan(last.gap):
+        return last.relative_gap / tolerance
+    if len(steps) > 1 and not np.isnan(last.dual):
+        return 2.0 * (last.dual - steps[-2].dual) / max(tolerance * abs(last.dual), _NOTHING)
+    if len(steps) > _PERIOD:
+        fall = steps[-1 - _PERIOD].objective - last.objective
+        return fall / max(least * tolerance * abs(last.objective), _NOTHING)
+    return float("nan")
+
+
+def telling(tell: Tell, tolerance: float, least: float = 0.1) -> Callable[[Step], None]:
+    """Returns what tells of the steps of a solver, and with these how much longer it takes."""
+    steps: list[Step] = []
+
+    def on_step(step: Step) -> None:
+        steps.append(step)
+        tell(step.iteration, str(step), distance(steps, tolerance, least))
+
+    return on_step
 
 
 def reached(steps: Sequence[Step], tolerance: float, least: float = 0.1) -> bool:

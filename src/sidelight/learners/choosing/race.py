@@ -7,12 +7,13 @@ by more than its standard error. Few labelled sequences tell little about which 
 other tasks tells something.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from math import isnan
+from math import inf, isnan
 from typing import Any
 
 from ...errors import DataError, SidelightError
+from ...progress import AddRow
 from ...records import recorded
 from ...rules.language import Rule
 from ...running import stopping
@@ -119,7 +120,7 @@ class Race:
         budget: float,
         most: int,
         seed: int,
-        show: Callable[[Sequence[str]], None],
+        show: AddRow,
     ) -> None:
         self.known, self.budget, self.show = known, budget, show
         self.metric = Metric.choose(known.y)
@@ -199,7 +200,7 @@ class Race:
         else:
             self._run_folds(tried)
         self.tried.append(tried)
-        self.show(tried.result(self.base).cells)
+        self.show(tried.result(self.base).cells, left=inf if tried.candidate.supervised else self.left)
 
     @property
     def _interrupted(self) -> bool:

@@ -10,11 +10,11 @@ from ...errors import DataError, NotSupported
 from ...features.choose import choose_encoder as encoder_for
 from ...features.choose import input_kind
 from ...kernels.compiling import Flags, Floats, Longs
-from ...progress import progress
+from ...progress import Tell, progress
 from ...reorderings import neighbourhoods, shuffles, transpositions
 from ...scorers.linear import LinearScorer, observed_attributes
 from ...solvers import lbfgs
-from ...solvers.certificate import Solution, warn_unconverged
+from ...solvers.certificate import Solution, telling, warn_unconverged
 from ...solvers.losses import Contrast, ContrastiveLoss
 from ...structures.chain import Chain
 from ...structures.known import KnownLabels
@@ -103,7 +103,7 @@ class ContrastiveEstimation(LinearParameters, Learner):
         if self.neighbourhood not in ("transpose", "shuffle"):
             raise DataError(f"neighbourhood must be 'transpose' or 'shuffle', got {self.neighbourhood!r}")
 
-    def _solve(self, loss: ContrastiveLoss[LinearScorer], start: Floats, tell: Callable[[int, str], None]) -> Solution:
+    def _solve(self, loss: ContrastiveLoss[LinearScorer], start: Floats, tell: Tell) -> Solution:
         return lbfgs.minimize(
             loss,
             start,
@@ -112,7 +112,7 @@ class ContrastiveEstimation(LinearParameters, Learner):
             tolerance=self.tolerance,
             max_iterations=self.max_iterations,
             convex=False,
-            on_step=lambda step: tell(step.iteration, str(step)),
+            on_step=telling(tell, self.tolerance),
         )
 
     def _contrast(self, X: Any, y: Any) -> tuple[Prepared, ContrastiveLoss[LinearScorer]]:

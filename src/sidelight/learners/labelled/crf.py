@@ -13,7 +13,7 @@ from ...kernels.compiling import Floats
 from ...progress import progress
 from ...running.places import current
 from ...solvers import exponentiated, lbfgs, sgd
-from ...solvers.certificate import Solution, Step, warn_unconverged
+from ...solvers.certificate import Solution, Step, telling, warn_unconverged
 from ...solvers.expected import DescentFit, ToFit
 from ...solvers.losses import LogLoss
 from ..inputs import by_weight, weighed
@@ -60,7 +60,7 @@ class LogLinear(LayoutParameters, Learner):
         loss = LogLoss(prepared.scorer, self.structure_, prepared.encoded, prepared.known, counts)
         start = self._start(prepared)
         with progress(type(self).__name__, None, self.verbose) as tell:
-            solution = self.minimize(solver, loss, start, lambda step: tell(step.iteration, str(step)))
+            solution = self.minimize(solver, loss, start, telling(tell, self.tolerance))
         self.adopt(prepared, solution, solver)
         warn_unconverged(type(self).__name__, solution, "raise max_iterations or l2, or try the other solver")
         return self

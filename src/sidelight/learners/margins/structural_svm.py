@@ -11,7 +11,7 @@ from ...kernels.compiling import Floats
 from ...progress import progress
 from ...scorers.ready import KeepsReady
 from ...solvers import cutting_plane, exponentiated, subgradient
-from ...solvers.certificate import Solution, Step, warn_unconverged
+from ...solvers.certificate import Solution, Step, telling, warn_unconverged
 from ...solvers.margin_constraints import BestSearch, Labelled, MarginInputs, costs
 from ...solvers.working_sets import WorkingSets
 from ..inputs import weighed
@@ -73,7 +73,7 @@ class StructuralSVM(MarginParameters, LinearParameters, Learner):
         cost = self.C * (np.ones(len(prepared.encoded)) if counts is None else counts)
         sets = self._first_sets(prepared, cost)
         with progress("StructuralSVM", None, self.verbose) as tell:
-            solution = self._solve(prepared, sets, cost, lambda step: tell(step.iteration, str(step)))
+            solution = self._solve(prepared, sets, cost, telling(tell, self.tolerance))
         self._adopt(prepared.model(solution.weights))
         self._sets_ = sets if self.warm_start else None
         self.rows_ = sets.count

@@ -26,7 +26,7 @@ from ...progress import progress
 from ...rules.shares import share
 from ...scorers.merged import Merged
 from ...solvers import lbfgs
-from ...solvers.certificate import Solution, Step, warn_unconverged
+from ...solvers.certificate import Solution, telling, warn_unconverged
 from ...solvers.losses import LogLoss
 from ...solvers.unlabelled import JointLoss, UnlabelledLoss
 from ...supervision import Signal, by_kind
@@ -179,18 +179,15 @@ class CriterionLearner(ExpectationParameters, Learner):
         """The optimum of the labelled sequences alone, then of everything."""
         start = np.zeros(problem.merged.scorer.size)
         with progress(type(self).__name__, None, self.verbose) as tell:
-
-            def on_step(step: Step) -> None:
-                tell(step.iteration, str(step))
-
             if problem.known is not None:
-                found = model.minimize(problem.solver, problem.known, start, on_step)
+                found = model.minimize(problem.solver, problem.known, start, telling(tell, model.tolerance))
                 if problem.rest is None:
                     return found
                 start = found.weights
             return lbfgs.minimize(
                 problem, start, l1=model.l1, l2=model.l2, tolerance=model.tolerance,
-                max_iterations=model.max_iterations, convex=False, least=_LEAST, on_step=on_step,
+                max_iterations=model.max_iterations, convex=False, least=_LEAST,
+                on_step=telling(tell, model.tolerance, _LEAST),
             )  # fmt: skip
 
 

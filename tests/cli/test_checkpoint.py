@@ -1,0 +1,148 @@
+"""`train` and `align` that are killed or interrupted."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sidelight import load
+from sidelight.running import checkpoints
+from tests.running.killing import Killed, bitext, killed_after
+
+from .conftest import Run
+
+CRF = ("--learner", "crf", "--solver", "lbfgs")
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def killed(run: Run, *arguments: object) -> None:
+    with pytest.raises(Killed):
+        run(*arguments)
+
+
+def press_at(step: int, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    left, save = [step], checkpoints.Step.save
+
+    def press(self: checkpoints.Step, state: object) -> bool:
+        left[0] -= 1
+        for _ in range(times if left[0] == 0 else 0):
+            signal.raise_signal(signal.SIGINT)
+        return save(self, state)
+
+    monkeypatch.setattr(checkpoints.Step, "save", press)
+
+
+def test_training_that_is_killed_goes_on(
+    run: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ("train", folder / "train.tsv", *CRF, "-q")
+    run(*command, "-o", tmp_path / "right")
+    save = ("--checkpoint", tmp_path / "c", "--every", 0)
+    with monkeypatch.context() as patch:
+        killed_after(5, patch)
+        killed(run, *command, "-o", tmp_path / "model", *save)
+    assert not (tmp_path / "model").exists()
+    said = run(*command, "-o", tmp_path / "model", *save)
+    assert (said.code, said.err) == (0, "")
+    assert (tmp_path / "model").read_bytes() == (tmp_path / "right").read_bytes()
+    assert os.listdir(tmp_path / "c") == ["lock"]
+
+
+def test_a_model_that_cannot_be_written_costs_nothing(
+    run: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ("train", folder / "train.tsv", *CRF, "-q", "-o", tmp_path / "model", "--checkpoint", tmp_path / "c")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("sidelight.model_file._zipped", full)
+        said = run(*command)
+    assert said.code == 1
+    assert (tmp_path / "c" / "checkpoint.zip").exists()
+    monkeypatch.setattr("sidelight.solvers.losses.LogLoss.__call__", full)  # nothing is trained again
+    assert run(*command).code == 0
+    assert load(tmp_path / "model").converged_
+
+
+def test_other_data_are_refused(run: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    where = ("-o", tmp_path / "model", "-q", "--checkpoint", tmp_path / "c", "--every", 0)
+    with monkeypatch.context() as patch:
+        killed_after(5, patch)
+        killed(run, "train", folder / "train.tsv", *CRF, *where)
+    said = run("train", folder / "dev.tsv", *CRF, *where)
+    assert said.code == 1
+    assert "is of another fit: the data differ (X, y); give another folder, or delete" in said.err
+    said = run("train", folder / "train.tsv", *CRF, "--l2", 3, *where)
+    assert "its parameter l2 was 0.1, and is now 3" in said.err
+    assert not (tmp_path / "model").exists()
+
+
+def test_ctrl_c_ends_with_the_model_so_far(
+    run: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ctrl_c: None
+) -> None:
+    command = ("train", folder / "train.tsv", *CRF, "-q", "-o", tmp_path / "model")
+    with monkeypatch.context() as patch:
+        press_at(4, 1, patch)
+        said = run(*command)
+    assert said.code == 0
+    assert said.err.splitlines() == [
+        "stopping at the next step, to write the model as it is; Ctrl-C again ends at once",
+        "note: training was interrupted after 4 iterations, and the model is as it was then; with --checkpoint DIR it "
+        "could go on from there",
+    ]
+    assert len(load(tmp_path / "model").trace_) == 4
+
+
+def test_what_was_interrupted_goes_on(
+    run: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ctrl_c: None
+) -> None:
+    command = ("train", folder / "train.tsv", *CRF, "-q")
+    run(*command, "-o", tmp_path / "right")
+    save = ("-o", tmp_path / "model", "--checkpoint", tmp_path / "c")
+    with monkeypatch.context() as patch:
+        press_at(4, 1, patch)
+        said = run(*command, *save)
+    assert said.err.endswith("the model is as it was then; the same command goes on from there\n")
+    assert run(*command, *save).err == ""
+    assert (tmp_path / "model").read_bytes() == (tmp_path / "right").read_bytes()
+
+
+def test_a_second_ctrl_c_ends_at_once(
+    run: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ctrl_c: None
+) -> None:
+    press_at(4, 2, monkeypatch)
+    said = run("train", folder / "train.tsv", *CRF, "-q", "-o", tmp_path / "model")
+    assert said.code == 130
+    assert said.err.endswith("interrupted\n")
+    assert os.listdir(tmp_path) == []
+
+
+def test_how_often_needs_where(run: Run, folder: Path, tmp_path: Path) -> None:
+    said = run("train", folder / "train.tsv", *CRF, "-q", "-o", tmp_path / "model", "--every", 3)
+    assert said.code == 2
+    assert "--checkpoint DIR" in said.err
+
+
+def test_alignment_that_is_killed_goes_on(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = bitext()
+    for name, side in (("source", 0), ("target", 1)):
+        (tmp_path / name).write_text("".join(" ".join(pair[side]) + "\n" for pair in pairs))
+    command = ("align", tmp_path / "source", tmp_path / "target", "-q")
+    run(*command, "--save", tmp_path / "right", "-o", tmp_path / "links")
+    save = ("--save", tmp_path / "model", "-o", tmp_path / "found", "--checkpoint", tmp_path / "c", "--every", 0)
+    with monkeypatch.context() as patch:
+        killed_after(4, patch)
+        killed(run, *command, *save)
+    assert run(*command, *save).code == 0
+    assert (tmp_path / "model").read_bytes() == (tmp_path / "right").read_bytes()
+    assert (tmp_path / "found").read_text() == (tmp_path / "links").read_text()
