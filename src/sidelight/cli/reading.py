@@ -39,7 +39,8 @@ def nothing_in(path: str, noun: str) -> DataError:
 
 def expected_blocks(path: str) -> int | None:
     """About how many blocks a file is read in; None if that cannot be told beforehand."""
-    from sidelight.data.corpus import BLOCK_TOKENS, is_corpus, read_corpus
+    from sidelight.data.corpus import BLOCK_TOKENS, read_corpus
+    from sidelight.data.corpus_file import is_corpus
     from sidelight.data.source import BLOCK
 
     if not os.path.isfile(path):
