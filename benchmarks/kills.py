@@ -1,8 +1,8 @@
 """Fits with checkpoints that are killed at random moments: `python -m benchmarks.kills --runs 200`.
 
-Processes train on generated references and are killed (SIGKILL) at a random moment of the time that an undisturbed one
-takes; the next one goes on. What ends is compared with the model file of an undisturbed process, byte by byte. Then the
-next round begins, until there were as many kills as asked for.
+Processes train on generated references and are killed (SIGKILL) at a random moment; the next one goes on, until one
+ends. What it wrote is compared with the model file of an undisturbed process, byte by byte. Then this begins anew,
+until there were as many kills as asked for.
 """
 
 import argparse
@@ -34,6 +34,8 @@ from sidelight import (
 
 # Seconds between states; how many inputs are labelled where others are not.
 _EVERY, _LABELLED = 0.05, 60
+# The time within which a process is killed, after one that was not in time, and after one that was.
+_SOONER, _LATER = 0.7, 1.1
 
 
 def _rules() -> list[Any]:
@@ -64,9 +66,13 @@ CASES: dict[str, tuple[Callable[[], Any], int, bool]] = {
 
 @dataclass
 class Tally:
-    """What came of one case: kills, of which some left a state to go on from, and models that were compared."""
+    """What came of one case: kills, of which some left a state to go on from, and models that were compared.
+
+    seconds: what an undisturbed process takes; within: the time in which the next one is killed.
+    """
 
     seconds: float
+    within: float
     kills: int = 0
     resumed: int = 0
     models: int = 0
@@ -106,14 +112,12 @@ def one_round(name: str, right: bytes, tally: Tally, place: Path, rng: np.random
     while True:
         process = _start(name, model, folder)
         try:
-            if tally.kills >= most:
-                process.wait()
-            else:
-                process.wait(rng.uniform(0.0, tally.seconds))
+            process.wait(None if tally.kills >= most else rng.uniform(0.0, tally.within))
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
             tally.kills += 1
+            tally.within = min(_LATER * tally.within, tally.seconds)
             tally.resumed += (folder / "checkpoint.zip").exists()
             if model.exists() and model.read_bytes() != right:  # written as a whole or not at all
                 tally.different += 1
@@ -121,6 +125,7 @@ def one_round(name: str, right: bytes, tally: Tally, place: Path, rng: np.random
         if process.returncode:
             raise SystemExit(f"{name} ended with {process.returncode}; its checkpoint is in {folder}")
         tally.models += 1
+        tally.within *= _SOONER
         tally.different += model.read_bytes() != right
         return
 
@@ -133,7 +138,8 @@ def measure(runs: int, names: Sequence[str], seed: int) -> dict[str, Tally]:
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder)
             undisturbed(name, place / "right")  # which may compile
-            tally = tallies[name] = Tally(undisturbed(name, place / "right"))
+            seconds = undisturbed(name, place / "right")
+            tally = tallies[name] = Tally(seconds, seconds)
             right = (place / "right").read_bytes()
             while tally.kills < share:
                 one_round(name, right, tally, place, rng, share)
