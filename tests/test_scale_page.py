@@ -24,3 +24,11 @@ def test_the_script_about_corpora_runs(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert float(done.stdout.split()[-1]) > 0.9
     assert [one.name for one in tmp_path.iterdir()] == ["references.sl"]
+
+
+def test_the_script_about_runs_that_survive(tmp_path: Path) -> None:
+    (script,) = re.findall(r"```python\n(from sidelight import CRF, checkpointing.*?)```", PAGE, re.DOTALL)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "fields.model").exists()
+    assert [one.name for one in (tmp_path / "fields.checkpoint").iterdir()] == ["lock"]
