@@ -28,7 +28,7 @@ def key_sets():
 
 def numbered(keys, ids, room=8, blocks=3):
     """Keys numbered block by block, in a table that has little room at first."""
-    table = np.full(2 * room, -1, np.int32), np.empty(room, np.int64), np.empty(room, np.int32), 0
+    table = np.full(2 * room, -1, np.int32), np.empty(room, np.int64), np.empty(room, np.int64), 0
     for some, found in zip(np.array_split(keys, blocks), np.array_split(ids, blocks), strict=True):
         table = hashing.number_keys(some, found, *table)
     _, distinct, counts, n = table

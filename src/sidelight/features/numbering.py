@@ -128,7 +128,7 @@ class KeyCounts:
     """The distinct keys of one template in order of appearance, and how often each was seen, of any number of rows."""
 
     def __init__(self) -> None:
-        self._table = np.full(2 * _ROOM, -1, np.int32), np.empty(_ROOM, np.int64), np.empty(_ROOM, np.int32), 0
+        self._table = np.full(2 * _ROOM, -1, np.int32), np.empty(_ROOM, np.int64), np.empty(_ROOM, np.int64), 0
 
     def add(self, keys: Longs, ids: Ints | None = None) -> None:
         """Count the keys of more rows; memory grows with the number of distinct ones. ids: filled with their places."""
@@ -142,7 +142,7 @@ class KeyCounts:
         return self._table[1][: self._table[3]]
 
     @property
-    def counts(self) -> Ints:
+    def counts(self) -> Longs:
         """How often each of them was seen."""
         return self._table[2][: self._table[3]]
 

@@ -49,8 +49,8 @@ def template_keys(offsets: Longs, codes: Ints, places: Longs, sizes: Longs, reac
 
 @kernel
 def number_keys(
-    keys: Longs, ids: Ints, slots: Ints, distinct: Longs, counts: Ints, n: int
-) -> tuple[Ints, Longs, Ints, int]:
+    keys: Longs, ids: Ints, slots: Ints, distinct: Longs, counts: Longs, n: int
+) -> tuple[Ints, Longs, Longs, int]:
     """Number distinct keys in order of appearance, going on from n of them, and count how often each is there.
 
     ids: the number of every key, -1 for a negative one. slots: the numbers of keys, -1 for none, twice as many as
@@ -73,11 +73,8 @@ def number_keys(
         counts[slots[s]] += 1
         if n == room:
             mask = 4 * room - 1
-            slots, more, again = (
-                np.empty(4 * room, np.int32),
-                np.empty(2 * room, np.int64),
-                np.empty(2 * room, np.int32),
-            )
+            slots = np.empty(4 * room, np.int32)
+            more, again = np.empty(2 * room, np.int64), np.empty(2 * room, np.int64)
             for s in range(4 * room):
                 slots[s] = _EMPTY
             for j in range(n):
