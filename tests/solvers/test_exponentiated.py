@@ -122,8 +122,7 @@ def test_separable_data_are_learned_by_heart():
 @pytest.fixture
 def in_threads(monkeypatch):
     """Small data in groups of about three, in as many threads as asked for."""
-    monkeypatch.setattr(exponentiated, "_PACES", ((np.inf, 3, 2),))
-    monkeypatch.setattr(exponentiated, "_STRETCH", 20)
+    monkeypatch.setattr(exponentiated, "_PACES", ((np.inf, 3, 2, 20),))
     monkeypatch.setattr(exponentiated, "WORTH_TOKENS", 0)
     monkeypatch.setattr(exponentiated, "available_cores", lambda: 4)
 
@@ -163,7 +162,7 @@ def test_groups_reach_the_same_optimum_and_the_dual_never_falls(n_jobs, l2, in_t
 
 
 def test_few_sequences_are_visited_one_after_the_other():
-    assert [exponentiated.pace(n) for n in (1, 31, 32, 999, 1000)] == [(1, 1), (1, 1), (1, 2), (1, 2), (4, 2)]
+    assert [exponentiated.pace(n) for n in (1, 999, 1000)] == [(1, 1, 64), (1, 1, 64), (4, 2, 1000)]
     for lengths in ([5], [1, 1, 1], [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5], [1, 1, 1000, 1, 1]):
         edges = exponentiated._groups(np.array(lengths), 4)
         assert edges[0] == 0

@@ -12,8 +12,8 @@ Structural SVM with hinge loss (Algorithm 5 of Chang 2011, α divided by C):
 
 Every sequence keeps a distribution over its outputs as scores θ_i over parts, and w = Fᵀ(y - μ) / (2 l2), or
 C Fᵀ(y - μ), at all times. The exponentiated-gradient step moves θ_i towards the scores under w, or adds them and Δ to
-θ_i, by a rate of the sequence's own that is halved until the dual rises; so the dual never falls but by rounding, and
-P(w) - D(α) bounds the distance to the optimum. For CRFs about twenty passes do what L-BFGS needs more than a hundred
+θ_i, by a rate of the sequence's own. Where the dual would fall, the step is refused, and made again with half of the
+rate a little later; so the dual never falls but by rounding, and P(w) - D(α) bounds the distance to the optimum. For CRFs about twenty passes do what L-BFGS needs more than a hundred
 gradients for; there θ and μ are kept in single precision, and gaps below about 1e-8 of the objective are out of reach.
 For SVMs α ends on few outputs and θ grows without end, which takes more passes, and double precision.
 """
@@ -45,10 +45,9 @@ _SEQUENCES = 1000
 # η of the first pass.
 _FIRST_RATE = 0.5
 _FIRST_RATE_HINGE = 2.0
-# Sequences of a group, and by how many groups weights lag behind, each for fewer sequences than this: see `pace`.
-_PACES = (32, 1, 1), (1000, 1, 2), (np.inf, 4, 2)
-# Sequences that threads visit at a stretch; visits of a refused sequence.
-_STRETCH = 1000
+# How sequences are visited, where there are fewer than this (see `pace`).
+_PACES = (1000, 1, 1, 64), (np.inf, 4, 2, 1000)
+# Visits of a refused sequence in a pass, at most.
 _TRIES = 40
 
 # What sweeps change of a dual point.
@@ -182,10 +181,10 @@ class _Dual:
 
     def sweep(self, order: Longs, initial: bool) -> float:
         """Visit the sequences in this order; the gain of D."""
-        size, lag = pace(len(order))
+        size, lag, stretch = pace(len(order))
         gain, postponed = 0.0, [np.empty(0, np.int64)]
-        for begin in range(0, len(order), _STRETCH):
-            more, later = self._persist(order[begin : begin + _STRETCH], size, lag, initial, False)
+        for begin in range(0, len(order), stretch):
+            more, later = self._persist(order[begin : begin + stretch], size, lag, initial, False)
             gain += more
             postponed.append(later)
         alone = np.concatenate(postponed)
@@ -267,9 +266,12 @@ class _Dual:
         return self.scale * float(self.share.sum()) - penalty(self.weights(), 0.0, self.l2)
 
 
-def pace(sequences: int) -> tuple[int, int]:
-    """How many sequences make a group, and in how many groups the weights lag behind; few, as it costs passes."""
-    return next((size, lag) for most, size, lag in _PACES if sequences < most)
+def pace(sequences: int) -> tuple[int, int, int]:
+    """Sequences of a group, by how many groups weights lag behind, and after how many sequences refused ones return.
+
+    A lag costs passes where sequences are few, and threads are of no use without one.
+    """
+    return next((size, lag, stretch) for most, size, lag, stretch in _PACES if sequences < most)
 
 
 def _groups(lengths: Longs, size: int) -> Longs:
