@@ -13,9 +13,10 @@ Structural SVM with hinge loss (Algorithm 5 of Chang 2011, α divided by C):
 Every sequence keeps a distribution over its outputs as scores θ_i over parts, and w = Fᵀ(y - μ) / (2 l2), or
 C Fᵀ(y - μ), at all times. The exponentiated-gradient step moves θ_i towards the scores under w, or adds them and Δ to
 θ_i, by a rate of the sequence's own. Where the dual would fall, the step is refused, and made again with half of the
-rate a little later; so the dual never falls but by rounding, and P(w) - D(α) bounds the distance to the optimum. For CRFs about twenty passes do what L-BFGS needs more than a hundred
-gradients for; there θ and μ are kept in single precision, and gaps below about 1e-8 of the objective are out of reach.
-For SVMs α ends on few outputs and θ grows without end, which takes more passes, and double precision.
+rate a little later; so the dual never falls but by rounding, and P(w) - D(α) bounds the distance to the optimum. For
+CRFs about twenty passes do what L-BFGS needs more than a hundred gradients for; there θ and μ are kept in single
+precision, and gaps below about 1e-8 of the objective are out of reach. For SVMs α ends on few outputs and θ grows
+without end, which takes more passes, and double precision.
 """
 
 from collections.abc import Callable
