@@ -781,7 +781,8 @@ def test_numbers_of_numpy_are_numbers():
 
 def test_an_unfinished_projection_is_told(monkeypatch):
     """To the caller of fit, and of predict where rules are projected onto anew."""
-    monkeypatch.setattr(posterior, "project", partial(project, max_iterations=20))
+    for module in (posterior, projections):
+        monkeypatch.setattr(module, "project", partial(project, max_iterations=20))
     rules = [few_labels(word).expected(1e4)], [runs(each) <= 0.9, count("T") >= 0.5]
     slacks = {"penalty": 1.0}, {"penalty": None, "norm": "group", "bound": 0.01}
     for known, slack in zip(rules, slacks, strict=True):

@@ -158,8 +158,9 @@ def test_a_second_view_and_a_dictionary(tmp_path):
 
 
 def test_confidence_is_a_number_of_copies():
-    once = model(rules=[], weights={}).fit([*X[:2], X[0]], [*Y[:2], Y[0]])
-    twice = model(rules=[], weights={}).fit(X[:2], Y[:2], sample_weight=[2, 1])
+    close = CRF(l2=0.1, tolerance=1e-5)  # they take different solvers
+    once = model(close, rules=[], weights={}).fit([*X[:2], X[0]], [*Y[:2], Y[0]])
+    twice = model(close, rules=[], weights={}).fit(X[:2], Y[:2], sample_weight=[2, 1])
     np.testing.assert_allclose(once.log_partition(X), twice.log_partition(X), rtol=1e-2)
     counting = {"base": HMM(rare=0), "rules": [], "weights": {}}
     once = model(**counting).fit([X[0], *X[:5]], [Y[0], *Y[:3], None, None])
