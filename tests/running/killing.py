@@ -23,7 +23,7 @@ def killed_after(writes, monkeypatch):
     monkeypatch.setattr(Journal, "write", write_and_die)
 
 
-def survive(fit, folder, monkeypatch, *, gaps=(1, 2, 4)):
+def survive(fit, folder, monkeypatch, *, gaps=(2, 5, 11)):
     """`fit()` with checkpoints, killed after some of them again and again; returns what it gave, and the kills."""
     kills = 0
     while True:

@@ -43,14 +43,13 @@ from sidelight import (
 )
 from sidelight.learners.choosing.candidates import Knowledge
 from sidelight.running import checkpoints, saved_values, stopping
+from tests.learners.samples import labelled
 
 from .killing import Killed, bitext, content, killed_after, references, survive
 
-SOME, HALF, ALL = references()
+SOME, HALF, ALL = references(16, 8)
 HARD, EXPECTED = [starts_with("author", "editor"), once_each()], [count("author") >= 1]
 CLASSES = sorted({label for one in ALL for label in one})
-PARTIAL = [one if i < 4 else [label if t % 2 else None for t, label in enumerate(one)] for i, one in enumerate(ALL)]
-JUDGED = [one if i < 12 else GOOD if i < 18 else BAD for i, one in enumerate(ALL)]
 CHOICES = [[{label} if t % 3 else set(CLASSES[:3]) | {label} for t, label in enumerate(one)] for one in ALL]
 SUPERVISED = {
     "eg": CRF(solver="eg", tolerance=1e-4),
@@ -81,11 +80,25 @@ OTHERS = {
     "entropy": (EntropyRegularization(CRF(max_iterations=8), guard=False), HALF),
     "agreement": (Agreement([CRF(features=["word"]), HMM()], iterations=2, guard=False), HALF),
     "combined": (Combined(CRF(), EXPECTED, iterations=2, weights={}, guard=False), HALF),
-    "latent svm": (LatentStructuralSVM(tolerance=0.5), PARTIAL),
-    "jlis": (JLIS(tolerance=0.5, guard=False), JUDGED),
-    "transductive svm": (TransductiveSVM(tolerance=0.5, steps=2, guard=False), HALF),
     "contrastive estimation": (ContrastiveEstimation(restarts=2, max_iterations=6), CHOICES),
 }  # fmt: skip
+
+
+WORDS, LABELS = labelled(count=12, longest=4)
+MARGINS = {
+    "latent svm": (
+        LatentStructuralSVM(tolerance=0.1),
+        [one if i < 4 else [label if t % 2 else None for t, label in enumerate(one)] for i, one in enumerate(LABELS)],
+    ),
+    "jlis": (
+        JLIS(tolerance=0.1, guard=False),
+        [one if i < 6 else GOOD if i < 9 else BAD for i, one in enumerate(LABELS)],
+    ),
+    "transductive svm": (
+        TransductiveSVM(tolerance=0.1, steps=2, guard=False),
+        [one if i < 6 else None for i, one in enumerate(LABELS)],
+    ),
+}
 
 
 @pytest.fixture(autouse=True)
@@ -108,9 +121,9 @@ def fresh(learner):
     return type(learner)(**learner.get_params(deep=False))
 
 
-def require_survives(learner, y, tmp_path, monkeypatch, gaps=(1, 2, 4)):
-    right = content(fresh(learner).fit(SOME, y), tmp_path)
-    found, kills = survive(lambda: fresh(learner).fit(SOME, y), tmp_path / "c", monkeypatch, gaps=gaps)
+def require_survives(learner, y, tmp_path, monkeypatch, X=SOME):
+    right = content(fresh(learner).fit(X, y), tmp_path)
+    found, kills = survive(lambda: fresh(learner).fit(X, y), tmp_path / "c", monkeypatch)
     assert kills >= 1
     assert content(found, tmp_path) == right
     assert os.listdir(tmp_path / "c") == ["lock"]
@@ -123,8 +136,12 @@ def test_supervised_learners(name, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_learners(name, tmp_path, monkeypatch):
-    gaps = (3, 8, 20) if "svm" in name or name in ("jlis", "agreement", "combined") else (1, 2, 4)
-    require_survives(*OTHERS[name], tmp_path, monkeypatch, gaps)
+    require_survives(*OTHERS[name], tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("name", MARGINS)
+def test_margins_with_unknown_outputs(name, tmp_path, monkeypatch):
+    require_survives(*MARGINS[name], tmp_path, monkeypatch, WORDS)
 
 
 def test_word_aligner(tmp_path, monkeypatch):
@@ -293,7 +310,7 @@ def test_a_full_disk_at_the_start_is_an_error(tmp_path, monkeypatch):
         pass
 
 
-def full(*_):
+def full(*_, **__):
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
@@ -338,6 +355,11 @@ def pressed_at(step, monkeypatch, times=1):
     monkeypatch.setattr(checkpoints.Step, "save", press)
 
 
+def saves_of(codl):
+    """How often both models were saved: after every iteration but the last."""
+    return len(codl.base_.trace_) + len(codl.driven_.trace_) - 2
+
+
 def test_an_interrupt_in_python_comes_after_the_state_was_saved(tmp_path, monkeypatch, ctrl_c):
     right = content(CRF(solver="lbfgs").fit(SOME, ALL), tmp_path)
     with monkeypatch.context() as patch:
@@ -367,12 +389,8 @@ def test_a_second_interrupt_is_one(monkeypatch, ctrl_c):
 
 
 def test_rounds_that_are_interrupted_keep_the_model_of_the_round_before(monkeypatch, ctrl_c):
-    def iterations(learner):
-        return 0 if learner is None else len(learner.trace_)
-
-    whole = CoDL(CRF(solver="lbfgs"), HARD, iterations=2, guard=False).fit(SOME, HALF)
     one_round = CoDL(CRF(solver="lbfgs"), HARD, iterations=1, guard=False).fit(SOME, HALF)
-    pressed_at(iterations(whole.base_) + iterations(one_round.driven_) + 1, monkeypatch)
+    pressed_at(saves_of(one_round) + 1, monkeypatch)
     with stopping.stoppable(gently=True) as request:
         found = CoDL(CRF(solver="lbfgs"), HARD, iterations=2, guard=False).fit(SOME, HALF)
     assert request.heeded
@@ -424,9 +442,8 @@ def test_auto_that_is_interrupted_chooses_among_what_was_tried(monkeypatch, ctrl
 
 def test_a_guard_that_is_interrupted_compares_nothing(monkeypatch, ctrl_c):
     alone = CoDL(CRF(solver="lbfgs"), HARD, iterations=1, guard=False).fit(SOME, HALF)
-    steps = len(alone.base_.trace_) + len(alone.driven_.trace_)
-    pressed_at(steps + 2, monkeypatch)
+    pressed_at(saves_of(alone) + 2, monkeypatch)
     with stopping.stoppable(gently=True):
-        found = CoDL(CRF(solver="lbfgs"), HARD, iterations=1).fit(SOME, HALF)
+        found = CoDL(CRF(solver="lbfgs"), HARD, iterations=1, guard=True).fit(SOME, HALF)
     assert "training was interrupted" in str(found.guard_)
     assert np.array_equal(found.driven_.weights_, alone.driven_.weights_)
