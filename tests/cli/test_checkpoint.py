@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sidelight import load
+from sidelight import ModelFileError, load
 from sidelight.running import checkpoints
 from tests.running.killing import Killed, bitext, killed_after
 
@@ -29,15 +29,15 @@ def killed(run: Run, *arguments: object) -> None:
 
 
 def press_at(step: int, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    left, save = [step], checkpoints.Step.save
+    left, save = [step], checkpoints.JournalStep.save
 
-    def press(self: checkpoints.Step, state: object) -> bool:
+    def press(self: checkpoints.JournalStep, state: object) -> bool:
         left[0] -= 1
         for _ in range(times if left[0] == 0 else 0):
             signal.raise_signal(signal.SIGINT)
         return save(self, state)
 
-    monkeypatch.setattr(checkpoints.Step, "save", press)
+    monkeypatch.setattr(checkpoints.JournalStep, "save", press)
 
 
 def test_training_that_is_killed_goes_on(
@@ -62,7 +62,7 @@ def test_a_model_that_cannot_be_written_costs_nothing(
     command = ("train", folder / "train.tsv", *CRF, "-q", "-o", tmp_path / "model", "--checkpoint", tmp_path / "c")
 
     def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
+        raise ModelFileError("the disk is full")
 
     with monkeypatch.context() as patch:
         patch.setattr("sidelight.model_file._zipped", full)
