@@ -14,6 +14,7 @@ Legend: u unary scores, α forward, β backward, γ state marginals, ξ arc marg
 import numpy as np
 
 from .compiling import Flags, Floats, Ints, Longs, Stream, inner, kernel, ordered_inner
+from .exponential import exponentiate
 
 # The scaled recursion is used only where it cannot lose a path: finite scores at a position, and finite arc scores,
 # span at most RANGE, and no reachable state falls below FLOOR. One step shrinks a state by at most exp(-2 RANGE),
@@ -431,14 +432,14 @@ def forward(
     log_partition = 0.0
     lost = 0
     for t in range(n):
-        high = scores_at(t, u, start, end, e[t])
+        high = settled_at(t, u, start, end, e[t])
         if high == -np.inf:
             return high, False
         log_partition += high
         for c in range(L):
-            v = e[t, c]
-            lost += v < high - RANGE and v > -np.inf
-            e[t, c] = np.exp(v - high)
+            lost += e[t, c] < -RANGE and e[t, c] > -np.inf
+    exponentiate(e.reshape(n * L))
+    for t in range(n):
         row = alpha[t]
         for s in range(B * L):
             row[s] = 0.0

@@ -17,6 +17,7 @@ import numpy as np
 
 from .chain import RANGE, backward, forward
 from .compiling import Floats, Ints, Longs, Singles, inner, kernel
+from .exponential import exponentiate
 from .lanes import advance, reached
 from .linear import add_scores, move_weights
 
@@ -51,7 +52,7 @@ class Rows(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """Weights, those of label pairs flat, (labels * labels,); which of them are free, 1 or 0."""
+    """Weights, those of label pairs in the order of `Dual.kept`; which of them are free, 1 or 0."""
 
     w: Floats
     dense: Floats
@@ -88,22 +89,23 @@ class Visits(NamedTuple):
 
     order: the sequences; edges: where groups begin in the order, and its end; places: the row of each sequence's first
     token in tables of (groups, tokens, labels): target, the scores under w; u, gamma, θ and μ as proposed; mass, μ as
-    it was less the new one. target_pair: (groups, labels * labels); of each sequence in the order u_pair and mean_pair,
-    (groups, sequences, kept), and mass_pair, (groups, sequences, labels * labels). h: the new share, change: by how
-    much it grows, found: what became of it, (sequences,).
+    it was less the new one. Those of label pairs are (groups, kept), and of each sequence in the order (groups,
+    sequences, kept). What one lane writes and another reads, target and mass, has the precision of θ, since moving it
+    from core to core costs more than making it. h: the new share, change: by how much it grows, found: what became of
+    it, (sequences,).
     """
 
     order: Longs
     edges: Longs
     places: Longs
-    target: Floats
+    target: Singles | Floats
     u: Floats
     gamma: Floats
-    mass: Floats
-    target_pair: Floats
+    mass: Singles | Floats
+    target_pair: Singles | Floats
     u_pair: Floats
     mean_pair: Floats
-    mass_pair: Floats
+    mass_pair: Singles | Floats
     h: Floats
     change: Floats
     found: Longs
@@ -112,12 +114,14 @@ class Visits(NamedTuple):
 class Space(NamedTuple):
     """A lane's state, and its workspaces for one sequence.
 
-    A proposal that waits for log space has its scores in `u` of the group and in `arcs`; what is found goes to `gamma`
-    and to `sums`. The fields that begin with `flat` are views of arrays over arcs, (2, labels * labels).
+    unary: (tokens, labels) the scores of a sequence. A proposal that waits for log space has its scores in `u` of the
+    group and in `arcs`; what is found goes to `gamma` and to `sums`. The fields that begin with `flat` are views of
+    arrays over arcs, (2, labels * labels).
     """
 
     state: Longs
     gain: Floats
+    unary: Floats
     e: Floats
     alpha: Floats
     scale: Floats
@@ -125,7 +129,6 @@ class Space(NamedTuple):
     beta: Floats
     weight: Floats
     zeros: Floats
-    flat: Floats
     arcs: Floats
     e_arcs: Floats
     factors: Floats
@@ -138,22 +141,23 @@ class Space(NamedTuple):
     nowhere: Floats
 
 
-def visits(order: Longs, lengths: Longs, edges: Longs, lag: int, L: int, kept: int) -> Visits:
+def visits(order: Longs, lengths: Longs, edges: Longs, lag: int, L: int, kept: int, precision: Any) -> Visits:
     """Room for visits of these sequences, of which these are the lengths, in groups that begin at `edges`."""
     before = np.cumsum(lengths) - lengths
     places = before - np.repeat(before[edges[:-1]], np.diff(edges))
     groups, size, tokens = lag + 1, int(np.diff(edges).max()), int((places + lengths).max())
-    arrays: list[Any] = [order, edges, places, *(np.empty((groups, tokens, L)) for _ in range(4))]
-    arrays += np.empty((groups, L * L)), np.empty((groups, size, kept)), np.empty((groups, size, kept))
-    arrays += np.zeros((groups, size, L * L)), np.empty(len(order)), np.empty(len(order))
+    arrays: list[Any] = [order, edges, places]
+    arrays += [np.empty((groups, tokens, L), one) for one in (precision, np.float64, np.float64, precision)]
+    arrays += [np.empty((groups, kept), precision), *(np.empty((groups, size, kept)) for _ in range(2))]
+    arrays += np.empty((groups, size, kept), precision), np.empty(len(order)), np.empty(len(order))
     arrays.append(np.full(len(order), OPEN))
     return Visits(*arrays)
 
 
 def space(longest: int, L: int) -> Space:
     """A lane at the beginning of its visits, of sequences of at most so many tokens."""
-    arrays: list[Any] = [np.zeros(4, np.int64), np.zeros(1), np.empty((longest, L)), np.empty((longest, L))]
-    arrays += np.empty(longest), np.zeros(longest, np.int32), np.empty(L), np.empty(L), np.zeros(L), np.zeros(L * L)
+    arrays: list[Any] = [np.zeros(4, np.int64), np.zeros(1), *(np.empty((longest, L)) for _ in range(3))]
+    arrays += np.empty(longest), np.zeros(longest, np.int32), np.empty(L), np.empty(L), np.zeros(L)
     arcs = [np.empty((2, 1, 1, L, L)) for _ in range(4)]
     arrays += [*arcs, *(table.reshape(2, L * L) for table in arcs)]
     arrays += np.zeros((2, 1)), np.empty((0, 0, 0, 0))
@@ -161,7 +165,7 @@ def space(longest: int, L: int) -> Space:
 
 
 @inner
-def move_table(table: Floats, free: Floats, mass: Floats, factor: float) -> float:
+def move_table(table: Floats, free: Floats, mass: Singles | Floats, factor: float) -> float:
     """table += factor * mass where a weight is free; how much the squared norm grew."""
     growth = 0.0
     for c in range(len(table)):
@@ -178,7 +182,7 @@ def stored(value: float, single: bool) -> float:
 
 
 @inner
-def mix(old: Singles | Floats, new: Floats, keep: float, rate: float, single: bool, out: Floats) -> None:
+def mix(old: Singles | Floats, new: Singles | Floats, keep: float, rate: float, single: bool, out: Floats) -> None:
     """out = keep * old + rate * new, rounded as it will be stored."""
     for c in range(len(out)):
         out[c] = stored(keep * old[c] + rate * new[c], single)
@@ -195,38 +199,60 @@ def settle(row: Floats) -> None:
 
 
 @inner
-def exponentiate(flat: Floats, e_arcs: Floats, top: Floats) -> bool:
-    """e_arcs = exp(flat - top) on both levels, (2, labels * labels); whether the scores fit the scaled recursion."""
-    high, low = -np.inf, np.inf
-    for k in range(len(flat)):
-        high = flat[k] if flat[k] > high else high
-        low = flat[k] if flat[k] < low else low
-    for k in range(len(flat)):
-        e_arcs[0, k] = e_arcs[1, k] = np.exp(flat[k] - high)
+def lay_arcs(kept: Longs, u_pair: Floats, flat: Floats) -> None:
+    """The scores of all arcs, (2, labels * labels): those of label pairs that are not kept are zero."""
+    for k in range(flat.shape[1]):
+        flat[0, k] = flat[1, k] = 0.0
+    for j in range(len(kept)):
+        flat[0, kept[j]] = flat[1, kept[j]] = u_pair[j]
+
+
+@inner
+def exponentiate_arcs(kept: Longs, u_pair: Floats, out: Floats, top: Floats, e_arcs: Floats) -> bool:
+    """e_arcs = exp(scores - top) on both levels, (2, labels * labels); whether the scores fit the scaled recursion.
+
+    out: (kept,) a workspace.
+    """
+    all_kept = len(kept) == e_arcs.shape[1]
+    high, low = -np.inf if all_kept else 0.0, np.inf if all_kept else 0.0
+    for j in range(len(kept)):
+        high = u_pair[j] if u_pair[j] > high else high
+        low = u_pair[j] if u_pair[j] < low else low
+    if not all_kept:
+        rest = np.exp(-high)
+        for k in range(e_arcs.shape[1]):
+            e_arcs[0, k] = e_arcs[1, k] = rest
+    for j in range(len(kept)):
+        out[j] = u_pair[j] - high
+    exponentiate(out)
+    for j in range(len(kept)):
+        e_arcs[0, kept[j]] = e_arcs[1, kept[j]] = out[j]
     top[0, 0] = top[1, 0] = high
     return high - low <= RANGE
 
 
 @inner
-def score(group: int, slot: int, first_pass: bool, rows: Rows, weights: Weights, visits: Visits) -> None:
-    """The scores under the weights of every sequence of a group; zero in the first pass, in which nobody needs them."""
-    for k in range(len(weights.pair)):
-        visits.target_pair[slot, k] = weights.pair[k]
+def score(group: int, slot: int, rows: Rows, weights: Weights, visits: Visits, unary: Floats) -> None:
+    """The scores under the weights of every sequence of a group; unary: a workspace, (tokens, labels)."""
+    for j in range(len(weights.pair)):
+        visits.target_pair[slot, j] = weights.pair[j]
     for v in range(visits.edges[group], visits.edges[group + 1]):
         i, base = visits.order[v], visits.places[v]
         p, q = rows.offsets[i], rows.offsets[i + 1]
-        target = visits.target[slot, base : base + q - p]
-        for t in range(q - p):
-            for c in range(target.shape[1]):
-                target[t, c] = 0.0
-        if not first_pass:
-            add_scores(
-                rows.indptr[p : q + 1], rows.indices, rows.values, rows.pointer, rows.label, weights.w, rows.heavy,
-                weights.dense, target,
-            )  # fmt: skip
-            for c in range(target.shape[1]):
-                target[0, c] += weights.start[c]
-                target[q - p - 1, c] += weights.end[c]
+        n, L = q - p, unary.shape[1]
+        for t in range(n):
+            for c in range(L):
+                unary[t, c] = 0.0
+        add_scores(
+            rows.indptr[p : q + 1], rows.indices, rows.values, rows.pointer, rows.label, weights.w, rows.heavy,
+            weights.dense, unary[:n],
+        )  # fmt: skip
+        for c in range(L):
+            unary[0, c] += weights.start[c]
+            unary[n - 1, c] += weights.end[c]
+        for t in range(n):
+            for c in range(L):
+                visits.target[slot, base + t, c] = unary[t, c]
 
 
 @inner
@@ -279,25 +305,24 @@ def propose(
     kept, u_pair = dual.kept, visits.u_pair[slot, s]
     u = visits.u[slot, base : base + n]
     for t in range(n):
-        target = visits.target[slot, base + t]
+        if first_pass:  # in which nobody knows of weights
+            for c in range(L):
+                u[t, c] = dual.theta[p + t, c]
+        else:
+            mix(dual.theta[p + t], visits.target[slot, base + t], keep, eta, not hinge, u[t])
         if hinge:
             for c in range(L):
-                target[c] += 1.0 if c != dual.gold[p + t] else 0.0
-        mix(dual.theta[p + t], target, keep, eta, not hinge, u[t])
-        if hinge:
+                u[t, c] += eta if c != dual.gold[p + t] else 0.0
             settle(u[t])
     for j in range(len(kept)):
-        u_pair[j] = stored(keep * dual.theta_pair[i, j] + eta * visits.target_pair[slot, kept[j]], not hinge)
+        new = 0.0 if first_pass else eta * visits.target_pair[slot, j]
+        u_pair[j] = stored(keep * dual.theta_pair[i, j] + new, not hinge)
     if hinge:
         settle(u_pair)
-    flat = space.flat
-    for j in range(len(kept)):
-        flat[kept[j]] = u_pair[j]
     for k in range(L * L):
-        space.flat_arcs[0, k] = space.flat_arcs[1, k] = flat[k]
         space.flat_factors[0, k] = space.flat_factors[1, k] = 0.0
-        space.flat_sums[0, k] = space.flat_sums[1, k] = 0.0
-    trusted, log_partition = exponentiate(flat, space.flat_e_arcs, space.top), 0.0
+    trusted = exponentiate_arcs(kept, u_pair, visits.mean_pair[slot, s], space.top, space.flat_e_arcs)
+    log_partition = 0.0
     if trusted:
         e, alpha = space.e[:n], space.alpha[:n]
         log_partition, trusted = forward(
@@ -308,12 +333,24 @@ def propose(
                 space.e_arcs, space.types, e, alpha, space.scale, space.beta, visits.gamma[slot, base : base + n],
                 space.weight, space.factors, space.nowhere, p,
             )  # fmt: skip
+    if not trusted:
+        lay_arcs(kept, u_pair, space.flat_arcs)
+        for k in range(L * L):
+            space.flat_sums[0, k] = space.flat_sums[1, k] = 0.0
     return log_partition, trusted
 
 
 @inner
 def weigh(
-    v: int, s: int, slot: int, log_partition: float, offsets: Longs, dual: Dual, visits: Visits, space: Space
+    v: int,
+    s: int,
+    slot: int,
+    log_partition: float,
+    in_log_space: bool,
+    offsets: Longs,
+    dual: Dual,
+    visits: Visits,
+    space: Space,
 ) -> None:
     """Complete a proposal whose marginals are known: what it adds to the dual, and which mass it moves."""
     i, base = visits.order[v], visits.places[v]
@@ -334,11 +371,11 @@ def weigh(
     factors, sums = space.flat_factors, space.flat_sums
     for j in range(len(dual.kept)):
         k = dual.kept[j]
-        total = sums[0, k] + sums[1, k] + (factors[0, k] + factors[1, k]) * space.flat_e_arcs[1, k]
-        mean = stored(total, not hinge)
+        scaled = (factors[0, k] + factors[1, k]) * space.flat_e_arcs[1, k]
+        mean = stored(sums[0, k] + sums[1, k] if in_log_space else scaled, not hinge)
         visits.mean_pair[slot, s, j] = mean
         h -= mean * visits.u_pair[slot, s, j]
-        visits.mass_pair[slot, s, k] = dual.mu_pair[i, j] - mean
+        visits.mass_pair[slot, s, j] = dual.mu_pair[i, j] - mean
     visits.h[v] = wrong if hinge else h
     visits.change[v] = visits.h[v] - dual.share[i]
 
@@ -403,7 +440,8 @@ def visit(
                     return WAITS
                 space.gain[0] += take(step - lag, before, first_pass, strength, rows, weights, visits)
             if step < groups:
-                score(step, slot, first_pass, rows, weights, visits)
+                if not first_pass:
+                    score(step, slot, rows, weights, visits, space.unary)
                 state[AT] = visits.edges[step]
             state[MOVED] = 1
             if role == WEIGHTS:
@@ -426,8 +464,8 @@ def visit(
                                 return NEEDS_LOG_SPACE
                             visits.change[v] = np.inf
                             continue
-                    state[RESUMED] = 0
-                    weigh(v, v - begin, slot, log_partition, rows.offsets, dual, visits, space)
+                    resumed, state[RESUMED] = state[RESUMED] == 1, 0
+                    weigh(v, v - begin, slot, log_partition, resumed, rows.offsets, dual, visits, space)
             if role == MARGINALS:
                 advance(counter, MARGINALS)
         state[MOVED] = 0

@@ -8,7 +8,7 @@ cheaper than a few scattered ones. An empty `heavy` means that there are no such
 
 import numpy as np
 
-from .compiling import Bits, Flags, Floats, Ints, Longs, kernel
+from .compiling import Bits, Flags, Floats, Ints, Longs, Singles, kernel
 
 
 @kernel
@@ -94,7 +94,7 @@ def move_weights(
     values: Floats,
     pointer: Longs,
     label: Ints,
-    mass: Floats,
+    mass: Singles | Floats,
     factor: float,
     w: Floats,
     heavy: Ints,

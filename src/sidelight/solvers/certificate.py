@@ -135,9 +135,18 @@ def reached(steps: Sequence[Step], tolerance: float, least: float = 0.1) -> bool
     return len(steps) > _PERIOD and steps[-1 - _PERIOD].objective - last.objective <= least * tolerance * size
 
 
+def squared_norm(w: Floats) -> float:
+    """‖w‖², without the threads of a library of linear algebra.
+
+    OpenBLAS divides long products, and then its threads look out for more to do for a tenth of a second, on cores that
+    solvers have work for.
+    """
+    return float(np.einsum("i,i->", w, w))
+
+
 def penalty(w: Floats, l1: float, l2: float) -> float:
     """l1 ‖w‖₁ + l2 ‖w‖²."""
-    return (float(l1 * np.abs(w).sum()) if l1 else 0.0) + l2 * float(w @ w)
+    return (float(l1 * np.abs(w).sum()) if l1 else 0.0) + l2 * squared_norm(w)
 
 
 def duality_gap(w: Floats, gradient: Floats, l1: float, l2: float) -> float:

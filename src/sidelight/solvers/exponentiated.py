@@ -162,14 +162,14 @@ class _Dual:
             mu[here, gold[here]] = 1.0
             _count_pairs(mu_pair[first:], offsets - offsets[0], gold[here], L, kept)
         ones = scorer.prepare(np.ones(scorer.size))
-        free = ones.dense, ones.pair.ravel(), ones.start, ones.end
+        free = ones.dense, ones.pair.ravel()[kept], ones.start, ones.end
         threads = min(thread_count(n_jobs), available_cores(), 2)  # one for the weights, one for marginals
         return cls(
             scorer, encoded, gold if hinge else np.empty(0, np.int32), scale, l2, kept,
             theta, theta_pair, mu, mu_pair, np.zeros(sequences),
             np.full(sequences, _FIRST_RATE_HINGE if hinge else _FIRST_RATE),
-            np.zeros(scorer.size), np.zeros(len(scorer.label)), np.zeros_like(ones.dense), np.zeros(L * L), np.zeros(L),
-            np.zeros(L), free, Lanes(threads),
+            np.zeros(scorer.size), np.zeros(len(scorer.label)), np.zeros_like(ones.dense), np.zeros(len(kept)),
+            np.zeros(L), np.zeros(L), free, Lanes(threads),
         )  # fmt: skip
 
     def take_scores(self, start: Floats) -> None:
@@ -216,7 +216,7 @@ class _Dual:
         dual = exponentiated.Dual(
             self.kept, self.theta, self.theta_pair, self.mu, self.mu_pair, self.share, self.rate, self.gold
         )
-        visits = exponentiated.visits(order, lengths, _groups(lengths, size), lag, L, len(self.kept))
+        visits = exponentiated.visits(order, lengths, _groups(lengths, size), lag, L, len(self.kept), self.theta.dtype)
 
         def run(number: int, lanes: int, meeting: Meeting) -> float:
             role = exponentiated.BOTH if lanes == 1 else number
@@ -256,7 +256,9 @@ class _Dual:
         """The weight vector that belongs to the dual point: always the same array."""
         from ..kernels import linear
 
-        attributes, tables = self.vector[: len(self.w)], self.scorer.join(self.w[:0], self.pair, self.first, self.last)
+        pair = np.zeros(self.scorer.labels**2)
+        pair[self.kept] = self.pair
+        attributes, tables = self.vector[: len(self.w)], self.scorer.join(self.w[:0], pair, self.first, self.last)
         attributes[:] = self.w
         linear.collect(self.scorer.pointer, self.scorer.label, self.dense, self.scorer.heavy, attributes)
         self.vector[len(self.w) :] = tables

@@ -30,7 +30,7 @@ from ..running.checkpoints import step
 from ..scorers.linear import LinearScorer
 from ..structures.chain import Chain, ChainParts
 from ..structures.known import Known
-from .certificate import Solution, Step, penalty, reached
+from .certificate import Solution, Step, penalty, reached, squared_norm
 from .losses import HingeLoss
 from .perceptron import Examples, PerceptronState, run
 
@@ -81,7 +81,7 @@ def minimize(
 
 def _dual(w: Floats, sums: Floats, C: float, squared: bool) -> float:
     """D at the best multiple of α that is feasible; sums: (sequences, 2) of α, and of α Δ."""
-    gain, curve = float(sums[:, 1].sum()), float(w @ w)
+    gain, curve = float(sums[:, 1].sum()), squared_norm(w)
     if squared:
         curve += float((sums[:, 0] ** 2).sum()) / (2 * C)
     share = gain / curve if curve > 0 else 1.0
