@@ -36,16 +36,17 @@ class Problem:
             chosen = rng.permutation(ATTRIBUTES)[:5]
             self.heavy[chosen] = np.arange(5)
         self.dense = np.zeros((5 if heavy else 0, LABELS))
+        self.spans = linear.spans_of(self.pointer, self.heavy)
 
     def scores(self):
         linear.spread(self.pointer, self.label, self.w, self.heavy, self.dense)
         unary = np.ones((TOKENS, LABELS))
-        linear.add_scores(*self.rows, self.pointer, self.label, self.w, self.heavy, self.dense, unary)
+        linear.add_scores(*self.rows, self.spans, self.label, self.w, self.dense, unary)
         return unary - 1
 
     def expectations(self, mass):
         out, dense = np.zeros(len(self.w)), np.zeros_like(self.dense)
-        linear.add_expectations(*self.rows, self.pointer, self.label, mass, self.heavy, dense, out)
+        linear.add_expectations(*self.rows, self.spans, self.label, mass, dense, out)
         linear.collect(self.pointer, self.label, dense, self.heavy, out)
         return out
 
@@ -78,9 +79,7 @@ def test_moving_weights_tells_the_growth_of_the_norm(problem):
     free = np.zeros_like(problem.dense)
     linear.spread(problem.pointer, problem.label, np.ones_like(w), problem.heavy, free)
     linear.spread(problem.pointer, problem.label, w, problem.heavy, problem.dense)
-    growth = linear.move_weights(
-        *problem.rows, problem.pointer, problem.label, mass, -0.3, w, problem.heavy, problem.dense, free
-    )
+    growth = linear.move_weights(*problem.rows, problem.spans, problem.label, mass, -0.3, w, problem.dense, free)
     for attribute, row in enumerate(problem.heavy):  # whose weights are in the dense rows
         if row >= 0:
             at = slice(problem.pointer[attribute], problem.pointer[attribute + 1])
@@ -96,7 +95,5 @@ def test_rows_may_be_a_part_of_a_batch(problem):
     indptr, indices, values = problem.rows
     unary = np.zeros((7, LABELS))
     linear.spread(problem.pointer, problem.label, problem.w, problem.heavy, problem.dense)
-    linear.add_scores(
-        indptr[10:18], indices, values, problem.pointer, problem.label, problem.w, problem.heavy, problem.dense, unary
-    )
+    linear.add_scores(indptr[10:18], indices, values, problem.spans, problem.label, problem.w, problem.dense, unary)
     np.testing.assert_allclose(unary, (problem.F @ problem.W)[10:17], atol=1e-12)

@@ -15,6 +15,7 @@ import numpy as np
 
 from .compiling import Flags, Floats, Ints, Longs, Stream, inner, kernel, ordered_inner
 from .exponential import exponentiate
+from .row_products import maxima_of_sums, sums_of_products
 
 # The scaled recursion is used only where it cannot lose a path: finite scores at a position, and finite arc scores,
 # span at most RANGE, and no reachable state falls below FLOOR. One step shrinks a state by at most exp(-2 RANGE),
@@ -106,16 +107,7 @@ def best_path(
         step = arcs[min(t, 2) - 1, types[t]]
         for b in range(B):
             row = delta[t, b * L : (b + 1) * L]
-            for c in range(L):
-                row[c] = -np.inf
-            for a in range(L):
-                before = delta[t - 1, a * B + b]
-                if before == -np.inf:
-                    continue
-                arc = step[b, a]
-                for c in range(L):
-                    v = before + arc[c]
-                    row[c] = v if v > row[c] else row[c]
+            maxima_of_sums(delta[t - 1, b:], B, step[b], row)
             for c in range(L):
                 row[c] += u[t, c]
     best, state, ties = -np.inf, 0, 0
@@ -441,21 +433,15 @@ def forward(
     exponentiate(e.reshape(n * L))
     for t in range(n):
         row = alpha[t]
-        for s in range(B * L):
-            row[s] = 0.0
         if t == 0:
-            for c in range(L):
-                row[c] = e[0, c]
+            for s in range(B * L):
+                row[s] = e[0, s] if s < L else 0.0
         else:
             k, y = min(t, 2) - 1, types[t]
             log_partition += top[k, y]
             for b in range(B):
                 part = row[b * L : (b + 1) * L]
-                for a in range(L):
-                    before = alpha[t - 1, a * B + b]
-                    arc = e_arcs[k, y, b, a]
-                    for c in range(L):
-                        part[c] += before * arc[c]
+                sums_of_products(alpha[t - 1, b:], B, e_arcs[k, y, b], part)
                 for c in range(L):
                     part[c] *= e[t, c]
         total = 0.0

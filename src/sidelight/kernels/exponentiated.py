@@ -38,17 +38,16 @@ OPEN, ACCEPTED, REFUSED, POSTPONED = 0, 1, 2, 3
 
 
 class Rows(NamedTuple):
-    """The sequences' attributes, and where the weights of an attribute are, as for `linear`: those of a heavy attribute
-    are in dense rows alone.
+    """The sequences' attributes, and where the weights of an attribute are, as for `linear`: those of an attribute with
+    a dense row are there alone.
     """
 
     offsets: Longs
     indptr: Longs
     indices: Ints
     values: Floats
-    pointer: Longs
+    spans: Longs
     label: Ints
-    heavy: Ints
 
 
 class Weights(NamedTuple):
@@ -244,8 +243,8 @@ def score(group: int, slot: int, rows: Rows, weights: Weights, visits: Visits, u
             for c in range(L):
                 unary[t, c] = 0.0
         add_scores(
-            rows.indptr[p : q + 1], rows.indices, rows.values, rows.pointer, rows.label, weights.w, rows.heavy,
-            weights.dense, unary[:n],
+            rows.indptr[p : q + 1], rows.indices, rows.values, rows.spans, rows.label, weights.w, weights.dense,
+            unary[:n],
         )  # fmt: skip
         for c in range(L):
             unary[0, c] += weights.start[c]
@@ -273,8 +272,8 @@ def take(
         for direction in (1.0, -1.0):
             factor = direction / strength
             growth = move_weights(
-                rows.indptr[p : q + 1], rows.indices, rows.values, rows.pointer, rows.label, mass, factor, weights.w,
-                rows.heavy, weights.dense, weights.free_dense,
+                rows.indptr[p : q + 1], rows.indices, rows.values, rows.spans, rows.label, mass, factor, weights.w,
+                weights.dense, weights.free_dense,
             )  # fmt: skip
             growth += move_table(weights.pair, weights.free_pair, mass_pair, factor)
             growth += move_table(weights.start, weights.free_start, mass[0], factor)

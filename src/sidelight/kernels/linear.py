@@ -2,13 +2,24 @@
 
 The weights of attribute a are w[pointer[a]] to w[pointer[a + 1]], for the labels given there by `label`. Attributes
 with many labels also have a row in a dense table, dense[heavy[a]], which is read instead: one vector operation is
-cheaper than a few scattered ones. An empty `heavy` means that there are no such rows. Rows are token rows in CSR form
-(indptr, indices, values); empty `values` means that all are one.
+cheaper than a few scattered ones. An empty `heavy` means that there are no such rows. What visits attributes at random
+reads one number of each instead, its *span* (`spans_of`): the row, as -1 - row, or where its weights begin and how many
+there are. Rows are token rows in CSR form (indptr, indices, values); empty `values` means that all are one.
 """
 
 import numpy as np
 
 from .compiling import Bits, Flags, Floats, Ints, Longs, Singles, kernel
+
+# Bits of a span that count weights.
+COUNT = 20
+_MOST = (1 << COUNT) - 1
+
+
+def spans_of(pointer: Longs, heavy: Ints) -> Longs:
+    """The spans of attributes."""
+    spans = (pointer[:-1] << COUNT) | np.diff(pointer)
+    return np.where(heavy >= 0, -1 - heavy.astype(np.int64), spans) if len(heavy) else spans
 
 
 @kernel
@@ -16,10 +27,9 @@ def add_scores(
     indptr: Longs,
     indices: Ints,
     values: Floats,
-    pointer: Longs,
+    spans: Longs,
     label: Ints,
     w: Floats,
-    heavy: Ints,
     dense: Floats,
     unary: Floats,
 ) -> None:
@@ -28,15 +38,15 @@ def add_scores(
     for t in range(len(indptr) - 1):
         row = unary[t]
         for n in range(indptr[t], indptr[t + 1]):
-            a = indices[n]
+            span = spans[indices[n]]
             value = values[n] if len(values) > 0 else 1.0
-            h = heavy[a] if len(heavy) > 0 else -1
-            if h >= 0:
-                weights = dense[h]
+            if span < 0:
+                weights = dense[-1 - span]
                 for c in range(L):
                     row[c] += value * weights[c]
             else:
-                for k in range(pointer[a], pointer[a + 1]):
+                begin = span >> COUNT
+                for k in range(begin, begin + (span & _MOST)):
                     row[label[k]] += value * w[k]
 
 
@@ -45,10 +55,9 @@ def add_expectations(
     indptr: Longs,
     indices: Ints,
     values: Floats,
-    pointer: Longs,
+    spans: Longs,
     label: Ints,
     mass: Floats,
-    heavy: Ints,
     dense: Floats,
     out: Floats,
 ) -> None:
@@ -57,15 +66,15 @@ def add_expectations(
     for t in range(len(indptr) - 1):
         row = mass[t]
         for n in range(indptr[t], indptr[t + 1]):
-            a = indices[n]
+            span = spans[indices[n]]
             value = values[n] if len(values) > 0 else 1.0
-            h = heavy[a] if len(heavy) > 0 else -1
-            if h >= 0:
-                total = dense[h]
+            if span < 0:
+                total = dense[-1 - span]
                 for c in range(L):
                     total[c] += value * row[c]
             else:
-                for k in range(pointer[a], pointer[a + 1]):
+                begin = span >> COUNT
+                for k in range(begin, begin + (span & _MOST)):
                     out[k] += value * row[label[k]]
 
 
@@ -92,12 +101,11 @@ def move_weights(
     indptr: Longs,
     indices: Ints,
     values: Floats,
-    pointer: Longs,
+    spans: Longs,
     label: Ints,
     mass: Singles | Floats,
     factor: float,
     w: Floats,
-    heavy: Ints,
     dense: Floats,
     free: Floats,
 ) -> float:
@@ -109,17 +117,17 @@ def move_weights(
     for t in range(len(indptr) - 1):
         row = mass[t]
         for n in range(indptr[t], indptr[t + 1]):
-            a = indices[n]
+            span = spans[indices[n]]
             value = factor * values[n] if len(values) > 0 else factor
-            h = heavy[a] if len(heavy) > 0 else -1
-            if h >= 0:
-                weights, there = dense[h], free[h]
+            if span < 0:
+                weights, there = dense[-1 - span], free[-1 - span]
                 for c in range(len(row)):
                     step = value * row[c] * there[c]
                     growth += step * (2 * weights[c] + step)
                     weights[c] += step
             else:
-                for k in range(pointer[a], pointer[a + 1]):
+                begin = span >> COUNT
+                for k in range(begin, begin + (span & _MOST)):
                     before = w[k]
                     step = value * row[label[k]]
                     growth += step * (2 * before + step)

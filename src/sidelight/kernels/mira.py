@@ -61,13 +61,16 @@ def mira_pass(
     arcs: Floats,
     start: Floats,
     end: Floats,
+    spans: Longs,
+    heavy: Ints,
+    dense: Floats,
     clock: float,
 ) -> tuple[int, int]:
     """Visit the sequences in `order`; how many tokens of the best outputs were wrong, and how many visits moved w.
 
     Row r of a visit is Φ_r = F(x, y) - F(x, y_r) for the r-th best output, kept sparse in row_at and row_value from
     edge[r] on; the clock ticks once a sequence. weight: (sequences,) what the cap of each is multiplied by, empty
-    for 1.
+    for 1. spans, heavy, dense: where the weights of attributes are, and the rows that mirror w (`linear`).
     """
     L, second_order = len(start), arcs.shape[2] > 1
     longest, widest = 0, 0
@@ -88,7 +91,6 @@ def mira_pass(
     gram = np.empty((k, k))
     violation = np.empty(k)
     alpha = np.empty(k)
-    no_rows, no_dense = np.empty(0, np.int32), np.empty((0, 0))
     mistakes, moves = 0, 0
     clock -= 1.0
     for i in order:
@@ -97,7 +99,7 @@ def mira_pass(
         n = q - p
         y, rows = gold[p:q], indptr[p : q + 1]
         unary[:n] = 0.0
-        add_scores(rows, indices, values, pointer, label, w, no_rows, no_dense, unary[:n])
+        add_scores(rows, indices, values, spans, label, w, dense, unary[:n])
         k_best_path(unary[:n], arcs, types[:n], start, end, k, outputs[:, :n], scores)
         m = 0
         for r in range(k):
@@ -153,7 +155,7 @@ def mira_pass(
                     if z[t] != y[t]:
                         bump_row(
                             indptr, indices, values, p + t, pointer, label, y[t], z[t], step, w, late, clock,
-                            no_rows, no_dense,
+                            heavy, dense,
                         )  # fmt: skip
                 bump_tables(z, -step, clock, places, w, late, arcs, start, end)
         bump_tables(y, total, clock, places, w, late, arcs, start, end)

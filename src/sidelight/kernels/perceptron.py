@@ -129,6 +129,7 @@ def perceptron_pass(
     arcs: Floats,
     start: Floats,
     end: Floats,
+    spans: Longs,
     heavy: Ints,
     dense: Floats,
     clock: float,
@@ -138,8 +139,8 @@ def perceptron_pass(
 
     A wrong token adds margin + growth * clock to the score of an output. weight: (sequences,) the length of the steps
     of each, empty for 1; with `squared` it is that of `implicit_step`. sums: (sequences, 2), to which the steps of each
-    sequence and the steps times their wrong tokens are added; (0, 2) for neither. heavy, dense: the rows of weights
-    that mirror w for attributes with several labels.
+    sequence and the steps times their wrong tokens are added; (0, 2) for neither. spans, heavy, dense: where the
+    weights of attributes are, and the rows that mirror w for those with several labels (`linear`).
     """
     L, B = len(start), arcs.shape[2]
     longest, widest = 0, 0
@@ -160,7 +161,7 @@ def perceptron_pass(
         for t in range(n):
             for c in range(L):
                 unary[t, c] = 0.0 if c == gold[p + t] else price
-        add_scores(indptr[p : q + 1], indices, values, pointer, label, w, heavy, dense, unary[:n])
+        add_scores(indptr[p : q + 1], indices, values, spans, label, w, dense, unary[:n])
         best_path(unary[:n], arcs, types[:n], start, end, delta, guess[:n], no_stream)
         wrong, step = 0, weight[i] if len(weight) > 0 else 1.0
         for t in range(n):

@@ -140,6 +140,13 @@ class LinearScorer:
         rows[many] = np.arange(len(many), dtype=np.int32)
         return rows
 
+    @cached_property
+    def spans(self) -> Longs:
+        """Where the weights of every attribute are, in one number each (`kernels.linear`)."""
+        from ..kernels import linear
+
+        return linear.spans_of(self.pointer, self.heavy)
+
     def prepare(self, w: Floats) -> "ChainWeights":
         """A weight vector made ready for scoring batches."""
         from ..kernels import linear
@@ -248,8 +255,8 @@ class ChainWeights:
         def run(first: int, last: int) -> None:
             a, b = encoded.offsets[first], encoded.offsets[last]
             linear.add_scores(
-                encoded.indptr[a : b + 1], encoded.indices, encoded.values, s.pointer, s.label, self.flat, s.heavy,
-                self.dense, unary[a:b],
+                encoded.indptr[a : b + 1], encoded.indices, encoded.values, s.spans, s.label, self.flat, self.dense,
+                unary[a:b],
             )  # fmt: skip
 
         parallel.map_shards(run, encoded.offsets, n_jobs)
@@ -272,8 +279,7 @@ class ChainExpectation:
         s, out = self.scorer, self.flat
         attributes, pairs, starts, ends, triples = s._slices
         linear.add_expectations(
-            encoded.indptr, encoded.indices, encoded.values, s.pointer, s.label, parts.unary, s.heavy, self.dense,
-            out[attributes],
+            encoded.indptr, encoded.indices, encoded.values, s.spans, s.label, parts.unary, self.dense, out[attributes]
         )  # fmt: skip
         out[pairs] += (parts.pair[0] if len(parts.pair) == 1 else parts.pair.sum(axis=0)).ravel()[s.pairs]
         out[starts] += parts.start[s.starts]

@@ -209,8 +209,7 @@ class _Dual:
         encoded, L = self.encoded, self.scorer.labels
         lengths = encoded.offsets[order + 1] - encoded.offsets[order]
         rows = exponentiated.Rows(
-            encoded.offsets, encoded.indptr, encoded.indices, encoded.values, self.scorer.pointer, self.scorer.label,
-            self.scorer.heavy,
+            encoded.offsets, encoded.indptr, encoded.indices, encoded.values, self.scorer.spans, self.scorer.label
         )  # fmt: skip
         weights = exponentiated.Weights(self.w, self.dense, self.pair, self.first, self.last, *self.free)
         dual = exponentiated.Dual(

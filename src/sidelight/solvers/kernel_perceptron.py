@@ -40,7 +40,7 @@ def run(
     fill, support = np.zeros(encoded.attributes, np.int64), np.zeros(encoded.tokens, np.int32)
 
     def visits() -> Visits:
-        tables = compiled_weights(scorer.tables, encoded, PerceptronState(w, late))
+        tables = compiled_weights(scorer.tables, encoded, PerceptronState(w, late))[:5]  # which have no attributes
 
         def visit(_: Encoded, order: Longs) -> tuple[int, int]:
             wrong: int = kernel(

@@ -197,9 +197,9 @@ def _pass_on(
 
 
 def compiled_weights(chain: LinearScorer, encoded: Encoded, state: PerceptronState) -> tuple[Any, ...]:
-    """Returns the arrays of weights that a compiled pass changes."""
-    parts = chain.scores(encoded.sequences(0, 0), state.weights)
-    return state.weights, state.late, parts.arcs(), parts.start, parts.end
+    """Returns the arrays of weights that a compiled pass changes, and where those of attributes are."""
+    parts, dense = chain.scores(encoded.sequences(0, 0), state.weights), chain.prepare(state.weights).dense
+    return state.weights, state.late, parts.arcs(), parts.start, parts.end, chain.spans, chain.heavy, dense
 
 
 def run(
@@ -235,11 +235,10 @@ def run(
         if chain is None:
             return partial(_visit, state, margin)
         weights, added = compiled_weights(chain, examples.encoded, state), np.empty((0, 2)) if sums is None else sums
-        rows = chain.heavy, chain.prepare(state.weights).dense
 
         def visit(some: Examples, order: Longs) -> tuple[int, int]:
             data = order, *some.arrays(chain), some.weights
-            wrong = perceptron.perceptron_pass(*(*data, margin, growth, squared, *weights, *rows, state.clock, added))
+            wrong = perceptron.perceptron_pass(*(*data, margin, growth, squared, *weights, state.clock, added))
             return wrong, wrong
 
         return visit
