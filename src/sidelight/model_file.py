@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .data.source import open_for_writing
+from .declared import parameter_hints
 from .dictionary import TagDictionary
 from .errors import DataError, ModelFileError, SidelightError
 from .features.arrays import ArrayEncoder
@@ -31,7 +32,6 @@ from .features.hashed import HashedEncoder
 from .features.segments import SegmentEncoder
 from .features.symbols import SymbolEncoder
 from .features.templates import TemplateEncoder
-from .learners.parameters import parameter_hints
 from .learners.tasks import task_named
 from .learners.wrappers.agreement import View
 from .records import RECORDS

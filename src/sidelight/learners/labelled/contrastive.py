@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from ...declared import declared, require_number
 from ...errors import DataError, NotSupported
 from ...features.choose import choose_encoder as encoder_for
 from ...features.choose import input_kind
@@ -21,7 +22,7 @@ from ...structures.known import KnownLabels
 from ..inputs import refuse_weights
 from ..learner import Learner
 from ..model import Prepared, choose_encoder
-from ..parameters import LinearParameters, declared, require_number
+from ..parameters import LinearParameters
 from ..tasks.labelling import Labelling
 
 # Standard deviation of the attribute weights that a fit begins with.

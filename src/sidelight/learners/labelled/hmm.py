@@ -6,6 +6,7 @@ from typing import Annotated, Any, Self, get_args
 
 import numpy as np
 
+from ...declared import declared, require_number
 from ...errors import DataError
 from ...features.choose import input_kind
 from ...features.columns import Column
@@ -21,7 +22,6 @@ from ...stored import Arrays
 from ...structures.chain import ChainParts, indicator
 from ..inputs import weighed
 from ..learner import Learner
-from ..parameters import declared, require_number
 from ..tasks.labelling import Labelling, neighbour_reasons
 from ..tasks.task import Reasons, attribute_reasons
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 
+from ...declared import declared, require_number
 from ...features.encoded import Encoded, require_attributes
 from ...kernels.compiling import Floats, Ints
 from ...progress import progress
@@ -17,7 +18,7 @@ from ...structures.known import KnownLabels
 from ..inputs import refuse_weights
 from ..learner import Learner
 from ..model import LinearModel, prepare
-from ..parameters import LayoutParameters, declared, require_number
+from ..parameters import LayoutParameters
 from ..tasks.labelling import Labelling, neighbour_reasons
 from ..tasks.task import Reasons, Weighted
 from .perceptron import Pass

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from ...declared import declared, require_number
 from ...dictionary import TagDictionary
 from ...errors import DataError, warn
 from ...features.encoded import Encoded, some_of
@@ -21,7 +22,7 @@ from ..choosing.guard import guarded
 from ..inputs import weighed
 from ..learner import Learner
 from ..model import Prepared, prepare
-from ..parameters import GuardParameters, LatentCompanionParameters, LinearParameters, declared, require_number
+from ..parameters import GuardParameters, LatentCompanionParameters, LinearParameters
 from .latent_svm import LATENT, all_runs, check_rounds, keep_lowest, lowest, rounds_and_end
 from .structural_svm import StructuralSVM, check_margins, labelled_weights, svm_of
 

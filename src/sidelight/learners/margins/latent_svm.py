@@ -6,6 +6,7 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 
+from ...declared import declared, require_number
 from ...estimator import warn_convergence
 from ...kernels.compiling import Floats
 from ...scorers.ready import KeepsReady
@@ -16,7 +17,7 @@ from ...solvers.margin_constraints import BestSearch, Labelled, MarginInputs
 from ..inputs import weighed
 from ..learner import Learner
 from ..model import Prepared, prepare
-from ..parameters import LatentParameters, LinearParameters, declared, require_number
+from ..parameters import LatentParameters, LinearParameters
 from .structural_svm import check_margins
 
 # What learners with unknown outputs keep in a model file.

@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from ...declared import declared, require_number
 from ...errors import DataError, NotSupported
 from ...estimator import available_if, clone, is_fitted, require_fitted
 from ...kernels.compiling import Flags, Floats
@@ -23,7 +24,7 @@ from ...supervision import BAD, GOOD, Companion
 from ..inputs import weighed
 from ..learner import Learner
 from ..model import Prepared, prepare
-from ..parameters import CompanionParameters, LatentCompanionParameters, LinearParameters, declared, require_number
+from ..parameters import CompanionParameters, LatentCompanionParameters, LinearParameters
 from .jlis import best_decisions, check_companions, decisions, input_sizes, some_inputs
 from .latent_svm import LATENT, all_runs, check_rounds, keep_lowest, lowest, rounds_and_end
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 
+from ...declared import declared, require_number
 from ...errors import DataError, NotSupported
 from ...kernels.compiling import Floats
 from ...progress import progress
@@ -17,7 +18,7 @@ from ...solvers.working_sets import WorkingSets
 from ..inputs import weighed
 from ..learner import Learner
 from ..model import Prepared, prepare
-from ..parameters import LinearParameters, MarginParameters, declared, require_number
+from ..parameters import LinearParameters, MarginParameters
 
 
 def check_margins(learner: Any) -> None:

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 
+from ...declared import declared, require_number
 from ...dictionary import TagDictionary
 from ...errors import DataError, warn
 from ...kernels.compiling import Floats
@@ -17,7 +18,7 @@ from ..choosing.guard import guarded
 from ..inputs import refuse_weights
 from ..learner import Learner
 from ..model import Prepared, prepare
-from ..parameters import GuardParameters, LatentParameters, LinearParameters, declared, require_number
+from ..parameters import GuardParameters, LatentParameters, LinearParameters
 from .jlis import compare_labels, some_inputs
 from .latent_svm import LATENT, all_runs, check_rounds, keep_lowest, lowest, rounds_and_end
 from .structural_svm import StructuralSVM, labelled_weights, svm_of

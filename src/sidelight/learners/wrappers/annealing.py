@@ -2,9 +2,9 @@
 
 from typing import Annotated, Literal
 
+from ...declared import declared, require_number
 from ...errors import DataError
 from ...solvers.annealing import geometric
-from ..parameters import declared, require_number
 from .posterior import ProjectingLearner
 
 

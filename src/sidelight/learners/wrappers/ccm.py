@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 
 from ...data.corpus import Corpus
+from ...declared import declared, require_number
 from ...errors import DataError, NotSupported
 from ...estimator import require_fitted
 from ...features.encoded import some_of
@@ -28,7 +29,7 @@ from ..choosing.guard import guarded
 from ..decoding import UnderRules
 from ..inputs import weighed
 from ..learner import Learner
-from ..parameters import WrapperParameters, declared, require_number
+from ..parameters import WrapperParameters
 
 
 @declared

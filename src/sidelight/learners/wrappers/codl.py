@@ -16,6 +16,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from ...declared import declared, require_number, require_share
 from ...errors import DataError, NotSupported, inputs_called, numbers_of
 from ...features.encoded import same_encoders, some_of
 from ...inference.compiled import learn_penalties, penalties, times, trusted_penalties
@@ -32,7 +33,7 @@ from ..choosing.guard import guarded
 from ..decoding import UnderRules
 from ..inputs import refuse_weights
 from ..learner import Learner
-from ..parameters import MixtureParameters, declared, require_number, require_share
+from ..parameters import MixtureParameters
 from .ccm import (
     RuleParameters,
     check_rules,

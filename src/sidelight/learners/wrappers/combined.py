@@ -23,6 +23,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
+from ...declared import declared, require_number
 from ...dictionary import TagDictionary
 from ...errors import DataError, Infeasible, NotSupported, WorseThanBase, inputs_called, numbers_of, warn
 from ...inference.norms import Slack
@@ -42,7 +43,7 @@ from ..choosing.signals import COMPANIONS, PARTIAL, UNLABELLED, WORSE, SignalWei
 from ..decoding import Decoder, Within, expectation_decoder
 from ..inputs import read_weights
 from ..learner import Learner
-from ..parameters import ExpectationParameters, declared, require_number
+from ..parameters import ExpectationParameters
 from ..tasks.task import predict_the_same
 from .agreement import Seeing, View
 

@@ -14,6 +14,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from ...declared import declared, require_number, require_share
 from ...errors import DataError, NotSupported, inputs_called, numbers_of, warn
 from ...estimator import clone
 from ...features.encoded import Encoded, some_of
@@ -27,7 +28,7 @@ from ...supervision import Signal, all_kinds, by_kind, some_known
 from ..choosing.guard import guarded
 from ..inputs import refuse_weights
 from ..learner import Learner
-from ..parameters import MixtureParameters, declared, require_number, require_share
+from ..parameters import MixtureParameters
 
 
 @recorded

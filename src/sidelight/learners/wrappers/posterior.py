@@ -27,6 +27,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 import numpy as np
 
+from ...declared import declared, require_number, require_share
 from ...errors import DataError, NotSupported, inputs_called, numbers_of
 from ...estimator import require_fitted, warn_convergence
 from ...inference.few_labels import Occurrences
@@ -47,7 +48,7 @@ from ..decoding import Decoder, Projected, expectation_decoder, require_tokens
 from ..inputs import refuse_weights
 from ..learner import Learner
 from ..model import mixed
-from ..parameters import Decode, ExpectationParameters, declared, require_number, require_share
+from ..parameters import Decode, ExpectationParameters
 
 
 @declared

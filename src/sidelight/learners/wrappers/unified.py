@@ -6,6 +6,7 @@ from typing import Annotated, Any, cast
 
 import numpy as np
 
+from ...declared import declared
 from ...errors import DataError, NotSupported
 from ...inference.linear_program import relax, require_linear
 from ...inference.norms import Slack
@@ -15,7 +16,6 @@ from ...inference.rows import Rows, RowSet
 from ...kernels.compiling import Floats
 from ...solvers.annealing import geometric, require_temperature
 from ...solvers.projections import Projector, evenly, onto_best
-from ..parameters import declared
 from .posterior import ProjectingLearner
 
 
