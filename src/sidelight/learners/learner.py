@@ -218,6 +218,9 @@ class Learner(Estimator):
     def check_base(self) -> None:
         """Raise `DataError` unless a learner around another has a learner inside."""
 
+    def check_parameters(self) -> None:
+        """Raise for parameters that make no sense, of which predictions make use: in `fit`, and of models of files."""
+
     def read_input(self, X: Any, y: Any) -> tuple[list[Any], list[Any]]:
         """Returns the sizes of the inputs, and y with a list of decisions for every input of which some are known.
 
@@ -314,7 +317,7 @@ class Learner(Estimator):
     def predict_structure(self, X: Any) -> list[Any]:
         """The best output of each input, which is what most learners predict; others predict a label by it."""
         require_fitted(self)
-        quick = getattr(self.model_, "best_outputs", None) if self.decoder_.free else None
+        quick = None if self.decoder_.reads_tokens else getattr(self.model_, "best_outputs", None)
         found = None if quick is None else quick(X, self.n_jobs)
         if found is not None:
             outputs, parts = found
@@ -435,7 +438,7 @@ class Learner(Estimator):
     def check_restored(self, labels: list[str]) -> None:
         """Raise `DataError` where what a file says does not fit together, so that predictions would fail.
 
-        labels: those of the file. Learners add what they check in `fit`.
+        labels: those of the file.
         """
         self.check_base()
         self.task_.check()
@@ -444,6 +447,7 @@ class Learner(Estimator):
                 raise DataError(f"the models of {type(self).__name__} do not predict the same labels and structures")
         if self.model_.classes != labels:
             raise DataError(f"{type(self).__name__} has other labels than the model inside")
+        self.check_parameters()
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one file, atomically."""

@@ -19,7 +19,6 @@ from ...declared import declared, require_number, require_share
 from ...errors import DataError, inputs_called, numbers_of
 from ...features.encoded import some_of
 from ...inference.compiled import learn_penalties, log_prior, penalties, times, trusted_penalties
-from ...inference.readings import RuleReading
 from ...kernels.compiling import Floats, Ints
 from ...labels import CodedLabels
 from ...records import Record, recorded
@@ -31,15 +30,7 @@ from ..decoding import UnderRules
 from ..inputs import refuse_weights
 from ..learner import Learner
 from ..parameters import MixtureParameters
-from .ccm import (
-    RuleParameters,
-    check_rules,
-    counted_penalties,
-    decoder_under_rules,
-    default_reading,
-    labels_under_rules,
-    readings_of,
-)
+from .ccm import RuleParameters
 from .em import labelled_weight
 
 # Penalty per token of a rule whose penalty is to be learned, before anything was.
@@ -111,14 +102,14 @@ class CoDL(RuleParameters, MixtureParameters, Learner):
     def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
         """Learn from labelled sequences and, where y is None, from unlabelled ones."""
         refuse_weights(self, sample_weight)
-        check_rules(self)
+        self.check_parameters()
         require_share(self, "balance", "lies between 0 and 1")
         require_number(self, "iterations", 0, whole=True)
         require_number(self, "k", 1, whole=True)
         sizes, read = self.read_input(X, y)
         which = by_kind(read)
         known, rest = which[Signal.FULL], which[Signal.NOTHING]
-        classes = labels_under_rules(self, X, read)
+        classes = self.labels_under_rules(X, read)
         if not known and not self.iterations:
             raise DataError(f"without labelled {self.task_.noun}s there is nothing to learn in 0 iterations")
         base, weight, first = None, 0.0, None
@@ -126,7 +117,7 @@ class CoDL(RuleParameters, MixtureParameters, Learner):
             labelled = some_of(X, known)
             base = self.fit_base(labelled, some_known(y, known), classes)
             weight = labelled_weight(self, read, 0.5)
-            first = counted_penalties(self, labelled, some_known(read, known), classes)
+            first = self.counted_penalties(labelled, some_known(read, known), classes)
         pool = [] if weight == 1 else some_of(X, rest)
         way = _Way(self, classes, first, weight, pool)
         if len(pool):
@@ -141,18 +132,9 @@ class CoDL(RuleParameters, MixtureParameters, Learner):
         self.weight_, self.penalties_ = weight, way.current
         return self
 
-    def check_restored(self, labels: list[str]) -> None:
-        """Raise `DataError` where what a file says does not fit together."""
-        super().check_restored(labels)
-        check_rules(self)
-
     def _decoder(self) -> UnderRules:
         charged = self.penalties_ if self.rules_at_prediction else np.zeros_like(self.penalties_)
-        return decoder_under_rules(self, charged)
-
-    def rule_readings(self) -> list[RuleReading]:
-        """How each of the rules is used."""
-        return readings_of(self)
+        return self.decoder_at(charged, self.labels_)
 
 
 class _Way:
@@ -170,9 +152,7 @@ class _Way:
     def begin(self, base: Any, sizes: Sequence[Any]) -> None:
         """Bring the inputs where they are labelled; base: the model of the labelled ones."""
         one = self.learner
-        decoder = UnderRules(
-            one.structure_, one.task_, self.listed, self.current, self.classes, one.method, one.beam, one.time_limit
-        )
+        decoder = one.decoder_at(self.current, self.classes)
         self.pool = LabelledPool.of(self.X, sizes, base, self.weight, decoder, one.k, one.random_state, one.n_jobs)
 
     def _first_penalties(self) -> Floats:
@@ -182,7 +162,7 @@ class _Way:
         nothing = np.zeros(len(self.listed))
         by_places = self.learner.counting == "places"
         learned = trusted_penalties(nothing, nothing) if by_places else nothing + _UNLEARNED
-        return penalties(self.listed, default_reading(self.learner), learned)
+        return penalties(self.listed, self.learner.default_reading, learned)
 
     def label(self) -> _Round:
         """The E step: the best outputs under the rules."""
@@ -197,7 +177,7 @@ class _Way:
         """The log-prior of the penalties that are learned per token."""
         if self.learner.counting == "places":
             return 0.0
-        readings = [rule.reading or default_reading(self.learner) for rule in self.listed]
+        readings = [rule.reading or self.learner.default_reading for rule in self.listed]
         learned = [one.kind == "soft" and one.penalty is None for one in readings]
         return log_prior(self.current[np.array(learned, bool)], tokens)
 
@@ -222,6 +202,6 @@ class _Way:
         if self.learner.counting == "places":
             return
         counted = learn_penalties(outputs.broken, outputs.tokens)
-        learned = penalties(self.listed, default_reading(self.learner), counted)
+        learned = penalties(self.listed, self.learner.default_reading, counted)
         mixed = learned if self.first is None else times(self.weight, self.first) + times(1 - self.weight, learned)
         self.current = np.where(np.isinf(self.begun), np.inf, mixed)

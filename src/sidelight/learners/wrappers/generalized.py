@@ -85,9 +85,8 @@ class CriterionLearner(ExpectationParameters, Learner):
     def _decoder(self) -> Decoder:
         return expectation_decoder(self)
 
-    def check_restored(self, labels: list[str]) -> None:
-        """Raise `DataError` where what a file says does not fit together."""
-        super().check_restored(labels)
+    def check_parameters(self) -> None:
+        """Raise for parameters that make no sense."""
         self.check_expectations(("rules", "model"))
 
     @guarded
@@ -96,7 +95,7 @@ class CriterionLearner(ExpectationParameters, Learner):
         refuse_weights(self, sample_weight)
         weights = self._weights()
         require_distance(self.distance)
-        self.check_expectations(("rules", "model"))
+        self.check_parameters()
         if self.penalty is None:
             raise DataError("here no rule holds without slack: the penalty is a number or 'learned', got None")
         self._check_base()

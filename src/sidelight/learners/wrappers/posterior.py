@@ -132,7 +132,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
         None: the base fitted to the labelled sequences, or chance where there are none.
         """
         refuse_weights(self, sample_weight)
-        self._check()
+        self.check_parameters()
         _, read = self.read_input(X, y)
         which = by_kind(read)
         known, partial = which[Signal.FULL], which[Signal.PARTIAL]
@@ -220,7 +220,8 @@ class ProjectingLearner(ProjectionParameters, Learner):
                 f"decode='projected' with the norm {self.norm}; use a penalty in 'squared' or 'l1', or decode='model'"
             )
 
-    def _check(self) -> None:
+    def check_parameters(self) -> None:
+        """Raise for parameters that make no sense."""
         self.check_expectations(get_args(Decode))
         self.slack()
         require_number(self, "iterations", 0, whole=True)
@@ -260,11 +261,6 @@ class ProjectingLearner(ProjectionParameters, Learner):
             return self.task_.rows([], pool, classes), onto_few_labels(words, self.tolerance, self.n_jobs)
         rows = self.task_.rows(read.used, pool, classes, room=read.room)
         return rows, onto_rows(rows, self.slack(), self.tolerance, self.n_jobs)
-
-    def check_restored(self, labels: list[str]) -> None:
-        """Raise `DataError` where what a file says does not fit together."""
-        super().check_restored(labels)
-        self._check()
 
     # Prediction ------------------------------------------------------------------------------------------------------
 
@@ -344,8 +340,9 @@ class PosteriorRegularization(ProjectingLearner):
         "(incremental EM; a CRF takes a few steps of L-BFGS); for rules about each sequence.",
     ] = 1
 
-    def _check(self) -> None:
-        super()._check()
+    def check_parameters(self) -> None:
+        """Raise for parameters that make no sense."""
+        super().check_parameters()
         if not isinstance(self.strength, Real) or not 0 < self.strength <= 1:
             raise DataError(f"strength is above 0 and at most 1, got {self.strength!r}")
         require_number(self, "batches", 1, whole=True)

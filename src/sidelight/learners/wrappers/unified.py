@@ -56,8 +56,9 @@ class UnifiedEM(ProjectingLearner):
             return super().rule_readings()
         return [RuleReading("hard", None, False) for _ in self.rules or ()]
 
-    def _check(self) -> None:
-        super()._check()
+    def check_parameters(self) -> None:
+        """Raise for parameters that make no sense."""
+        super().check_parameters()
         if not isinstance(self.gamma, Real) or np.isnan(float(self.gamma)):
             raise DataError(f"gamma is a number, -inf or inf, got {self.gamma!r}")
         if 0 < self.gamma < np.inf:
