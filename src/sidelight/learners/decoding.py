@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..dictionary import TagDictionary
-from ..errors import NotSupported, warn
+from ..errors import NotSupported
 from ..features.encoded import Encoded
 from ..inference.constrained import Constrained, Method
 from ..inference.readings import Readings
@@ -200,14 +200,3 @@ def expectation_decoder(learner: Any) -> Decoder:
     return UnderRules(
         learner.structure_, learner.task_, list(read.decoded), read.penalties, learner.labels_, folding=False
     )
-
-
-def warn_unproved(found: Constrained) -> Constrained:
-    """Returns the same, with a warning where outputs are not proved to be the best."""
-    open_ends = int((~found.exact).sum())
-    if open_ends:
-        warn(
-            f"{open_ends} of {len(found.exact)} outputs are not proved to be the best (beam or time limit); "
-            "`infer` gives a bound for each",
-        )
-    return found

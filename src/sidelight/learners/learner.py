@@ -19,7 +19,7 @@ from ..data.corpus import Corpus
 from ..errors import DataError, NotSupported, did_you_mean, inputs_called
 from ..estimator import Estimator, available_if, clone, require_fitted
 from ..features.encoded import Encoded, in_blocks
-from ..inference.constrained import Constrained
+from ..inference.constrained import Constrained, warn_unproved
 from ..inference.readings import RuleReading
 from ..kernels.compiling import Floats
 from ..rules.automata import labels_named, require_labels
@@ -30,7 +30,7 @@ from ..stored import Arrays
 from ..structures.known import Known
 from ..structures.protocol import Marginals, Structure
 from ..supervision import Signal, require
-from .decoding import Decoder, hard_decoder, warn_unproved
+from .decoding import Decoder, hard_decoder
 from .inputs import read_inputs_first
 from .model import LinearModel
 from .registry import REGISTRY

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import field
+from math import nan
 from typing import Annotated, Any, Literal
 
 from ..declared import Running, declared, require_number
@@ -10,6 +11,7 @@ from ..estimator import require_fitted
 from ..inference.readings import LabelledData, Penalty, Readings, RuleReading
 from ..rules.language import Rule
 from ..rules.rows import require_expected
+from ..solvers.latent_margins import Round
 from ..structures.protocol import Structure
 from .tasks.labelling import Labelling
 from .tasks.task import Task
@@ -93,6 +95,12 @@ class LatentParameters(MarginParameters):
     ] = 1e-5
     max_rounds: Annotated[int, "Rounds at most."] = 50
     restarts: Annotated[int, "Runs with different seeds, of which the one with the lowest objective is kept."] = 1
+
+    @property
+    def course_(self) -> tuple[Round, ...]:
+        """The rounds, and the objective after the last of them."""
+        one: Any = self
+        return (*one.rounds_, Round(len(one.rounds_) + 1, one.objective_, nan))
 
 
 @declared

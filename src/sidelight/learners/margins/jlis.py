@@ -14,7 +14,7 @@ from ...kernels.compiling import Floats, Longs
 from ...labels import encode_labels
 from ...rules.language import Rule
 from ...scorers.ready import KeepsReady
-from ...solvers.latent_margins import Alternation, LatentProblem, Round
+from ...solvers.latent_margins import Alternation, LatentProblem
 from ...solvers.margin_constraints import Accepted, BestSearch, Demand, Labelled, MarginInputs, Rejected
 from ...structures.known import Outputs
 from ...supervision import BAD, GOOD, Companion, Signal, by_kind
@@ -23,8 +23,8 @@ from ..inputs import weighed
 from ..learner import Learner
 from ..model import Prepared, prepare
 from ..parameters import GuardParameters, LatentCompanionParameters, LinearParameters
-from .latent_svm import LATENT, all_runs, check_rounds, keep_lowest, lowest, rounds_and_end
-from .structural_svm import StructuralSVM, check_margins, labelled_weights, svm_of
+from .latent_svm import LATENT, all_runs, check_rounds, keep_lowest, lowest
+from .structural_svm import StructuralSVM, check_margins, solve, svm_of
 
 
 def check_companions(learner: Any) -> None:
@@ -134,11 +134,6 @@ class JointLearner(LatentCompanionParameters, Learner):
 
     saved: ClassVar[tuple[str, ...]] = (*LATENT, "constant_weight_")
 
-    @property
-    def course_(self) -> tuple[Round, ...]:
-        """The rounds, and the objective after them."""
-        return rounds_and_end(self)
-
     @guarded
     def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
         """Learn from inputs X, each with its labels, GOOD or BAD in y.
@@ -175,7 +170,7 @@ class JointLearner(LatentCompanionParameters, Learner):
 
         def start(seed: int) -> Floats:
             size = prepared.scorer.size + 1
-            return np.zeros(size) if labelled is None else labelled_weights(self, labelled, size, seed)
+            return np.zeros(size) if labelled is None else solve(self, [labelled], size, seed).weights
 
         def problem(seed: int) -> LatentProblem:
             ties = seed if self.random_ties else None

@@ -1,7 +1,6 @@
 """The structural support vector machine with labels that are known in part."""
 
 from collections.abc import Callable
-from math import nan
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -12,7 +11,7 @@ from ...kernels.compiling import Floats
 from ...scorers.ready import KeepsReady
 from ...solvers import latent_margins
 from ...solvers.certificate import warn_unconverged
-from ...solvers.latent_margins import Alternation, LatentProblem, Round
+from ...solvers.latent_margins import Alternation, LatentProblem
 from ...solvers.margin_constraints import BestSearch, Labelled, MarginInputs
 from ..inputs import weighed
 from ..learner import Learner
@@ -71,11 +70,6 @@ def keep_lowest(learner: Any, runs: list[Alternation]) -> None:
         )
 
 
-def rounds_and_end(learner: Any) -> tuple[Round, ...]:
-    """Returns the rounds, and the objective after the last of them."""
-    return (*learner.rounds_, Round(len(learner.rounds_) + 1, learner.objective_, nan))
-
-
 @declared
 class LatentStructuralSVM(LatentParameters, LinearParameters, Learner):
     """Structural SVM for labels that are known in part; the others are latent.
@@ -95,11 +89,6 @@ class LatentStructuralSVM(LatentParameters, LinearParameters, Learner):
     C: Annotated[float, "How much a margin that is missed costs; larger fits the training data more closely."] = 0.1
 
     saved = LATENT
-
-    @property
-    def course_(self) -> tuple[Round, ...]:
-        """The rounds, and the objective after them."""
-        return rounds_and_end(self)
 
     def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
         """Learn from sequences X and what is known of their labels y.

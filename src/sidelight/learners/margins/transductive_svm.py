@@ -11,7 +11,7 @@ from ...errors import DataError, warn
 from ...kernels.compiling import Floats
 from ...rules.language import Rule
 from ...solvers import latent_margins
-from ...solvers.latent_margins import Alternation, LatentProblem, Round
+from ...solvers.latent_margins import Alternation, LatentProblem
 from ...solvers.margin_constraints import Labelled, MarginInputs
 from ...supervision import Signal, by_kind
 from ..choosing.guard import guarded
@@ -20,8 +20,8 @@ from ..learner import Learner
 from ..model import Prepared, prepare
 from ..parameters import GuardParameters, LatentParameters, LinearParameters
 from .jlis import compare_labels, some_inputs
-from .latent_svm import LATENT, all_runs, check_rounds, keep_lowest, lowest, rounds_and_end
-from .structural_svm import StructuralSVM, labelled_weights, svm_of
+from .latent_svm import LATENT, all_runs, check_rounds, keep_lowest, lowest
+from .structural_svm import StructuralSVM, solve, svm_of
 
 
 @declared
@@ -57,11 +57,6 @@ class TransductiveSVM(GuardParameters, LatentParameters, LinearParameters, Learn
     dictionary: Annotated[TagDictionary | None, "Which labels are possible for each token."] = None
 
     saved = LATENT
-
-    @property
-    def course_(self) -> tuple[Round, ...]:
-        """The rounds of the last step, and the objective after them."""
-        return rounds_and_end(self)
 
     def supervised(self) -> StructuralSVM:
         """What learns from the labelled inputs alone."""
@@ -104,7 +99,10 @@ class TransductiveSVM(GuardParameters, LatentParameters, LinearParameters, Learn
             choices = [] if pool is None else [_Chosen(self, prepared, pool, sizes, seed)]
             return lambda cost: LatentProblem((labelled,), tuple(one.at(cost) for one in choices), self.loss)
 
-        runs = all_runs(self, problem, lambda seed: labelled_weights(self, labelled, prepared.scorer.size, seed), steps)
+        def start(seed: int) -> Floats:
+            return solve(self, [labelled], prepared.scorer.size, seed).weights
+
+        runs = all_runs(self, problem, start, steps)
         self._adopt(prepared.model(lowest(runs).weights))
         keep_lowest(self, runs)
         return self
