@@ -11,7 +11,6 @@ from ..estimator import require_fitted
 from ..inference.readings import LabelledData, Penalty, Readings, RuleReading
 from ..rules.language import Rule
 from ..rules.rows import require_expected
-from ..solvers.latent_margins import Round
 from ..structures.protocol import Structure
 from .tasks.labelling import Labelling
 from .tasks.task import Task
@@ -97,8 +96,10 @@ class LatentParameters(MarginParameters):
     restarts: Annotated[int, "Runs with different seeds, of which the one with the lowest objective is kept."] = 1
 
     @property
-    def course_(self) -> tuple[Round, ...]:
+    def course_(self) -> tuple[Any, ...]:
         """The rounds, and the objective after the last of them."""
+        from ..solvers.latent_margins import Round
+
         one: Any = self
         return (*one.rounds_, Round(len(one.rounds_) + 1, one.objective_, nan))
 
