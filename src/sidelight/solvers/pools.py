@@ -217,24 +217,22 @@ class LabelledShard:
 
     def _scores(self, learner: Any, number: int | None, X: Any, a: int) -> Any:
         """Scores of a learner; inputs are encoded once for each encoder. number: of it, None for labelled inputs."""
-        key = "labelled" if number is None else "driven", a
-        before, encoded = self.kept.get(key, (-1, None))
-        if before != number:
-            try:
-                encoded = learner.encode(X)
-            except NotSupported:  # it reads tokens themselves
-                encoded = X
-            if isinstance(self.X, list):
-                self.kept[key] = number, encoded
-        return learner.scores(encoded)
 
-    def _keep(self, key: Any, make: Callable[[], Any]) -> Any:
-        """What was made before, if it is kept."""
-        if key in self.kept:
-            return self.kept[key]
-        made = make()
-        if isinstance(self.X, list):
-            self.kept[key] = made
+        def encoded() -> Any:
+            try:
+                return learner.encode(X)
+            except NotSupported:  # it reads tokens themselves
+                return X
+
+        return learner.scores(self._keep(("labelled" if number is None else "driven", a), encoded, number))
+
+    def _keep(self, key: Any, make: Callable[[], Any], number: int | None = None) -> Any:
+        """What was made before, if it is kept and has this number."""
+        before, made = self.kept.get(key, (-1, None))
+        if before != number:
+            made = make()
+            if isinstance(self.X, list):
+                self.kept[key] = number, made
         return made
 
 

@@ -23,7 +23,7 @@ from ..inputs import weighed
 from ..learner import Learner
 from ..model import Prepared, prepare
 from ..parameters import GuardParameters, LatentCompanionParameters, LinearParameters
-from .latent_svm import LATENT, all_runs, check_rounds, keep_lowest, lowest
+from .latent_svm import LATENT, adopt_lowest, all_runs, check_rounds
 from .structural_svm import StructuralSVM, check_margins, solve, svm_of
 
 
@@ -139,10 +139,7 @@ class JointLearner(LatentCompanionParameters, Learner):
         prepared = prepare(self, X, y, self.all_labels(known, required=False))
         compare_labels(self, X, known, prepared.classes)
         runs = self._learn(X, known, prepared, np.ones(len(known)) if counts is None else counts)
-        weights = lowest(runs).weights
-        self._adopt(prepared.model(weights[:-1].copy()))
-        self.constant_weight_ = float(weights[-1])
-        keep_lowest(self, runs)
+        adopt_lowest(self, prepared, runs)
         return self
 
     def _learn(self, X: Any, known: Sequence[Any], prepared: Prepared, counts: Floats) -> list[Alternation]:

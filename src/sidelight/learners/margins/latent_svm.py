@@ -51,14 +51,15 @@ def all_runs(
     return runs
 
 
-def lowest(runs: list[Alternation]) -> Alternation:
-    """Returns the run with the lowest objective."""
-    return min(runs, key=lambda run: run.objective)
+def adopt_lowest(learner: Any, prepared: Prepared, runs: list[Alternation]) -> None:
+    """Let a learner take over the run with the lowest objective, and warn if that is not done.
 
-
-def keep_lowest(learner: Any, runs: list[Alternation]) -> None:
-    """Give a learner that has taken over the model what it says of its runs, and warn if they are not done."""
-    best = lowest(runs)
+    A weight beyond those of the scorer is that of the constant feature.
+    """
+    best, size = min(runs, key=lambda run: run.objective), prepared.scorer.size
+    learner._adopt(prepared.model(best.weights[:size].copy()))
+    if len(best.weights) > size:
+        learner.constant_weight_ = float(best.weights[size])
     learner.objective_, learner.rounds_, learner.trace_ = best.objective, best.rounds, best.last.steps
     learner.converged_ = best.converged and best.last.converged
     learner.run_objectives_ = tuple(run.objective for run in runs)
@@ -101,8 +102,7 @@ class LatentStructuralSVM(LatentParameters, LinearParameters, Learner):
         prepared, cost = prepare(self, X, y), self.C * (1.0 if counts is None else counts)
         start = np.zeros(prepared.scorer.size)
         runs = all_runs(self, lambda seed: self._problem(prepared, cost, seed), lambda _: start)
-        self._adopt(prepared.model(lowest(runs).weights))
-        keep_lowest(self, runs)
+        adopt_lowest(self, prepared, runs)
         return self
 
     def _problem(self, prepared: Prepared, cost: Floats | float, seed: int) -> LatentProblem:

@@ -25,7 +25,7 @@ from ..learner import Learner
 from ..model import Prepared, prepare
 from ..parameters import CompanionParameters, LatentCompanionParameters, LinearParameters
 from .jlis import best_decisions, check_companions, decisions, input_sizes, some_inputs
-from .latent_svm import LATENT, all_runs, check_rounds, keep_lowest, lowest
+from .latent_svm import LATENT, adopt_lowest, all_runs, check_rounds
 from .structural_svm import solve
 
 # What says which structures to begin with.
@@ -292,10 +292,7 @@ class LCLR(LatentCompanionParameters, StructureClassifier):
 
         rounds = latent_margins.repeat if self.approximate else latent_margins.minimize
         runs = all_runs(self, problem, begin, rounds)
-        weights = lowest(runs).weights
-        self._adopt(prepared.model(weights[:-1].copy()))
-        self.constant_weight_ = float(weights[-1])
-        keep_lowest(self, runs)
+        adopt_lowest(self, prepared, runs)
 
 
 @declared

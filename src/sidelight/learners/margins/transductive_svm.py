@@ -20,7 +20,7 @@ from ..learner import Learner
 from ..model import Prepared, prepare
 from ..parameters import GuardParameters, LatentParameters, LinearParameters
 from .jlis import compare_labels, some_inputs
-from .latent_svm import LATENT, all_runs, check_rounds, keep_lowest, lowest
+from .latent_svm import LATENT, adopt_lowest, all_runs, check_rounds
 from .structural_svm import StructuralSVM, solve, svm_of
 
 
@@ -103,8 +103,7 @@ class TransductiveSVM(GuardParameters, LatentParameters, LinearParameters, Learn
             return solve(self, [labelled], prepared.scorer.size, seed).weights
 
         runs = all_runs(self, problem, start, steps)
-        self._adopt(prepared.model(lowest(runs).weights))
-        keep_lowest(self, runs)
+        adopt_lowest(self, prepared, runs)
         return self
 
 

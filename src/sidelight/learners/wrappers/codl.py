@@ -49,16 +49,12 @@ class CoDLStep(Record):
     """
 
     better: ClassVar[str] = "higher"
+    first_apart: ClassVar[bool] = True
     drawn: ClassVar[dict[str, str]] = {"violations": "violations of the rules", "changed": "labels changed"}
     iteration: int
     objective: float
     violations: float
     changed: int
-
-    @property
-    def comparable(self) -> bool:
-        """The first model is that of the labelled sequences alone, or none."""
-        return self.iteration > 1
 
     def __str__(self) -> str:
         return f"objective {self.objective:.1f}, {self.changed} labels changed, {self.violations:.0f} violations"

@@ -34,13 +34,9 @@ class EMStep(Record):
     """One round: Σ_U log Z of the round's model, plus its log-prior."""
 
     better: ClassVar[str] = "higher"
+    first_apart: ClassVar[bool] = True  # it may know the words of labelled sequences only, or nothing at all
     iteration: int
     objective: float
-
-    @property
-    def comparable(self) -> bool:
-        """The first model is another one: it may know the words of labelled sequences only, or nothing at all."""
-        return self.iteration > 1
 
     def __str__(self) -> str:
         return f"objective {self.objective:.1f}"
