@@ -56,8 +56,8 @@ class Explanation:
         return "\n".join(lines)
 
 
-class _Predicted:
-    """What a learner predicts for one input, and the scores and probabilities that are told of it.
+class Predicted:
+    """What a learner predicts for one input, and the scores and probabilities that explain it.
 
     outputs: the best output; scores: less what rules cost that are sums over parts; parts: expected ones by these, None
     where there are no probabilities.
@@ -71,11 +71,48 @@ class _Predicted:
         self.scores = decoder.fold([x], scores, strict=False)
         self.parts = learner.structure_.marginals(self.scores).parts if self.task.has_rows else None
 
-    def choices(self, position: int) -> Any:
+    def explain(self, position: int, top: int) -> Explanation:
+        """Returns what speaks for the choice at a position, against the most probable other."""
+        choices = self._choices(position)
+        t, chosen, names = choices.position, choices.chosen, choices.names
+        chance = None if self.parts is None else choices.chances(self.parts)
+        rival = self._rival(choices) if chance is None else _next_best(chance, chosen)
+        rows = self.learner.model_.reasons([self.x], self.outputs, t, self.learner.n_jobs)
+        rows = rows + self.learner.decoder_.reasons([self.x], self.outputs, t)
+        evidence = [Evidence(text, float(row[chosen]), float(row[rival])) for text, row in rows]
+        telling = [e for e in evidence if e.difference != 0 and not isnan(e.difference)]
+        telling.sort(key=lambda e: -abs(e.difference))
+        first, second = (None, None) if chance is None else (float(chance[chosen]), float(chance[rival]))
+        return Explanation(t, names[chosen], first, names[rival], second, tuple(telling[:top]), choices.place)
+
+    def certainty(self) -> Floats | None:
+        """Returns the probability of what is predicted at each position; None without probabilities."""
+        found: Floats | None = None
+        if self.parts is not None:
+            found = self.task.certainty(self.parts, self.outputs, self.classes)
+        return found
+
+    def least_certain(self) -> int:
+        """Returns the position where what is predicted is least probable, or where another output comes nearest."""
+        chances = self.certainty()
+        if chances is not None:
+            return int(np.argmin(chances))
+        others = [self._best_without(self._choices(t)) for t in range(len(self.outputs))]
+        return int(np.argmax([-np.inf if other is None else float(other.scores[0]) for other in others]))
+
+    def _choices(self, position: int) -> Any:
         """What could be chosen at a position."""
         return self.task.choices(self.x, self.scores, self.outputs, position, self.classes)
 
-    def best_without(self, choices: Any) -> Any:
+    def _rival(self, choices: Any) -> int:
+        """The choice in the best output that lacks the one that was chosen; itself if there is none."""
+        found = self._best_without(choices)
+        if found is None:
+            return int(choices.chosen)
+        on = self.learner.structure_.indicator(self.scores, found.outputs.values).values
+        return int(np.flatnonzero(on[choices.parts] > 0)[0])
+
+    def _best_without(self, choices: Any) -> Any:
         """The best output of those that lack what was chosen, None if there is none."""
         if choices.parts is None:
             return None
@@ -85,55 +122,6 @@ class _Predicted:
             return self.learner.structure_.argmax(replace(self.scores, values=values))
         except Infeasible:
             return None
-
-    def rival(self, choices: Any) -> int:
-        """The choice in the best output that lacks the one that was chosen; itself if there is none."""
-        found = self.best_without(choices)
-        if found is None:
-            return int(choices.chosen)
-        on = self.learner.structure_.indicator(self.scores, found.outputs.values).values
-        return int(np.flatnonzero(on[choices.parts] > 0)[0])
-
-    def reasons(self, t: int) -> Any:
-        """What the model and the rules say for each choice at t."""
-        rows = self.learner.model_.reasons([self.x], self.outputs, t, self.learner.n_jobs)
-        return rows + self.learner.decoder_.reasons([self.x], self.outputs, t)
-
-
-def explain(learner: Any, x: Any, position: int, top: int) -> Explanation:
-    """Returns what speaks for the choice at a position of x in the best output, against the most probable other."""
-    predicted = _Predicted(learner, x)
-    choices = predicted.choices(position)
-    t, chosen, names = choices.position, choices.chosen, choices.names
-    chance = None if predicted.parts is None else choices.chances(predicted.parts)
-    rival = predicted.rival(choices) if chance is None else _next_best(chance, chosen)
-    evidence = [Evidence(text, float(row[chosen]), float(row[rival])) for text, row in predicted.reasons(t)]
-    telling = [e for e in evidence if e.difference != 0 and not isnan(e.difference)]
-    telling.sort(key=lambda e: -abs(e.difference))
-    first, second = (None, None) if chance is None else (float(chance[chosen]), float(chance[rival]))
-    return Explanation(t, names[chosen], first, names[rival], second, tuple(telling[:top]), choices.place)
-
-
-def certainty(learner: Any, x: Any) -> Floats | None:
-    """Returns the probability of what is predicted at each position of x; None without probabilities."""
-    return _certainty(_Predicted(learner, x))
-
-
-def least_certain(learner: Any, x: Any) -> int:
-    """Returns the position of x where what is predicted is least probable, or another output comes nearest."""
-    predicted = _Predicted(learner, x)
-    chances = _certainty(predicted)
-    if chances is not None:
-        return int(np.argmin(chances))
-    others = [predicted.best_without(predicted.choices(t)) for t in range(len(predicted.outputs))]
-    return int(np.argmax([-np.inf if other is None else float(other.scores[0]) for other in others]))
-
-
-def _certainty(predicted: _Predicted) -> Floats | None:
-    if predicted.parts is None:
-        return None
-    found: Floats = predicted.task.certainty(predicted.parts, predicted.outputs, predicted.classes)
-    return found
 
 
 def _next_best(chance: Floats, chosen: int) -> int:

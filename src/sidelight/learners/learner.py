@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from .. import explanation
 from ..data.corpus import Corpus
 from ..errors import DataError, NotSupported, did_you_mean, inputs_called
 from ..estimator import Estimator, available_if, clone, require_fitted
+from ..explanation import Explanation, Predicted
 from ..features.encoded import Encoded, in_blocks
 from ..inference.constrained import Constrained, warn_unproved
 from ..inference.readings import RuleReading
@@ -384,25 +384,25 @@ class Learner(Estimator):
 
     # Explanation ------------------------------------------------------------------------------------------------------
 
-    def explain(self, x: Any, position: int = 0, *, top: int = 10) -> explanation.Explanation:
+    def explain(self, x: Any, position: int = 0, *, top: int = 10) -> Explanation:
         """What speaks for a token's label in the best output, against the most probable other label.
 
         Of a tree it is about the head of a word, of links about the link of a source item. Rules are among it, with
         what they charge. Probabilities are those of the model under the rules that are sums over parts; other rules
         have no part in them. Where there are none, the other choice is that of the next best output.
         """
-        return explanation.explain(self, x, position, top)
+        return Predicted(self, x).explain(position, top)
 
     def certainty(self, x: Any) -> Floats | None:
         """The probability of what is predicted at each position, as `explain` gives it; None without probabilities."""
-        return explanation.certainty(self, x)
+        return Predicted(self, x).certainty()
 
     def least_certain(self, x: Any) -> int:
         """The position where what is predicted is least probable, as `explain` gives it.
 
         Without probabilities it is where another output comes nearest.
         """
-        return explanation.least_certain(self, x)
+        return Predicted(self, x).least_certain()
 
     def top_weights(self, count: int = 20, label: str | None = None) -> list[tuple[str, str, float]]:
         """The weights of largest size, of one label or of all: (feature, label, weight)."""
