@@ -84,6 +84,14 @@ class TagDictionary:
         """All labels of the dictionary."""
         return set(self.open).union(*self.labels.values())
 
+    def contradicted(self, X: Sequence[Any], y: Sequence[Any]) -> list[int]:
+        """The numbers of fully labelled sequences that have a label which the dictionary excludes."""
+        return [
+            i
+            for i, (labels, tags) in enumerate(zip(y, self.apply(X), strict=True))
+            if any(allowed is not None and label not in allowed for label, allowed in zip(labels, tags, strict=True))
+        ]
+
     def apply(self, X: Sequence[Any]) -> list[list[AbstractSet[str] | None]]:
         """For every token the set of labels it may have, or None for any: y for learners that take partial labels."""
         X = plain_inputs(X)

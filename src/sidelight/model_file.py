@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .data.source import open_for_writing
+from .declared import parameter_hints
 from .dictionary import TagDictionary
 from .errors import DataError, ModelFileError, SidelightError
 from .features.arrays import ArrayEncoder
@@ -31,13 +32,13 @@ from .features.hashed import HashedEncoder
 from .features.segments import SegmentEncoder
 from .features.symbols import SymbolEncoder
 from .features.templates import TemplateEncoder
-from .learners.parameters import parameter_hints
+from .inference.readings import Readings
 from .learners.tasks import task_named
 from .learners.wrappers.agreement import View
-from .records import RECORDS
+from .records import RECORDS, Record
 from .rules.files import parse_rule, saved_text
 from .rules.language import Rule
-from .stored import Arrays, check_values, matches, numbered, within
+from .stored import Arrays, ArraySpec, check_values, finite, matches, numbered, within
 from .supervision import Companion
 
 FORMAT = "sidelight model"
@@ -64,6 +65,31 @@ _ROOM, _RATIO = 1 << 24, 100
 _HEADER_ROOM, _HEADER_RATIO = 1 << 20, 10
 # How deeply learners, or lists and other values, may be nested.
 _DEEPEST = 40
+# What fitted attributes that model files keep must be.
+_KEPT: dict[str, Any] = {
+    "trace_": tuple[Record, ...],
+    "rounds_": tuple[Record, ...],
+    "converged_": bool | None,
+    "solver_": str | None,
+    "objective_": float,
+    "run_objectives_": tuple[float, ...],
+    "constant_weight_": float,
+    "coef_": finite("weights"),
+    "calibrated_": tuple[float, float] | None,
+    "penalties_": ArraySpec(np.float64, ("rules",), least=0, infinite=True),
+    "weight_": float,
+    "balance_": float,
+    "temperature_": float,
+    "readings_": Readings,
+    "prices_": finite("prices"),
+    "units_": tuple[float, ...],
+    "signals_": tuple[Any, ...],
+    "results_": tuple[Any, ...],
+    "rule_costs_": tuple[Any, ...],
+    "why_": str,
+    "metric_": str,
+    "_free": bool,
+}
 
 
 def save(learner: Any, path: str | PathLike[str]) -> None:
@@ -184,9 +210,20 @@ def _rebuild(header: Any, arrays: Arrays, folder: str) -> Any:
     learner.restore(encoder, within(arrays, f"{folder}learner/"))
     for name in (*learner.saved, "guard_", "_free"):
         found = _unpacked(header["kept"][name], arrays, f"{folder}{name}")
-        setattr(learner, name, learner.checked_kept(name, found))
+        setattr(learner, name, _checked_kept(learner, name, found))
     learner.check_restored(labels)
     return learner
+
+
+def _checked_kept(learner: Any, name: str, value: Any) -> Any:
+    """What a file kept of a fitted attribute; raises `DataError` unless it is as `_KEPT` declares it."""
+    declared = _KEPT.get(name, Any)
+    if isinstance(declared, ArraySpec):
+        sizes = {"rules": len(learner.rules or ()), "weights": 0 if learner.models_ else learner.model_.size}
+        return declared.checked(name, value, sizes)
+    if not matches(value, declared):
+        raise DataError(f"{name} of {type(learner).__name__} has a value of another type")
+    return value
 
 
 def _restored_encoder(learner: Any, described: Any, arrays: Arrays) -> Any:

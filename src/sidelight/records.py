@@ -31,12 +31,14 @@ class Record:
     """One step of a fit.
 
     unit: what is counted; better: whether the objective is to be "lower" or "higher", "" where there is none; drawn:
-    titles of the figures that are drawn beside it, by field.
+    titles of the figures that are drawn beside it, by field; first_apart: whether the first round is always that of
+    another model.
     """
 
     unit: ClassVar[str] = "round"
     better: ClassVar[str] = "lower"
     drawn: ClassVar[dict[str, str]] = {}
+    first_apart: ClassVar[bool] = False
     iteration: int
 
     def known(self, name: str) -> Any:
@@ -52,9 +54,9 @@ class Record:
     def comparable(self) -> bool:
         """Whether its objective may be compared with those of the steps after it.
 
-        That of a first model may not, which knows the words of labelled inputs alone (`of_start`).
+        That of a first model may not, which knows the words of labelled inputs alone (`of_start`), or nothing at all.
         """
-        return not self.known("of_start")
+        return not self.known("of_start") and not (self.first_apart and self.iteration == 1)
 
     @classmethod
     def curves(cls, trace: Sequence[Any]) -> list[Curve]:

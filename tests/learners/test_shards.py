@@ -6,8 +6,8 @@ import pytest
 from sidelight import CRF, DMV, EM, HMM, CoDL, SemiCRF, changes_only_after, count, runs, starts_with, word
 from sidelight.errors import Infeasible
 from sidelight.learners.decoding import UnderRules
-from sidelight.learners.wrappers import codl
 from sidelight.scorers.chance import RandomScores
+from sidelight.solvers.pools import LabelledShard, Labeller
 from tests.learners.samples import labelled
 from tests.running.copies import running_on_copies
 
@@ -79,7 +79,7 @@ def test_codl(learner, X, y):
         )
         np.testing.assert_allclose(there.penalties_, here.penalties_)
         assert there.predict(X[:50]) == here.predict(X[:50])
-        assert place.returned["_CoDLShard.label"] < 20 * sum(map(len, X)) * len(there.trace_)
+        assert place.returned["LabelledShard.label"] < 20 * sum(map(len, X)) * len(there.trace_)
 
 
 def test_shards_on_disk_keep_nothing():
@@ -100,11 +100,11 @@ def test_shards_on_disk_keep_nothing():
 
     offsets = np.concatenate(([0], np.cumsum(list(map(len, X)))))
     for some, kept in ((X, True), (Lazy(X), False)):
-        shard = codl._CoDLShard(some, offsets, 0, 0)
+        shard = LabelledShard(some, offsets, 0, 0)
         learner = CoDL(HMM(classes=LABELS), LISTED[:2])
         decoder = UnderRules(learner.structure_, learner.task_, LISTED[:2], np.ones(2), LABELS)
         chance = RandomScores.drawn(np.random.default_rng(0), int(offsets[-1]), 3)
-        found = shard.label(codl._CoDLCommon(decoder, 1, None, chance), None, np.ones(2), 0.0)
+        found = shard.label(Labeller(decoder, 1, None, chance), None, np.ones(2), 0.0)
         assert found.labels.shape == (1, offsets[-1])
         assert bool(shard.kept) is kept
 

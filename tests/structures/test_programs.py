@@ -12,8 +12,9 @@ import pytest
 from sidelight import DataError, Infeasible, NotSupported, Programs, SidelightError
 from sidelight.features.parts import shape_array
 from sidelight.inference import highs, points
+from sidelight.inference.constrained import warn_unproved
 from sidelight.inference.points import k_best, with_penalties
-from sidelight.learners.decoding import Decoder, warn_unproved
+from sidelight.learners.decoding import Decoder
 from sidelight.structures import reduced_programs
 from sidelight.structures.flat import FlatParts, KnownOutputs
 from sidelight.structures.known import Outputs

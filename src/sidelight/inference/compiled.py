@@ -286,3 +286,8 @@ def learn_penalties(violations: Floats, tokens: int, smoothing: float = 1.0) -> 
     share = (violations + smoothing) / (tokens + 2 * smoothing)
     odds: Floats = np.maximum(np.log1p(-np.minimum(share, 0.5)) - np.log(share), 0.0)
     return odds
+
+
+def log_prior(penalties: Floats, tokens: int) -> float:
+    """Σ T log(1 - P) + log P + log(1 - P) over penalties, of T tokens (Eq. 3.8 of Chang 2011, and the smoothing)."""
+    return float(-np.sum((tokens + 1) * np.log1p(np.exp(-penalties)) + np.logaddexp(0.0, penalties)))

@@ -16,7 +16,7 @@ from typing import Literal, TypeVar, get_args
 
 import numpy as np
 
-from ..errors import DataError, Infeasible, NotSupported
+from ..errors import DataError, Infeasible, NotSupported, warn
 from ..kernels.compiling import Flags, Floats, Ints, Longs
 from ..kernels.parallel import map_each, stop_event
 from ..rules.language import Rule
@@ -74,6 +74,17 @@ class Constrained:
         first = Outputs(self.outputs.values[0], self.outputs.offsets)
         exact = bool(self.exact.all())
         return Best(first, self.scores[:, 0], exact, None if exact else self.bound)
+
+
+def warn_unproved(found: Constrained) -> Constrained:
+    """Returns the same, with a warning where outputs are not proved to be the best."""
+    open_ends = int((~found.exact).sum())
+    if open_ends:
+        warn(
+            f"{open_ends} of {len(found.exact)} outputs are not proved to be the best (beam or time limit); "
+            "`infer` gives a bound for each",
+        )
+    return found
 
 
 def best_outputs(

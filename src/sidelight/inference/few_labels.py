@@ -20,9 +20,11 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import DataError, NotSupported
 from ..kernels.compiling import Floats, Longs
 from ..rules.few_labels import FewLabels, tokens_by_word
-from ..rules.rows import penalty_of
+from ..rules.language import Rule
+from ..rules.rows import penalty_of, require_expected
 from ..solvers.annealing import require_temperature
 from ..solvers.spectral import minimize
 from ..structures.chain import Chain, ChainParts
@@ -173,3 +175,25 @@ def project_words(
         at.parts, at.prices.ravel(), at.probability.ravel(), at.largest.ravel(), at.divergence, at.primal, at.dual,
         0.0, at.done, float(passes),
     )  # fmt: skip
+
+
+def alone(rules: Sequence[Rule], *, chained: bool, charged: bool) -> list[FewLabels]:
+    """Returns the rules that each word has few labels; raises where these are not by themselves, or cannot be used.
+
+    chained: whether outputs are label chains; charged: whether there is a penalty for what rules ask.
+    """
+    few = [rule for rule in rules if isinstance(rule, FewLabels)]
+    if not few:
+        return []
+    for rule in rules:
+        require_expected(rule)
+    if not chained:
+        raise NotSupported(f"{few[0].title!r} is projected onto on label chains alone; use CRF or HMM")
+    other = next((rule for rule in rules if not isinstance(rule, FewLabels)), None)
+    if other is not None:
+        raise NotSupported(f"{few[0].title!r} is projected onto alone, without other rules such as {other.title!r}")
+    if not charged:
+        raise DataError(
+            f"{few[0].title!r} is charged for and has no bound: give the learner a penalty; its own multiplies it"
+        )
+    return few

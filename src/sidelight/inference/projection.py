@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import Infeasible, NotSupported
+from ..estimator import warn_convergence
 from ..kernels.compiling import Flags, Floats
 from ..kernels.parallel import one_blas_thread
 from ..solvers import quasi_newton, spectral
@@ -71,6 +72,15 @@ class Projection:
         """The better one, with the work of both."""
         best = other if other.converged or (other.dual > self.dual and not self.converged) else self
         return replace(best, passes=self.passes + other.passes)
+
+    def warn_unfinished(self) -> None:
+        """Warn the caller of the package where it is not as good as asked."""
+        if not self.converged:
+            missed = f", and misses bounds by {self.violation:.2g}" if self.violation else ""
+            warn_convergence(
+                f"the projection onto the rules stopped {abs(self.gap):.2g} from its best{missed}; raise tolerance, or "
+                "let the rules have more slack"
+            )
 
 
 def project(

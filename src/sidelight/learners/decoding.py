@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..dictionary import TagDictionary
-from ..errors import NotSupported, warn
+from ..errors import NotSupported
 from ..features.encoded import Encoded
 from ..inference.constrained import Constrained, Method
 from ..inference.readings import Readings
@@ -26,14 +26,11 @@ from .tasks.task import Reasons, Task
 class Decoder:
     """The best outputs, whatever they are. Other decoders change what predictions see, cost or may be.
 
-    free: whether outputs are the best ones by the scores of the model, and nothing more.
+    reads_tokens: whether the inputs themselves have a say, and not only their scores.
     """
 
-    free: ClassVar[bool] = True
-
-    structure: Structure[Any]
-    # Whether it needs the inputs themselves, not only their encoding.
     reads_tokens: ClassVar[bool] = False
+    structure: Structure[Any]
 
     @property
     def folds(self) -> bool:
@@ -82,7 +79,6 @@ class UnderRules(Decoder):
     folding: whether probabilities are those under the rules, which must be sums over parts then, or those of the model.
     """
 
-    free: ClassVar[bool] = False
     task: Task
     rules: Sequence[Rule]
     penalties: Floats
@@ -137,7 +133,6 @@ class UnderRules(Decoder):
 class Projected(Decoder):
     """The best outputs by scores that prices of rules have moved; the model alone gives reasons."""
 
-    free: ClassVar[bool] = False
     move: Callable[[Any, Any], Any]
     reads_tokens = True
 
@@ -156,7 +151,6 @@ class Projected(Decoder):
 class Within(Decoder):
     """The outputs of another decoder that a dictionary allows."""
 
-    free: ClassVar[bool] = False
     inner: Decoder
     dictionary: TagDictionary
     classes: Sequence[str]
@@ -206,14 +200,3 @@ def expectation_decoder(learner: Any) -> Decoder:
     return UnderRules(
         learner.structure_, learner.task_, list(read.decoded), read.penalties, learner.labels_, folding=False
     )
-
-
-def warn_unproved(found: Constrained) -> Constrained:
-    """Returns the same, with a warning where outputs are not proved to be the best."""
-    open_ends = int((~found.exact).sum())
-    if open_ends:
-        warn(
-            f"{open_ends} of {len(found.exact)} outputs are not proved to be the best (beam or time limit); "
-            "`infer` gives a bound for each",
-        )
-    return found

@@ -9,65 +9,36 @@ What a stranger may rely on of every fitted learner: `classes_`, `trace_`, `mode
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass, replace
-from math import isnan
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from ..data.corpus import Corpus
-from ..errors import DataError, Infeasible, NotSupported, did_you_mean, inputs_called
+from ..errors import DataError, NotSupported, did_you_mean, inputs_called
 from ..estimator import Estimator, available_if, clone, require_fitted
+from ..explanation import Explanation, Predicted
 from ..features.encoded import Encoded, in_blocks
-from ..inference.constrained import Constrained
-from ..inference.readings import Readings, RuleReading
-from ..kernels.compiling import Floats, Ints
-from ..records import Record
+from ..inference.constrained import Constrained, warn_unproved
+from ..inference.readings import RuleReading
+from ..kernels.compiling import Floats
 from ..rules.automata import labels_named, require_labels
 from ..rules.language import Rule, listed_rules
 from ..scoring import labelled_part
 from ..solvers.expected import Fitting, ToFit
-from ..stored import Arrays, ArraySpec, finite, matches
+from ..stored import Arrays
 from ..structures.known import Known
 from ..structures.protocol import Marginals, Structure
 from ..supervision import Signal, require
-from .decoding import Decoder, hard_decoder, warn_unproved
+from .decoding import Decoder, hard_decoder
 from .inputs import read_inputs_first
 from .model import LinearModel
 from .registry import REGISTRY
 from .tasks.labelling import Labelling
-from .tasks.task import Choices, Task, predict_the_same
+from .tasks.task import Task, predict_the_same
 
 if TYPE_CHECKING:
     from .choosing.guard import Guard
-
-
-# What fitted attributes that model files keep must be.
-KEPT: dict[str, Any] = {
-    "trace_": tuple[Record, ...],
-    "rounds_": tuple[Record, ...],
-    "converged_": bool | None,
-    "solver_": str | None,
-    "objective_": float,
-    "run_objectives_": tuple[float, ...],
-    "constant_weight_": float,
-    "coef_": finite("weights"),
-    "calibrated_": tuple[float, float] | None,
-    "penalties_": ArraySpec(np.float64, ("rules",), least=0, infinite=True),
-    "weight_": float,
-    "balance_": float,
-    "temperature_": float,
-    "readings_": Readings,
-    "prices_": finite("prices"),
-    "units_": tuple[float, ...],
-    "signals_": tuple[Any, ...],
-    "results_": tuple[Any, ...],
-    "rule_costs_": tuple[Any, ...],
-    "why_": str,
-    "metric_": str,
-    "_free": bool,
-}
 
 
 class Scored(NamedTuple):
@@ -75,52 +46,6 @@ class Scored(NamedTuple):
 
     labels: list[str]
     score: float
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """How much one feature speaks for the label and for its rival (contributions to the score)."""
-
-    feature: str
-    weight: float
-    rival_weight: float
-
-    @property
-    def difference(self) -> float:
-        """Above zero: speaks for the label; below: for the rival."""
-        return self.weight - self.rival_weight
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """Why a token got its label (or head, or link) rather than the next best one; the strongest evidence first.
-
-    Probabilities are None where there are none; place: what stands at a position is called.
-    """
-
-    position: int
-    label: str
-    probability: float | None
-    rival: str
-    rival_probability: float | None
-    evidence: tuple[Evidence, ...]
-    place: str = "token"
-
-    @property
-    def says(self) -> str:
-        """What was chosen rather than what, with probabilities where there are some."""
-        named = (
-            name if chance is None else f"{name} ({chance:.1%})"
-            for name, chance in ((self.label, self.probability), (self.rival, self.rival_probability))
-        )
-        return " rather than ".join(named)
-
-    def __str__(self) -> str:
-        lines = [f"{self.place} {self.position}: {self.says}"]
-        if (self.rival_probability or 0.0) > (self.probability or 0.0):
-            lines[0] += f"; {self.rival} is more probable here, but not in the best output as a whole"
-        lines += [f"  {e.difference:+8.3f}  {e.feature}" for e in self.evidence]
-        return "\n".join(lines)
 
 
 class Learner(Estimator):
@@ -293,6 +218,9 @@ class Learner(Estimator):
     def check_base(self) -> None:
         """Raise `DataError` unless a learner around another has a learner inside."""
 
+    def check_parameters(self) -> None:
+        """Raise for parameters that make no sense, of which predictions make use: in `fit`, and of models of files."""
+
     def read_input(self, X: Any, y: Any) -> tuple[list[Any], list[Any]]:
         """Returns the sizes of the inputs, and y with a list of decisions for every input of which some are known.
 
@@ -389,7 +317,7 @@ class Learner(Estimator):
     def predict_structure(self, X: Any) -> list[Any]:
         """The best output of each input, which is what most learners predict; others predict a label by it."""
         require_fitted(self)
-        quick = getattr(self.model_, "best_outputs", None) if self.decoder_.free else None
+        quick = None if self.decoder_.reads_tokens else getattr(self.model_, "best_outputs", None)
         found = None if quick is None else quick(X, self.n_jobs)
         if found is not None:
             outputs, parts = found
@@ -463,66 +391,18 @@ class Learner(Estimator):
         what they charge. Probabilities are those of the model under the rules that are sums over parts; other rules
         have no part in them. Where there are none, the other choice is that of the next best output.
         """
-        scores, decoder, task = self.scores([x]), self.decoder_, self.task_
-        outputs = self._best([x], scores, 1).outputs.values[0]
-        choices = task.choices(x, scores, outputs, position, self.model_.classes)
-        t, chosen, names = choices.position, choices.chosen, choices.names
-        folded = decoder.fold([x], scores, strict=False)
-        chance = choices.chances(self.structure_.marginals(folded).parts) if task.has_rows else None
-        rival = self._rival(choices, folded) if chance is None else _next_best(chance, chosen)
-        rows = self.model_.reasons([x], outputs, t, self.n_jobs) + decoder.reasons([x], outputs, t)
-        evidence = [Evidence(text, float(row[chosen]), float(row[rival])) for text, row in rows]
-        telling = [e for e in evidence if e.difference != 0 and not isnan(e.difference)]
-        telling.sort(key=lambda e: -abs(e.difference))
-        first, second = (None, None) if chance is None else (float(chance[chosen]), float(chance[rival]))
-        return Explanation(t, names[chosen], first, names[rival], second, tuple(telling[:top]), choices.place)
-
-    def _rival(self, choices: Choices, scores: Any) -> int:
-        """The choice in the best output that lacks the one that was chosen; itself if there is none."""
-        found = self._best_without(choices, scores)
-        if found is None or choices.parts is None:
-            return choices.chosen
-        on = self.structure_.indicator(scores, found.outputs.values).values
-        return int(np.flatnonzero(on[choices.parts] > 0)[0])
-
-    def _best_without(self, choices: Choices, scores: Any) -> Any:
-        """The best output of those that lack what was chosen, None if there is none."""
-        values, parts = scores.values.copy(), choices.parts
-        if parts is None:
-            return None
-        values[parts[choices.chosen]] = -np.inf
-        try:
-            return self.structure_.argmax(replace(scores, values=values))
-        except Infeasible:
-            return None
+        return Predicted(self, x).explain(position, top)
 
     def certainty(self, x: Any) -> Floats | None:
         """The probability of what is predicted at each position, as `explain` gives it; None without probabilities."""
-        return self._certainty(x)[1]
-
-    def _certainty(self, x: Any) -> tuple[Any, Floats | None, Ints]:
-        """Scores less what rules cost that are sums over parts, the probabilities by these, and what is predicted."""
-        scores = self.scores([x])
-        outputs = self._best([x], scores, 1).outputs.values[0]
-        folded = self.decoder_.fold([x], scores, strict=False)
-        if not self.task_.has_rows:
-            return folded, None, outputs
-        parts = self.structure_.marginals(folded).parts
-        return folded, self.task_.certainty(parts, outputs, self.model_.classes), outputs
+        return Predicted(self, x).certainty()
 
     def least_certain(self, x: Any) -> int:
         """The position where what is predicted is least probable, as `explain` gives it.
 
         Without probabilities it is where another output comes nearest.
         """
-        scores, chances, outputs = self._certainty(x)
-        if chances is not None:
-            return int(np.argmin(chances))
-        found = list[float]()
-        for t in range(len(outputs)):
-            other = self._best_without(self.task_.choices(x, scores, outputs, t, self.model_.classes), scores)
-            found.append(-np.inf if other is None else float(other.scores[0]))
-        return int(np.argmax(found))
+        return Predicted(self, x).least_certain()
 
     def top_weights(self, count: int = 20, label: str | None = None) -> list[tuple[str, str, float]]:
         """The weights of largest size, of one label or of all: (feature, label, weight)."""
@@ -555,23 +435,10 @@ class Learner(Estimator):
         if not self.models_:
             self._adopt(LinearModel.restored(self.task_, self.labels_, encoder, arrays))
 
-    def checked_kept(self, name: str, value: Any) -> Any:
-        """Returns what a file kept of a fitted attribute; raises `DataError` unless it is as `KEPT` declares it."""
-        declared = KEPT.get(name, Any)
-        if isinstance(declared, ArraySpec):
-            return declared.checked(name, value, self._kept_sizes())
-        if not matches(value, declared):
-            raise DataError(f"{name} of {type(self).__name__} has a value of another type")
-        return value
-
-    def _kept_sizes(self) -> dict[str, int]:
-        """The sizes that `KEPT` names."""
-        return {"rules": len(self.rules or ()), "weights": 0 if self.models_ else self.model_.size}
-
     def check_restored(self, labels: list[str]) -> None:
         """Raise `DataError` where what a file says does not fit together, so that predictions would fail.
 
-        labels: those of the file. Learners add what they check in `fit`.
+        labels: those of the file.
         """
         self.check_base()
         self.task_.check()
@@ -580,6 +447,7 @@ class Learner(Estimator):
                 raise DataError(f"the models of {type(self).__name__} do not predict the same labels and structures")
         if self.model_.classes != labels:
             raise DataError(f"{type(self).__name__} has other labels than the model inside")
+        self.check_parameters()
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one file, atomically."""
@@ -605,9 +473,3 @@ read_inputs_first(Learner)
 def _plain(classes: Any) -> list[Any]:
     """Labels without the types of NumPy, so that they are written to files and compared as others are."""
     return [one.item() if isinstance(one, np.generic) else one for one in classes]
-
-
-def _next_best(chance: Floats, chosen: int) -> int:
-    """The most probable choice but for one."""
-    others = [int(c) for c in np.argsort(-chance, kind="stable") if c != chosen]
-    return others[0] if others else chosen

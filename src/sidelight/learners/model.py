@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+from ..declared import require_number
 from ..errors import DataError, NotSupported
 from ..features.encoded import Encoded, Encoder
 from ..kernels.compiling import Floats, Ints
 from ..progress import progress
 from ..stored import Arrays, finite, read_arrays
-from .parameters import require_number
 from .tasks.task import Reasons, Task
 
 

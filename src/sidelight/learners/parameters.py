@@ -1,25 +1,11 @@
-"""Parameters of learners, declared once: a field with its type, its text and its default.
+"""Parameters that several learners have, declared once (`sidelight.declared`) in classes that know nothing else."""
 
-    @declared
-    class CRF(LinearParameters, Learner):
-        l2: Annotated[float, "Penalty of the squared weights."] = 0.1
-
-`declared` makes a class a dataclass without a comparison or a representation of its own, so that scikit-learn's
-conventions hold, and writes the section *Parameters* of its docstring. Parameters that several learners have are
-declared in the classes below, which know nothing else. In the section *Attributes* of a docstring a line of names
-alone takes its texts from `ATTRIBUTES`.
-"""
-
-import inspect
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields
-from numbers import Integral, Real
-from types import UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, dataclass_transform, get_args, get_origin
+from dataclasses import field
+from math import nan
+from typing import Annotated, Any, Literal
 
-import numpy as np
-
+from ..declared import Running, declared, require_number
 from ..errors import DataError, NotSupported
 from ..estimator import require_fitted
 from ..inference.readings import LabelledData, Penalty, Readings, RuleReading
@@ -29,143 +15,10 @@ from ..structures.protocol import Structure
 from .tasks.labelling import Labelling
 from .tasks.task import Task
 
-C = TypeVar("C", bound=type)
 MarginLoss = Literal["squared_hinge", "hinge", "logistic"]
 # How outputs are read off: the best under the rules, by the projection onto them, or by the model alone.
 Decode = Literal["rules", "projected", "model"]
 Size = Literal["length"] | Callable[[Any], float] | None
-
-# Parameters that say how a fit runs.
-_RUNNING = ("guard", "random_state", "verbose", "n_jobs")
-# What many learners have after `fit`: type and text.
-ATTRIBUTES = {
-    "classes_": ("list, or array of documents' labels", "The labels."),
-    "weights_": ("array", "The weights."),
-    "trace_": ("tuple", "A step for each iteration or round."),
-    "converged_": ("bool", "Whether the tolerance was reached."),
-    "solver_": ("str", "The solver that ran."),
-    "mistakes_": ("tuple of int", "Wrong tokens in each pass."),
-    "base_": ("learner", "The fitted base learner."),
-    "penalties_": ("array", "The penalty of each rule; infinite for hard rules."),
-    "rules_used_": ("tuple of Rule", "The rules with their penalties, and the label shares that were added."),
-    "guard_": ("Guard or None", "The comparison with the base learner alone; None where nothing was compared."),
-    "objective_": ("float", "The objective of the weights."),
-    "rounds_": ("tuple of Round", "The rounds, each with the objective before it."),
-    "run_objectives_": ("tuple of float", "The objective that each run ended with."),
-    "weight_": ("float", "The weight of the model learned from labelled data."),
-    "start_": ("learner or None", "The supervised model that predictions are mixed with."),
-    "prices_": ("array", "Prices of the rules about the corpus."),
-    "units_": ("tuple of float", "What a share of each rule about the corpus counts in."),
-}
-
-
-@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
-def declared(cls: C) -> C:
-    """Returns the class with its annotated names as keyword parameters, and their texts in its docstring."""
-    made: Any = dataclass(kw_only=True, eq=False, repr=False)(cls)
-    order = _ordered(made)
-    written = inspect.signature(made.__init__)
-    made.__signature__ = written.replace(parameters=[written.parameters[one.name] for one in order])
-    made.__doc__ = _documented(made, order)
-    return made  # type: ignore[no-any-return]
-
-
-def parameter_hints(cls: Any) -> dict[str, Any]:
-    """Returns what every parameter of a class may be: as it is annotated, but those that say how a fit runs.
-
-    scikit-learn's users give None as a seed and as a number of threads, and numbers for how much is shown.
-    """
-    running = dict.fromkeys(_RUNNING, int | bool | None)
-    return {one.name: running.get(one.name, one.type) for one in fields(cls)}
-
-
-def _ordered(cls: Any) -> list[Field[Any]]:
-    """Returns the parameters as people read them: by position first, then a class's own, and how it runs last."""
-
-    def rank(one: Field[Any]) -> tuple[bool, bool, int]:
-        home = next(k for k, base in enumerate(cls.__mro__) if one.name in inspect.get_annotations(base))
-        return bool(one.kw_only), one.name in _RUNNING, home if one.kw_only else 0
-
-    return sorted(fields(cls), key=rank)
-
-
-def _documented(cls: Any, order: list[Field[Any]]) -> str:
-    """Returns the docstring with all parameters and attributes in numpydoc form."""
-    text = "\n".join(_entry(one.name, one.type, one.default) for one in order)
-    written = f"    Parameters\n    ----------\n{text}\n"
-    before, mark, attributes = (cls.__doc__ or "").partition("    Attributes\n    ----------\n")
-    return f"{before.rstrip()}\n\n{written}" + (f"\n{mark}{_attributes(attributes)}" if mark else "    ")
-
-
-def _entry(name: str, hint: Any, default: Any) -> str:
-    """Returns the lines of one parameter."""
-    kind, text = get_args(hint) if get_origin(hint) is Annotated else (hint, "")
-    shown = "" if default is MISSING else f", default={default!r}"
-    return f"    {name} : {_type_name(kind)}{shown}\n{_wrapped(text)}"
-
-
-def _type_name(kind: Any) -> str:
-    if get_origin(kind) is Literal:
-        return "{" + ", ".join(map(repr, get_args(kind))) + "}"
-    if get_origin(kind) in (Union, UnionType):
-        return " or ".join(map(_type_name, get_args(kind)))
-    if kind is Any:
-        return "object"
-    name = kind.__name__ if isinstance(kind, type) and not get_args(kind) else str(kind)
-    return "None" if name == "NoneType" else re.sub(r"\b[a-z_]+(\.[a-z_]+)*\.(?=[A-Z])", "", name)
-
-
-def _wrapped(text: str, width: int = 112) -> str:
-    """Returns a text in lines that are indented by eight."""
-    lines, line = list[str](), ""
-    for word in text.split():
-        if len(line) + len(word) + 1 > width:
-            lines, line = [*lines, line], ""
-        line = f"{line} {word}".strip()
-    return "\n".join(f"        {one}" for one in [*lines, line])
-
-
-def _attributes(section: str) -> str:
-    """Returns the section with lines of names alone written out."""
-    out = []
-    for line in section.splitlines():
-        names = [name.strip() for name in line.split(",")]
-        if line.strip() and all(name in ATTRIBUTES for name in names):
-            out += [f"    {name} : {ATTRIBUTES[name][0]}\n        {ATTRIBUTES[name][1]}" for name in names]
-        else:
-            out.append(line)
-    return "\n".join(out)
-
-
-def require_number(learner: Any, name: str, low: float, *, whole: bool = False, open_end: bool = False) -> None:
-    """Raise `DataError` unless a parameter is a finite (whole) number of at least `low` (above it, if open)."""
-    value = getattr(learner, name)
-    kind = Integral if whole else Real
-    good = isinstance(value, kind) and not isinstance(value, bool) and np.isfinite(float(value))
-    if not good or value < low or (open_end and value == low):
-        bound = f"above {low:g}" if open_end else f"of at least {low:g}"
-        raise DataError(f"{name} must be a {'whole' if whole else 'finite'} number {bound}, got {value!r}")
-
-
-def require_share(learner: Any, name: str, what: str) -> None:
-    """Raise `DataError` unless a parameter is None or a number between 0 and 1."""
-    value = getattr(learner, name)
-    if value is None:
-        return
-    require_number(learner, name, 0)
-    if value > 1:
-        raise DataError(f"{name} {what}, got {value!r}")
-
-
-# Parameters that several learners have --------------------------------------------------------------------------------
-
-
-@declared
-class Running:
-    """How a fit runs."""
-
-    verbose: Annotated[bool, "Whether to show progress: a bar on a terminal, log lines elsewhere."] = False
-    n_jobs: Annotated[int, "Threads; -1 is every core."] = -1
 
 
 @declared
@@ -241,6 +94,14 @@ class LatentParameters(MarginParameters):
     ] = 1e-5
     max_rounds: Annotated[int, "Rounds at most."] = 50
     restarts: Annotated[int, "Runs with different seeds, of which the one with the lowest objective is kept."] = 1
+
+    @property
+    def course_(self) -> tuple[Any, ...]:
+        """The rounds, and the objective after the last of them."""
+        from ..solvers.latent_margins import Round
+
+        one: Any = self
+        return (*one.rounds_, Round(len(one.rounds_) + 1, one.objective_, nan))
 
 
 @declared

@@ -20,7 +20,7 @@ class Entry:
     around: the names of all that it can go around, empty where that is every base; base: whether others may go around
     it on the command line; expecting: whether it reads rules as statements about expectations; documents: "also" if it
     takes documents as well as sequences, "only" if it takes nothing else; weighted: whether inputs can count
-    differently (`sample_weight`).
+    differently (`sample_weight`); any_task: whether it needs nothing of a structure but its two calls.
     """
 
     module: str
@@ -32,6 +32,7 @@ class Entry:
     expecting: bool = False
     documents: str = ""
     weighted: bool = False
+    any_task: bool = False
 
 
 def _row(module: str, *signals: Signal, **more: object) -> Entry:
@@ -42,24 +43,26 @@ def _row(module: str, *signals: Signal, **more: object) -> Entry:
 _EXPECTED = ("hmm", "crf", "semicrf")
 # Learners that read rules as statements about expectations.
 _EXPECTING = {"expecting": True, "documents": "also"}
+# Learners that need nothing but a structure's two calls.
+_ANY_TASK = {"any_task": True, "documents": "also"}
 
 REGISTRY: dict[str, Entry] = {
     "Auto": _row("choosing.auto", FULL, PARTIAL, NOTHING, COMPANION, command="auto"),
-    "CRF": _row("labelled.crf", FULL, PARTIAL, command="crf", base=True, documents="also", weighted=True),
+    "CRF": _row("labelled.crf", FULL, PARTIAL, command="crf", base=True, weighted=True, **_ANY_TASK),
     "HMM": _row("labelled.hmm", FULL, command="hmm", base=True, weighted=True),
     "DMV": _row("labelled.dmv", FULL, weighted=True),
     "SemiCRF": _row("labelled.semicrf", FULL, PARTIAL, command="semicrf", base=True, weighted=True),
     "StructuredPerceptron": _row(
-        "labelled.perceptron", FULL, command="perceptron", base=True, documents="also", weighted=True
+        "labelled.perceptron", FULL, command="perceptron", base=True, weighted=True, **_ANY_TASK
     ),
     "KernelPerceptron": _row("labelled.kernel_perceptron", FULL, command="kernel-perceptron"),
-    "MIRA": _row("labelled.mira", FULL, command="mira", base=True, documents="also", weighted=True),
-    "StructuralSVM": _row("margins.structural_svm", FULL, command="svm", base=True, documents="also", weighted=True),
+    "MIRA": _row("labelled.mira", FULL, command="mira", base=True, weighted=True, **_ANY_TASK),
+    "StructuralSVM": _row("margins.structural_svm", FULL, command="svm", base=True, weighted=True, **_ANY_TASK),
     "LatentStructuralSVM": _row(
-        "margins.latent_svm", FULL, PARTIAL, command="latent-svm", base=True, documents="also", weighted=True
+        "margins.latent_svm", FULL, PARTIAL, command="latent-svm", base=True, weighted=True, **_ANY_TASK
     ),
-    "JLIS": _row("margins.jlis", FULL, COMPANION, command="jlis", documents="also", weighted=True),
-    "LCLR": _row("margins.lclr", COMPANION, command="lclr", weighted=True),
+    "JLIS": _row("margins.jlis", FULL, COMPANION, command="jlis", weighted=True, **_ANY_TASK),
+    "LCLR": _row("margins.lclr", COMPANION, command="lclr", weighted=True, any_task=True),
     "TwoStage": _row("margins.lclr", COMPANION, weighted=True),
     "CCM": _row("wrappers.ccm", FULL, PARTIAL, command="ccm", inside="hmm", documents="also", weighted=True),
     "CoDL": _row("wrappers.codl", FULL, NOTHING, command="codl", inside="hmm", documents="also"),
@@ -95,29 +98,16 @@ REGISTRY: dict[str, Entry] = {
         weighted=True,
     ),
     "Agreement": _row("wrappers.agreement", FULL, NOTHING, documents="also"),
-    "TransductiveSVM": _row("margins.transductive_svm", FULL, NOTHING, command="transductive-svm", documents="also"),
+    "TransductiveSVM": _row("margins.transductive_svm", FULL, NOTHING, command="transductive-svm", **_ANY_TASK),
     "ContrastiveEstimation": _row("labelled.contrastive", FULL, PARTIAL, NOTHING, command="contrastive"),
     "MaxEnt": _row("labelled.maxent", FULL, PARTIAL, documents="only", weighted=True),
     "DocumentJLIS": _row("margins.document_jlis", FULL, COMPANION, documents="only", weighted=True),
 }
 
 
-# Learners that need nothing but a structure's two calls.
-_ANY = (
-    "CRF",
-    "StructuredPerceptron",
-    "MIRA",
-    "StructuralSVM",
-    "LatentStructuralSVM",
-    "JLIS",
-    "TransductiveSVM",
-    "LCLR",
-)
-
-
 def users(signal: Signal, noun: str = "sequence") -> list[str]:
     """Returns the learners that can use a signal of sequences, of documents, or of inputs with other names."""
     if noun not in ("sequence", "document"):
-        return [name for name in _ANY if signal in REGISTRY[name].signals]
+        return [name for name, one in REGISTRY.items() if one.any_task and signal in one.signals]
     fits = ("also", "only") if noun == "document" else ("", "also")
     return [name for name, one in REGISTRY.items() if signal in one.signals and one.documents in fits]

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ..learners.learner import Explanation
+from ..explanation import Explanation
 from .explanations import Change
 from .outputs import OutputKind
 from .tables import counted, page, sheet

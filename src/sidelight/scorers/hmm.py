@@ -104,6 +104,32 @@ class HMMScorer:
             triple = None if tables.triple is None else table(tables.triple, 2)
             return cls(table(tables.start, 0), table(tables.transition, 1), table(tables.emission, 0), triple)
 
+    @property
+    def size(self) -> int:
+        """How many log-probabilities there are."""
+        return sum(
+            table.size for table in (self.start, self.transition, self.emission, self.triple) if table is not None
+        )
+
+    def log_prior(self, start: float, transition: float, emission: float) -> float:
+        """Log-density, up to a constant, of the Dirichlet prior that so much added to every count stands for."""
+        tables = (self.start, self.transition, self.emission, self.triple)
+        pairs = zip((start, transition, emission, transition), tables, strict=True)
+        return sum(amount * float(table.sum()) for amount, table in pairs if amount > 0 and table is not None)
+
+    def strongest(self, counts: HMMCounts, count: int, label: int | None) -> list[tuple[int, int, float]]:
+        """Frequent words that speak for one label: (word, label, log P(word | label) less the log of its mean)."""
+        table, often = self.emission[: len(counts.emission)], counts.emission
+        ratio = table - np.log(np.exp(table).mean(axis=1, keepdims=True))
+        seen = np.where(often > 0, np.where(often > 0, ratio, 0.0) * np.sqrt(often), -np.inf)
+        if label is not None:
+            seen[:, np.arange(seen.shape[1]) != label] = -np.inf
+        rows, columns = np.unravel_index(np.argsort(-seen, axis=None, kind="stable")[:count], seen.shape)
+        chosen = [
+            (int(a), int(c), float(ratio[a, c])) for a, c in zip(rows, columns, strict=True) if seen[a, c] > -np.inf
+        ]
+        return sorted(chosen, key=lambda item: -item[2])
+
     def scores(self, encoded: Encoded, first: int = 0) -> ChainParts:
         """log P of every part of a batch, wherever its first token is."""
         unary = self.emission[encoded.indices[encoded.indptr[:-1]]]

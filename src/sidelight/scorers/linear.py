@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..features.encoded import Encoded
-from ..kernels.compiling import Floats, Ints, Longs
+from ..kernels.compiling import Flags, Floats, Ints, Longs
 from ..stored import Arrays, ArraySpec, places, pointer, read_arrays
 from ..structures.chain import ChainParts, count_tables, require_tables
 from ..structures.known import KnownLabels
@@ -85,6 +85,20 @@ class LinearScorer:
             np.flatnonzero(end) if boundaries else nothing,
             np.flatnonzero(triple) if order == 2 else nothing,
         )
+
+    @classmethod
+    def allowed(
+        cls, encoded: Encoded, allowed: Flags, labels: int, *, order: int = 1, boundaries: bool = True
+    ) -> "LinearScorer":
+        """The scorer with weights of every attribute and the labels that its tokens may have, and of all label pairs.
+
+        allowed: (tokens, labels).
+        """
+        nothing, edge = np.empty(0, np.int64), np.arange(labels if boundaries else 0)
+        known = KnownLabels((), np.full(len(allowed), -1, np.int32), allowed, np.array([0, len(allowed)]))
+        pointer, label = observed_attributes(encoded, known, labels)
+        triples = np.arange(labels**3) if order == 2 else nothing
+        return cls(labels, order, pointer, label, np.arange(labels**2), edge, edge, triples)
 
     @cached_property
     def _slices(self) -> list[slice]:

@@ -90,11 +90,3 @@ class Scorer(Protocol[P]):
     def expectation(self) -> Expectation[P]:
         """An empty sum of expected features."""
         ...
-
-
-class MarginScorer(Scorer[P], Protocol[P]):
-    """One whose features of an output can be had as a sparse vector."""
-
-    def rows(self, encoded: Encoded, sequences: Longs, plus: Ints | None, minus: Ints | None) -> SparseVectors:
-        """F(x, plus) - F(x, minus) of some sequences as sparse vectors; None counts as nothing."""
-        ...

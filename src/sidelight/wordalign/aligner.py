@@ -6,11 +6,11 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
+from ..declared import Running, declared, parameter_hints, require_number, require_share
 from ..errors import DataError
 from ..estimator import Estimator, require_fitted
 from ..kernels.compiling import Floats, Singles
 from ..kernels.word_alignment import BIJECTIVE, NONE, SYMMETRIC, Direction
-from ..learners.parameters import Running, declared, parameter_hints, require_number, require_share
 from ..records import Record, recorded
 from ..running import checkpoints, scatter
 from ..running.checkpoints import Carried

@@ -5,6 +5,7 @@ from copy import copy
 from dataclasses import field
 from typing import Annotated, Any, Self
 
+from ...declared import Running, declared, require_number
 from ...dictionary import TagDictionary
 from ...errors import DataError, warn
 from ...estimator import require_fitted
@@ -18,7 +19,6 @@ from ...supervision import Signal, kind_of
 from ..decoding import Decoder
 from ..inputs import refuse_weights
 from ..learner import Learner
-from ..parameters import Running, declared, require_number
 from ..tasks.task import Task
 from .candidates import Knowledge, fallback
 from .race import Race, Result

@@ -6,13 +6,14 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from ...declared import declared, require_number
 from ...errors import DataError, NotSupported
 from ...features.choose import choose_encoder as encoder_for
 from ...features.choose import input_kind
-from ...kernels.compiling import Flags, Floats, Longs
-from ...progress import Tell, progress
+from ...kernels.compiling import Longs
+from ...progress import progress
 from ...reorderings import neighbourhoods, shuffles, transpositions
-from ...scorers.linear import LinearScorer, observed_attributes
+from ...scorers.linear import LinearScorer
 from ...solvers import lbfgs
 from ...solvers.certificate import Solution, telling, warn_unconverged
 from ...solvers.losses import Contrast, ContrastiveLoss
@@ -21,7 +22,7 @@ from ...structures.known import KnownLabels
 from ..inputs import refuse_weights
 from ..learner import Learner
 from ..model import Prepared, choose_encoder
-from ..parameters import LinearParameters, declared, require_number
+from ..parameters import LinearParameters
 from ..tasks.labelling import Labelling
 
 # Standard deviation of the attribute weights that a fit begins with.
@@ -84,7 +85,11 @@ class ContrastiveEstimation(LinearParameters, Learner):
             start = np.zeros(prepared.scorer.size)
             start[:attributes] = rng.normal(scale=_SPREAD, size=attributes)
             with progress(f"CE, fit {k + 1}", None, self.verbose) as tell:
-                solutions.append(self._solve(loss, start, tell))
+                solution = lbfgs.minimize(
+                    loss, start, l1=0.0, l2=self.l2, tolerance=self.tolerance, max_iterations=self.max_iterations,
+                    convex=False, on_step=telling(tell, self.tolerance),
+                )  # fmt: skip
+            solutions.append(solution)
         best = min(solutions, key=lambda solution: solution.last.objective)
         self._adopt(prepared.model(best.weights))
         self.trace_, self.converged_ = best.steps, best.converged
@@ -103,18 +108,6 @@ class ContrastiveEstimation(LinearParameters, Learner):
         if self.neighbourhood not in ("transpose", "shuffle"):
             raise DataError(f"neighbourhood must be 'transpose' or 'shuffle', got {self.neighbourhood!r}")
 
-    def _solve(self, loss: ContrastiveLoss[LinearScorer], start: Floats, tell: Tell) -> Solution:
-        return lbfgs.minimize(
-            loss,
-            start,
-            l1=0.0,
-            l2=self.l2,
-            tolerance=self.tolerance,
-            max_iterations=self.max_iterations,
-            convex=False,
-            on_step=telling(tell, self.tolerance),
-        )
-
     def _contrast(self, X: Any, y: Any) -> tuple[Prepared, ContrastiveLoss[LinearScorer]]:
         """Encode the sequences and their neighbours, and lay out the weights."""
         features = ["word"] if self.features is None and input_kind(X) == "columns" else self.features
@@ -130,7 +123,7 @@ class ContrastiveEstimation(LinearParameters, Learner):
             )
         others, moved, groups = neighbourhoods(X, allowed, self._orders())
         encoded = encoder.fit_transform(others)
-        scorer = _layout(encoded, moved, len(classes), self.order, self.boundaries)
+        scorer = LinearScorer.allowed(encoded, moved, len(classes), order=self.order, boundaries=self.boundaries)
         observed = Contrast(encoder.transform(X), allowed, np.arange(len(known) + 1))
         loss = ContrastiveLoss(scorer, Chain(self.n_jobs), observed, Contrast(encoded, moved, groups))
         return Prepared(self.task_, observed.encoded, known, classes, encoder, scorer), loss
@@ -140,19 +133,3 @@ class ContrastiveEstimation(LinearParameters, Learner):
             return transpositions
         rng = np.random.default_rng(self.seed(2))
         return lambda n: shuffles(n, self.shuffles, rng)
-
-
-def _layout(encoded: Any, allowed: Flags, labels: int, order: int, boundaries: bool) -> LinearScorer:
-    """Weights for every attribute with the labels it may have, and for all label pairs (and triples)."""
-    nothing = np.empty(0, np.int64)
-    known = KnownLabels((), np.full(len(allowed), -1, np.int32), allowed, np.array([0, len(allowed)]))
-    edge = np.arange(labels) if boundaries else nothing
-    return LinearScorer(
-        labels,
-        order,
-        *observed_attributes(encoded, known, labels),
-        np.arange(labels**2),
-        edge,
-        edge,
-        np.arange(labels**3) if order == 2 else nothing,
-    )

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 
+from ...declared import declared, require_number
 from ...errors import DataError, NotSupported
 from ...estimator import clone
 from ...features.encoded import same_states
@@ -19,7 +20,7 @@ from ...solvers.losses import LogLoss
 from ..inputs import by_weight, weighed
 from ..learner import Learner
 from ..model import Prepared, choose_encoder, lay_out, prepare
-from ..parameters import LayoutParameters, LinearParameters, declared, require_number
+from ..parameters import LayoutParameters, LinearParameters
 
 # Where visiting one sequence after another does not pay, "auto" takes L-BFGS: with sequences longer than this, with a
 # mean squared length of a token's features above this times l2, or with so many labels that the label pairs of the

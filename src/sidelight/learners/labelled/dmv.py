@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 import numpy as np
 
+from ...declared import declared, require_number
 from ...errors import DataError
 from ...features.columns import Column
 from ...features.encoded import Encoded, require_attributes
@@ -18,7 +19,6 @@ from ...stored import Arrays
 from ...structures.flat import FlatParts
 from ..inputs import weighed
 from ..learner import Learner
-from ..parameters import declared, require_number
 from ..tasks.task import Reasons
 from ..tasks.valence import ValenceParsing
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Self, get_args
 
 import numpy as np
 
+from ...declared import declared, require_number
 from ...errors import DataError
 from ...features.choose import input_kind
 from ...features.columns import Column
@@ -21,7 +22,6 @@ from ...stored import Arrays
 from ...structures.chain import ChainParts, indicator
 from ..inputs import weighed
 from ..learner import Learner
-from ..parameters import declared, require_number
 from ..tasks.labelling import Labelling, neighbour_reasons
 from ..tasks.task import Reasons, attribute_reasons
 
@@ -43,9 +43,7 @@ class HMMModel:
     @property
     def size(self) -> int:
         """How many log-probabilities there are."""
-        scorer = self.scorer
-        more = 0 if scorer.triple is None else scorer.triple.size
-        return int(scorer.start.size + scorer.transition.size + scorer.emission.size + more)
+        return self.scorer.size
 
     def encode(self, X: Any) -> Encoded:
         """Returns X as flat arrays."""
@@ -65,20 +63,8 @@ class HMMModel:
 
     def strongest(self, count: int, label: int | None) -> list[tuple[str, int, float]]:
         """Returns frequent words that speak for one label, with log P(word | label) less the log of its mean."""
-        table = self.scorer.emission[: len(self.encoder.words)]
-        ratio = table - np.log(np.exp(table).mean(axis=1, keepdims=True))
-        counts = self.counts.emission
-        seen = np.where(counts > 0, np.where(counts > 0, ratio, 0.0) * np.sqrt(counts), -np.inf)
-        if label is not None:
-            seen[:, np.arange(len(self.classes)) != label] = -np.inf
-        strongest = np.argsort(-seen, axis=None, kind="stable")[:count]
-        rows, columns = np.unravel_index(strongest, seen.shape)
-        chosen = [
-            (self.encoder.describe(int(a)), int(c), float(ratio[a, c]))
-            for a, c in zip(rows, columns, strict=True)
-            if seen[a, c] > -np.inf
-        ]
-        return sorted(chosen, key=lambda item: -item[2])
+        found = self.scorer.strongest(self.counts, count, label)
+        return [(self.encoder.describe(a), c, ratio) for a, c, ratio in found]
 
     def state(self) -> dict[str, Any]:
         """Returns the counts, for a model file."""
@@ -237,9 +223,8 @@ class HMM(Learner):
         """
         if self.estimate == "variational":
             return -self.counts_.smoothed(self.encoder_, *self._smoothing).divergence(*self._smoothing)
-        tables = (self.scorer_.start, self.scorer_.transition, self.scorer_.emission, self.scorer_.triple)
-        pairs = zip((*self._smoothing, self.transition_smoothing), tables, strict=True)
-        return sum(amount * float(table.sum()) for amount, table in pairs if amount > 0 and table is not None)
+        prior: float = self.scorer_.log_prior(*self._smoothing)
+        return prior
 
     def restore(self, encoder: Any, arrays: Arrays) -> None:
         """Take back what `state` gave."""

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 
+from ...declared import declared, require_number
 from ...features.encoded import Encoded, require_attributes
 from ...kernels.compiling import Floats, Ints
 from ...progress import progress
@@ -17,7 +18,7 @@ from ...structures.known import KnownLabels
 from ..inputs import refuse_weights
 from ..learner import Learner
 from ..model import LinearModel, prepare
-from ..parameters import LayoutParameters, declared, require_number
+from ..parameters import LayoutParameters
 from ..tasks.labelling import Labelling, neighbour_reasons
 from ..tasks.task import Reasons, Weighted
 from .perceptron import Pass
@@ -105,15 +106,14 @@ class KernelPerceptron(LayoutParameters, Learner):
         """Wrong tokens in each pass."""
         return tuple(one.mistakes for one in self.trace_)
 
-    def check_restored(self, labels: list[str]) -> None:
-        """Raise `DataError` where what a file says does not fit together."""
-        super().check_restored(labels)
+    def check_parameters(self) -> None:
+        """Raise `DataError` unless the degree makes sense."""
         require_number(self, "degree", 1, whole=True)
 
     def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
         """Learn from sequences X and their labels y."""
         refuse_weights(self, sample_weight)
-        require_number(self, "degree", 1, whole=True)
+        self.check_parameters()
         require_number(self, "epochs", 1, whole=True)
         require_number(self, "margin", 0)
         data = prepare(self, X, y)

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from ..parameters import declared
+from ...declared import declared
 from ..tasks.classifying import Classifying
 from .crf import LogLinear
 

@@ -3,11 +3,11 @@
 from math import inf
 from typing import Annotated, Any
 
+from ...declared import declared, require_number
 from ...errors import DataError
 from ...kernels.compiling import Floats
 from ...solvers.mira import run
 from ...solvers.perceptron import Examples, PerceptronState
-from ..parameters import declared, require_number
 from .perceptron import OnlineLearner
 
 

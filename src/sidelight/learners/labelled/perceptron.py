@@ -4,6 +4,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
+from ...declared import declared, require_number
 from ...errors import NotSupported
 from ...kernels.compiling import Floats
 from ...progress import progress
@@ -13,7 +14,7 @@ from ...structures.known import KnownLabels
 from ..inputs import weighed
 from ..learner import Learner
 from ..model import LinearModel, Prepared, prepare
-from ..parameters import LinearParameters, declared, require_number
+from ..parameters import LinearParameters
 
 
 @recorded

@@ -3,7 +3,7 @@
 from dataclasses import field
 from typing import Annotated, Any
 
-from ..parameters import declared
+from ...declared import declared
 from ..tasks.segmenting import Segmenting
 from .crf import LogLinear
 

@@ -2,8 +2,9 @@
 
 from typing import Annotated, ClassVar
 
+from ...declared import declared
 from ...supervision import BAD, GOOD, Companion
-from ..parameters import LayoutParameters, Size, declared
+from ..parameters import LayoutParameters, Size
 from ..tasks.classifying import Classifying
 from .jlis import JointLearner
 

@@ -6,14 +6,15 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from ...declared import declared, require_number
 from ...dictionary import TagDictionary
 from ...errors import DataError, warn
 from ...features.encoded import Encoded, some_of
-from ...kernels.compiling import Floats, Longs
+from ...kernels.compiling import Floats
 from ...labels import encode_labels
 from ...rules.language import Rule
 from ...scorers.ready import KeepsReady
-from ...solvers.latent_margins import Alternation, LatentProblem, Round
+from ...solvers.latent_margins import Alternation, LatentProblem
 from ...solvers.margin_constraints import Accepted, BestSearch, Demand, Labelled, MarginInputs, Rejected
 from ...structures.known import Outputs
 from ...supervision import BAD, GOOD, Companion, Signal, by_kind
@@ -21,9 +22,9 @@ from ..choosing.guard import guarded
 from ..inputs import weighed
 from ..learner import Learner
 from ..model import Prepared, prepare
-from ..parameters import GuardParameters, LatentCompanionParameters, LinearParameters, declared, require_number
-from .latent_svm import LATENT, all_runs, check_rounds, keep_lowest, lowest, rounds_and_end
-from .structural_svm import StructuralSVM, check_margins, labelled_weights, svm_of
+from ..parameters import GuardParameters, LatentCompanionParameters, LinearParameters
+from .latent_svm import LATENT, adopt_lowest, all_runs, check_rounds
+from .structural_svm import StructuralSVM, check_margins, solve, svm_of
 
 
 def check_companions(learner: Any) -> None:
@@ -73,43 +74,33 @@ def best_decisions(learner: Any, X: Any) -> Floats:
 
 
 def some_inputs(learner: Any, X: Any, prepared: Prepared, which: list[int]) -> MarginInputs:
-    """Returns some of the inputs, with the search for their best outputs under rules and dictionary."""
-    some = some_of(X, which)
-    encoded: Encoded = prepared.encoded.take(np.array(which))
-    return MarginInputs(KeepsReady(prepared.scorer), encoded, _search(learner, some, prepared.classes, np.array(which)))
+    """Returns some of the inputs, with the search for their best outputs under rules and dictionary.
 
-
-def _search(learner: Any, X: Any, classes: Sequence[str], numbers: Longs) -> BestSearch:
-    """The search for best outputs of X, for which rules and dictionary are compiled once."""
-    task, allowed, rules = learner.task_, None, None
+    Rules and dictionary are compiled once.
+    """
+    some, task, numbers, allowed, rules = some_of(X, which), learner.task_, np.array(which), None, None
     if learner.dictionary is not None:
-        allowed = encode_labels(learner.dictionary.apply(X), [len(x) for x in X], classes)
+        allowed = encode_labels(learner.dictionary.apply(some), [len(x) for x in some], prepared.classes)
     if learner.rules:
-        rules = task.compiled([rule.hard() for rule in learner.rules], task.for_rules(X), classes)
-    return BestSearch(learner.structure_, numbers, allowed, rules)
+        rules = task.compiled([rule.hard() for rule in learner.rules], task.for_rules(some), prepared.classes)
+    search = BestSearch(learner.structure_, numbers, allowed, rules)
+    return MarginInputs(KeepsReady(prepared.scorer), prepared.encoded.take(numbers), search)
 
 
 def compare_labels(learner: Any, X: Any, y: Any, classes: Sequence[str]) -> None:
     """Warn where labelled sequences contradict the rules or the dictionary: such outputs become impossible."""
-    labelled = by_kind(y)[Signal.FULL]
-    if not labelled or not (learner.dictionary or learner.rules):
-        return
-    some, gold = [X[i] for i in labelled], [y[i] for i in labelled]
-    bad: set[int] = set()
-    if learner.dictionary is not None:
-        for i, known, tags in zip(labelled, gold, learner.dictionary.apply(some), strict=True):
-            if any(allowed is not None and label not in allowed for label, allowed in zip(known, tags, strict=True)):
-                bad.add(i)
-    if learner.rules:
-        seen = learner.task_.for_rules(some)
-        outputs = learner.structure_.token_labels(learner.task_.known_to_rules(gold, seen, classes).outputs.values)
-        hard = [rule.hard() for rule in learner.rules]
-        violated = learner.task_.compiled(hard, seen, classes).violations(outputs).sum(axis=1)
-        bad |= {labelled[n] for n in np.flatnonzero(violated)}
+    labelled, task = by_kind(y)[Signal.FULL], learner.task_
+    some, gold, bad = [X[i] for i in labelled], [y[i] for i in labelled], set[int]()
+    if labelled and learner.dictionary is not None:
+        bad.update(learner.dictionary.contradicted(some, gold))
+    if labelled and learner.rules:
+        seen, hard = task.for_rules(some), [rule.hard() for rule in learner.rules]
+        outputs = learner.structure_.token_labels(task.known_to_rules(gold, seen, classes).outputs.values)
+        bad.update(np.flatnonzero(task.compiled(hard, seen, classes).violations(outputs).sum(axis=1)))
     if bad:
         warn(
-            f"{len(bad)} of {len(labelled)} labelled {learner.task_.noun}s contradict the rules or the dictionary, "
-            f"{learner.task_.noun} {min(bad)} for one; outputs like theirs will never be predicted",
+            f"{len(bad)} of {len(labelled)} labelled {task.noun}s contradict the rules or the dictionary, "
+            f"{task.noun} {labelled[min(bad)]} for one; outputs like theirs will never be predicted",
         )
 
 
@@ -133,11 +124,6 @@ class JointLearner(LatentCompanionParameters, Learner):
 
     saved: ClassVar[tuple[str, ...]] = (*LATENT, "constant_weight_")
 
-    @property
-    def course_(self) -> tuple[Round, ...]:
-        """The rounds, and the objective after them."""
-        return rounds_and_end(self)
-
     @guarded
     def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
         """Learn from inputs X, each with its labels, GOOD or BAD in y.
@@ -153,10 +139,7 @@ class JointLearner(LatentCompanionParameters, Learner):
         prepared = prepare(self, X, y, self.all_labels(known, required=False))
         compare_labels(self, X, known, prepared.classes)
         runs = self._learn(X, known, prepared, np.ones(len(known)) if counts is None else counts)
-        weights = lowest(runs).weights
-        self._adopt(prepared.model(weights[:-1].copy()))
-        self.constant_weight_ = float(weights[-1])
-        keep_lowest(self, runs)
+        adopt_lowest(self, prepared, runs)
         return self
 
     def _learn(self, X: Any, known: Sequence[Any], prepared: Prepared, counts: Floats) -> list[Alternation]:
@@ -174,7 +157,7 @@ class JointLearner(LatentCompanionParameters, Learner):
 
         def start(seed: int) -> Floats:
             size = prepared.scorer.size + 1
-            return np.zeros(size) if labelled is None else labelled_weights(self, labelled, size, seed)
+            return np.zeros(size) if labelled is None else solve(self, [labelled], size, seed).weights
 
         def problem(seed: int) -> LatentProblem:
             ties = seed if self.random_ties else None

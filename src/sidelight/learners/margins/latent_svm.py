@@ -1,22 +1,22 @@
 """The structural support vector machine with labels that are known in part."""
 
 from collections.abc import Callable
-from math import nan
 from typing import Annotated, Any, Self
 
 import numpy as np
 
+from ...declared import declared, require_number
 from ...estimator import warn_convergence
 from ...kernels.compiling import Floats
 from ...scorers.ready import KeepsReady
 from ...solvers import latent_margins
 from ...solvers.certificate import warn_unconverged
-from ...solvers.latent_margins import Alternation, LatentProblem, Round
+from ...solvers.latent_margins import Alternation, LatentProblem
 from ...solvers.margin_constraints import BestSearch, Labelled, MarginInputs
 from ..inputs import weighed
 from ..learner import Learner
 from ..model import Prepared, prepare
-from ..parameters import LatentParameters, LinearParameters, declared, require_number
+from ..parameters import LatentParameters, LinearParameters
 from .structural_svm import check_margins
 
 # What learners with unknown outputs keep in a model file.
@@ -51,14 +51,15 @@ def all_runs(
     return runs
 
 
-def lowest(runs: list[Alternation]) -> Alternation:
-    """Returns the run with the lowest objective."""
-    return min(runs, key=lambda run: run.objective)
+def adopt_lowest(learner: Any, prepared: Prepared, runs: list[Alternation]) -> None:
+    """Let a learner take over the run with the lowest objective, and warn if that is not done.
 
-
-def keep_lowest(learner: Any, runs: list[Alternation]) -> None:
-    """Give a learner that has taken over the model what it says of its runs, and warn if they are not done."""
-    best = lowest(runs)
+    A weight beyond those of the scorer is that of the constant feature.
+    """
+    best, size = min(runs, key=lambda run: run.objective), prepared.scorer.size
+    learner._adopt(prepared.model(best.weights[:size].copy()))
+    if len(best.weights) > size:
+        learner.constant_weight_ = float(best.weights[size])
     learner.objective_, learner.rounds_, learner.trace_ = best.objective, best.rounds, best.last.steps
     learner.converged_ = best.converged and best.last.converged
     learner.run_objectives_ = tuple(run.objective for run in runs)
@@ -68,11 +69,6 @@ def keep_lowest(learner: Any, runs: list[Alternation]) -> None:
             f"{type(learner).__name__} still changed by more than `change` after {len(best.rounds)} rounds; "
             "raise max_rounds or change"
         )
-
-
-def rounds_and_end(learner: Any) -> tuple[Round, ...]:
-    """Returns the rounds, and the objective after the last of them."""
-    return (*learner.rounds_, Round(len(learner.rounds_) + 1, learner.objective_, nan))
 
 
 @declared
@@ -95,11 +91,6 @@ class LatentStructuralSVM(LatentParameters, LinearParameters, Learner):
 
     saved = LATENT
 
-    @property
-    def course_(self) -> tuple[Round, ...]:
-        """The rounds, and the objective after them."""
-        return rounds_and_end(self)
-
     def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
         """Learn from sequences X and what is known of their labels y.
 
@@ -111,8 +102,7 @@ class LatentStructuralSVM(LatentParameters, LinearParameters, Learner):
         prepared, cost = prepare(self, X, y), self.C * (1.0 if counts is None else counts)
         start = np.zeros(prepared.scorer.size)
         runs = all_runs(self, lambda seed: self._problem(prepared, cost, seed), lambda _: start)
-        self._adopt(prepared.model(lowest(runs).weights))
-        keep_lowest(self, runs)
+        adopt_lowest(self, prepared, runs)
         return self
 
     def _problem(self, prepared: Prepared, cost: Floats | float, seed: int) -> LatentProblem:

@@ -9,23 +9,24 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from ...declared import declared, require_number
 from ...errors import DataError, NotSupported
 from ...estimator import available_if, clone, is_fitted, require_fitted
 from ...kernels.compiling import Flags, Floats
 from ...rules.language import Rule
-from ...solvers import cutting_plane, latent_margins
-from ...solvers.certificate import Solution, warn_unconverged
-from ...solvers.latent_margins import LatentProblem, Round
-from ...solvers.margin_constraints import Accepted, Demand, Rejected, costs
-from ...solvers.working_sets import WorkingSets
+from ...solvers import latent_margins
+from ...solvers.certificate import warn_unconverged
+from ...solvers.latent_margins import LatentProblem
+from ...solvers.margin_constraints import Accepted, Rejected
 from ...structures.known import Outputs
 from ...supervision import BAD, GOOD, Companion
 from ..inputs import weighed
 from ..learner import Learner
 from ..model import Prepared, prepare
-from ..parameters import CompanionParameters, LatentCompanionParameters, LinearParameters, declared, require_number
+from ..parameters import CompanionParameters, LatentCompanionParameters, LinearParameters
 from .jlis import best_decisions, check_companions, decisions, input_sizes, some_inputs
-from .latent_svm import LATENT, all_runs, check_rounds, keep_lowest, lowest, rounds_and_end
+from .latent_svm import LATENT, adopt_lowest, all_runs, check_rounds
+from .structural_svm import solve
 
 # What says which structures to begin with.
 Start = Mapping[Any, float] | Sequence[float] | Learner | Callable[[Any], Any] | None
@@ -167,18 +168,6 @@ class StructureClassifier(LinearParameters, CompanionParameters, Learner):
         cost = self.C * share * counts[which]
         return Rejected(some_inputs(self, X, prepared, which), cost, input_sizes(self, X)[which], self.constant)
 
-    def _solve(self, demands: Sequence[Demand], weights: int, seed: int) -> Solution:
-        """Solve the convex problem of demands with fixed outputs, or of those that reject."""
-        return cutting_plane.minimize(
-            demands,
-            WorkingSets(weights, costs(demands), loss=self.loss),
-            tolerance=self.tolerance,
-            epsilon=self.epsilon,
-            max_iterations=self.max_iterations,
-            seed=seed,
-            check=self.check_inference,
-        )
-
     def _given(self, X: Any, classes: Sequence[str]) -> Outputs:
         """The structures that the function `initial` gives."""
         initial: Any = self.initial
@@ -277,11 +266,6 @@ class LCLR(LatentCompanionParameters, StructureClassifier):
 
     saved = (*LATENT, "constant_weight_", "classes_", "calibrated_")
 
-    @property
-    def course_(self) -> tuple[Round, ...]:
-        """The rounds, and the objective after them."""
-        return rounds_and_end(self)
-
     def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
         """Learn from inputs X and labels y: GOOD or BAD, True or False, 1 or 0, or 1 or -1.
 
@@ -304,14 +288,11 @@ class LCLR(LatentCompanionParameters, StructureClassifier):
                 return np.append(first, 0.0)
             outputs = self._given([x for x, one in zip(X, known, strict=True) if one is GOOD], prepared.classes)
             accepted = Accepted(good.batch, good.cost, good.size, self.constant, outputs)
-            return self._solve([bad, accepted], size, seed).weights
+            return solve(self, [bad, accepted], size, seed).weights
 
-        solve = latent_margins.repeat if self.approximate else latent_margins.minimize
-        runs = all_runs(self, problem, begin, solve)
-        weights = lowest(runs).weights
-        self._adopt(prepared.model(weights[:-1].copy()))
-        self.constant_weight_ = float(weights[-1])
-        keep_lowest(self, runs)
+        rounds = latent_margins.repeat if self.approximate else latent_margins.minimize
+        runs = all_runs(self, problem, begin, rounds)
+        adopt_lowest(self, prepared, runs)
 
 
 @declared
@@ -349,7 +330,7 @@ class TwoStage(StructureClassifier):
             some = [x for x, label in zip(X, known, strict=True) if label is kind]
             outputs = self._given(some, prepared.classes) if first is None else one.batch.best(first).outputs
             demands.append(Accepted(one.batch, one.cost, one.size, self.constant, outputs, sign))
-        solution = self._solve(demands, int(prepared.scorer.size) + 1, self.seed())
+        solution = solve(self, demands, int(prepared.scorer.size) + 1, self.seed())
         self._adopt(prepared.model(np.zeros(prepared.scorer.size) if first is None else first))
         self.coef_, self.constant_weight_ = solution.weights[:-1].copy(), float(solution.weights[-1])
         self.trace_, self.converged_ = solution.steps, solution.converged

@@ -1,23 +1,24 @@
 """The structural support vector machine."""
 
-from collections.abc import Callable
-from hashlib import blake2b
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 
+from ...declared import declared, require_number
 from ...errors import DataError, NotSupported
 from ...kernels.compiling import Floats
 from ...progress import progress
+from ...running.digests import digest
 from ...scorers.ready import KeepsReady
 from ...solvers import cutting_plane, exponentiated, subgradient
 from ...solvers.certificate import Solution, Step, telling, warn_unconverged
-from ...solvers.margin_constraints import BestSearch, Labelled, MarginInputs, costs
+from ...solvers.margin_constraints import BestSearch, Demand, Labelled, MarginInputs, costs
 from ...solvers.working_sets import WorkingSets
 from ..inputs import weighed
 from ..learner import Learner
 from ..model import Prepared, prepare
-from ..parameters import LinearParameters, MarginParameters, declared, require_number
+from ..parameters import LinearParameters, MarginParameters
 
 
 def check_margins(learner: Any) -> None:
@@ -132,23 +133,16 @@ def svm_of(learner: Any, C: float) -> StructuralSVM:
     return StructuralSVM(C=C, **{name: getattr(learner, name) for name in shared})
 
 
-def labelled_weights(learner: Any, labelled: Labelled, weights: int, seed: int) -> Floats:
-    """Returns the weights that labelled inputs alone give, to begin with."""
+def solve(learner: Any, demands: Sequence[Demand], weights: int, seed: int) -> Solution:
+    """Solve a problem of fixed outputs, or of outputs that are rejected, as `MarginParameters` of a learner ask."""
     return cutting_plane.minimize(
-        [labelled],
-        WorkingSets(weights, costs([labelled]), loss=learner.loss),
-        tolerance=learner.tolerance,
-        epsilon=learner.epsilon,
-        max_iterations=learner.max_iterations,
-        seed=seed,
-        check=learner.check_inference,
-    ).weights
+        demands, WorkingSets(weights, costs(demands), loss=learner.loss), tolerance=learner.tolerance,
+        epsilon=learner.epsilon, max_iterations=learner.max_iterations, seed=seed, check=learner.check_inference,
+    )  # fmt: skip
 
 
 def _fingerprint(prepared: Prepared) -> str:
     """The same for two fits if they have the same sequences, labels and weights."""
-    encoded, digest = prepared.encoded, blake2b(repr(prepared.classes).encode())
-    arrays = [encoded.offsets, encoded.indptr, encoded.indices, encoded.values, prepared.known.outputs.values]
-    for array in (*arrays, *prepared.scorer.arrays().values()):
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
+    encoded, outputs = prepared.encoded, prepared.known.outputs.values
+    inputs = [encoded.offsets, encoded.indptr, encoded.indices, encoded.values]
+    return digest([prepared.classes, *inputs, outputs, *prepared.scorer.arrays().values()])

@@ -5,22 +5,23 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 
+from ...declared import declared, require_number
 from ...dictionary import TagDictionary
 from ...errors import DataError, warn
 from ...kernels.compiling import Floats
 from ...rules.language import Rule
 from ...solvers import latent_margins
-from ...solvers.latent_margins import Alternation, LatentProblem, Round
+from ...solvers.latent_margins import Alternation, LatentProblem
 from ...solvers.margin_constraints import Labelled, MarginInputs
 from ...supervision import Signal, by_kind
 from ..choosing.guard import guarded
 from ..inputs import refuse_weights
 from ..learner import Learner
 from ..model import Prepared, prepare
-from ..parameters import GuardParameters, LatentParameters, LinearParameters, declared, require_number
+from ..parameters import GuardParameters, LatentParameters, LinearParameters
 from .jlis import compare_labels, some_inputs
-from .latent_svm import LATENT, all_runs, check_rounds, keep_lowest, lowest, rounds_and_end
-from .structural_svm import StructuralSVM, labelled_weights, svm_of
+from .latent_svm import LATENT, adopt_lowest, all_runs, check_rounds
+from .structural_svm import StructuralSVM, solve, svm_of
 
 
 @declared
@@ -56,11 +57,6 @@ class TransductiveSVM(GuardParameters, LatentParameters, LinearParameters, Learn
     dictionary: Annotated[TagDictionary | None, "Which labels are possible for each token."] = None
 
     saved = LATENT
-
-    @property
-    def course_(self) -> tuple[Round, ...]:
-        """The rounds of the last step, and the objective after them."""
-        return rounds_and_end(self)
 
     def supervised(self) -> StructuralSVM:
         """What learns from the labelled inputs alone."""
@@ -103,9 +99,11 @@ class TransductiveSVM(GuardParameters, LatentParameters, LinearParameters, Learn
             choices = [] if pool is None else [_Chosen(self, prepared, pool, sizes, seed)]
             return lambda cost: LatentProblem((labelled,), tuple(one.at(cost) for one in choices), self.loss)
 
-        runs = all_runs(self, problem, lambda seed: labelled_weights(self, labelled, prepared.scorer.size, seed), steps)
-        self._adopt(prepared.model(lowest(runs).weights))
-        keep_lowest(self, runs)
+        def start(seed: int) -> Floats:
+            return solve(self, [labelled], prepared.scorer.size, seed).weights
+
+        runs = all_runs(self, problem, start, steps)
+        adopt_lowest(self, prepared, runs)
         return self
 
 

@@ -16,6 +16,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from ...declared import declared, require_number
 from ...errors import DataError, NotSupported, warn
 from ...estimator import clone, warn_convergence
 from ...features.columns import as_template
@@ -30,7 +31,7 @@ from ..choosing.guard import guarded
 from ..inputs import refuse_weights
 from ..learner import Learner
 from ..model import Fitted, Mixture, Model
-from ..parameters import GuardParameters, declared, require_number
+from ..parameters import GuardParameters
 from ..tasks.task import Task, predict_the_same
 
 # What all unlabelled inputs count together, as a share of what the labelled ones do; and the most that it is, in

@@ -2,9 +2,9 @@
 
 from typing import Annotated, Literal
 
+from ...declared import declared, require_number
 from ...errors import DataError
 from ...solvers.annealing import geometric
-from ..parameters import declared, require_number
 from .posterior import ProjectingLearner
 
 
@@ -46,8 +46,9 @@ class DeterministicAnnealing(ProjectingLearner):
     ] = "labelled"
     iterations: Annotated[int, "Rounds at each temperature."] = 5
 
-    def _check(self) -> None:
-        super()._check()
+    def check_parameters(self) -> None:
+        """Raise for parameters that make no sense."""
+        super().check_parameters()
         require_number(self, "temperatures", 1, whole=True)
         if self.begin not in ("labelled", "nothing"):
             raise DataError(f"begin is 'labelled' or 'nothing', got {self.begin!r}")

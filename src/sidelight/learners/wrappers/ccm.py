@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 
 from ...data.corpus import Corpus
+from ...declared import declared, require_number
 from ...errors import DataError, NotSupported
 from ...estimator import require_fitted
 from ...features.encoded import some_of
@@ -28,11 +29,11 @@ from ..choosing.guard import guarded
 from ..decoding import UnderRules
 from ..inputs import weighed
 from ..learner import Learner
-from ..parameters import WrapperParameters, declared, require_number
+from ..parameters import WrapperParameters
 
 
 @declared
-class RuleParameters:
+class RuleParameters(WrapperParameters):
     """What learners that decode under hard and soft rules have."""
 
     rules: Annotated[Sequence[Rule] | None, "The rules; their readings say how each is used."] = field(
@@ -58,70 +59,71 @@ class RuleParameters:
         "it. None searches until the best output is proved to be it.",
     ] = TIME_LIMIT
 
+    @property
+    def default_reading(self) -> Reading:
+        """How rules without a reading of their own are used."""
+        if self.reading not in ("hard", "soft"):
+            raise DataError(f"reading must be 'hard' or 'soft', got {self.reading!r}")
+        return Reading(self.reading)
 
-def default_reading(learner: Any) -> Reading:
-    """Returns how rules without a reading of their own are used."""
-    if learner.reading not in ("hard", "soft"):
-        raise DataError(f"reading must be 'hard' or 'soft', got {learner.reading!r}")
-    return Reading(learner.reading)
+    def check_parameters(self) -> None:
+        """Refuse at once what would fail after training: no list of rules, rules that cannot be used, wrong options."""
+        one: Any = self
+        rules, name, noun = one.listed_rules(), type(self).__name__, self.task_.noun
+        for rule in rules:
+            if about_the_corpus(rule):
+                raise NotSupported(
+                    f"the rule {rule.title!r} is about the corpus, and {name} decodes one {noun} at a time; leave it "
+                    "out here and test it with check, or use PosteriorRegularization"
+                )
+            if getattr(self.task_, "order", 1) == 2 and about_whole_outputs(rule):
+                raise NotSupported(
+                    f"the rule {rule.title!r} is about whole outputs, which chains of order 2 cannot keep to; use "
+                    "order=1, or rules about labels and neighbours such as where(...) and starts_with(...)"
+                )
+        penalties(rules, self.default_reading, np.zeros(len(rules)))
+        require_counting(self.counting)
+        require_number(self, "beam", 1, whole=True)
+        check_method(self.method, self.beam, time_limit=self.time_limit)
 
+    def labels_under_rules(self, X: Any, read: Any) -> list[str]:
+        """Returns all labels; raises the errors of the rules' conditions, before anything is learned."""
+        one: Any = self
+        classes: list[str] = one.all_labels(read)
+        if self.rules:
+            for some in X.blocks() if isinstance(X, Corpus) else [X]:
+                self.task_.compiled(list(self.rules), self.task_.for_rules(some), classes)
+        return classes
 
-def check_rules(learner: Any) -> None:
-    """Refuse at once what would fail after training: no list of rules, rules that cannot be used, wrong options."""
-    rules, name, noun = learner.listed_rules(), type(learner).__name__, learner.task_.noun
-    for rule in rules:
-        if about_the_corpus(rule):
-            raise NotSupported(
-                f"the rule {rule.title!r} is about the corpus, and {name} decodes one {noun} at a time; leave it "
-                "out here and test it with check, or use PosteriorRegularization"
-            )
-        if getattr(learner.task_, "order", 1) == 2 and about_whole_outputs(rule):
-            raise NotSupported(
-                f"the rule {rule.title!r} is about whole outputs, which chains of order 2 cannot keep to; use "
-                "order=1, or rules about labels and neighbours such as where(...) and starts_with(...)"
-            )
-    penalties(rules, default_reading(learner), np.zeros(len(rules)))
-    require_counting(learner.counting)
-    require_number(learner, "beam", 1, whole=True)
-    check_method(learner.method, learner.beam, time_limit=learner.time_limit)
+    def counted_penalties(self, X: Any, y: Any, classes: list[str]) -> Floats:
+        """Returns penalties by the rules' readings, learned from fully labelled inputs where they are to be learned."""
+        rules, task = list(self.rules or ()), self.task_
+        labelled, learned = by_kind(y)[Signal.FULL], None
+        if labelled and rules:
+            some = task.for_rules(some_of(X, labelled))
+            known = task.known_to_rules(some_known(y, labelled), some, classes)
+            learned = task.compiled(rules, some, classes).learn_from(known, self.counting)
+        return penalties(rules, self.default_reading, learned)
 
+    def decoder_at(self, charged: Floats, classes: Sequence[str]) -> UnderRules:
+        """Returns how outputs are read off with these penalties."""
+        one: Any = self
+        rules = list(self.rules or ())
+        return UnderRules(one.structure_, self.task_, rules, charged, classes, self.method, self.beam, self.time_limit)
 
-def labels_under_rules(learner: Any, X: Any, read: Any) -> list[str]:
-    """Returns all labels; raises the errors of the rules' conditions, before anything is learned."""
-    classes: list[str] = learner.all_labels(read)
-    if learner.rules:
-        for some in X.blocks() if isinstance(X, Corpus) else [X]:
-            learner.task_.compiled(list(learner.rules), learner.task_.for_rules(some), classes)
-    return classes
+    def _decoder(self) -> UnderRules:
+        one: Any = self
+        return self.decoder_at(one.penalties_, one.labels_)
 
-
-def counted_penalties(learner: Any, X: Any, y: Any, classes: list[str]) -> Floats:
-    """Returns penalties by the rules' readings, learned from fully labelled inputs where they are to be learned."""
-    rules = list(learner.rules or ())
-    labelled, learned = by_kind(y)[Signal.FULL], None
-    if labelled and rules:
-        task, some = learner.task_, learner.task_.for_rules(some_of(X, labelled))
-        known = task.known_to_rules(some_known(y, labelled), some, classes)
-        learned = task.compiled(rules, some, classes).learn_from(known, learner.counting)
-    return penalties(rules, default_reading(learner), learned)
-
-
-def decoder_under_rules(learner: Any, charged: Floats) -> UnderRules:
-    """Returns how a learner with `RuleParameters` reads outputs off, with these penalties."""
-    return UnderRules(
-        learner.structure_, learner.task_, list(learner.rules or ()), charged, learner.labels_, learner.method,
-        learner.beam, learner.time_limit,
-    )  # fmt: skip
-
-
-def readings_of(learner: Any) -> list[RuleReading]:
-    """Returns how each rule of a learner with `RuleParameters` is used."""
-    out = []
-    for rule, penalty in zip(learner.rules or (), learner.penalties_, strict=True):
-        kind = rule.reading.kind if rule.reading else learner.reading
-        learned = kind == "soft" and (rule.reading is None or rule.reading.penalty is None)
-        out.append(RuleReading(kind, None if kind == "hard" else float(penalty), learned))
-    return out
+    def rule_readings(self) -> list[RuleReading]:
+        """How each of the rules is used."""
+        one: Any = self
+        out = []
+        for rule, penalty in zip(self.rules or (), one.penalties_, strict=True):
+            kind = rule.reading.kind if rule.reading else self.reading
+            learned = kind == "soft" and (rule.reading is None or rule.reading.penalty is None)
+            out.append(RuleReading(kind, None if kind == "hard" else float(penalty), learned))
+        return out
 
 
 def _require_no_rules(base: Any) -> None:
@@ -134,7 +136,7 @@ def _require_no_rules(base: Any) -> None:
 
 
 @declared
-class CCM(RuleParameters, WrapperParameters, Learner):
+class CCM(RuleParameters, Learner):
     """A base learner trained as usual, with rules at prediction; `CCM.around` takes one that is fitted.
 
     Attributes
@@ -151,13 +153,13 @@ class CCM(RuleParameters, WrapperParameters, Learner):
 
         sample_weight : that of the base learner; violations are counted once whatever their sequence counts.
         """
-        check_rules(self)
+        self.check_parameters()
         _require_no_rules(self.base)
         X, y, counts = weighed(self, X, y, sample_weight)
         _, known = self.read_input(X, y)
-        self.base_ = self.fit_base(X, y, labels_under_rules(self, X, known), counts)
+        self.base_ = self.fit_base(X, y, self.labels_under_rules(X, known), counts)
         self.labels_ = self.base_.labels_
-        self.penalties_ = counted_penalties(self, X, known, self.labels_)
+        self.penalties_ = self.counted_penalties(X, known, self.labels_)
         return self
 
     @classmethod
@@ -166,9 +168,9 @@ class CCM(RuleParameters, WrapperParameters, Learner):
         require_fitted(fitted)
         _require_no_rules(fitted)
         model = cls(fitted, rules, **parameters)
-        check_rules(model)
+        model.check_parameters()
         model.base_, model.labels_ = fitted, fitted.labels_
-        model.penalties_, model.guard_ = penalties(list(rules), default_reading(model), None), None
+        model.penalties_, model.guard_ = penalties(list(rules), model.default_reading, None), None
         return model
 
     @property
@@ -181,15 +183,3 @@ class CCM(RuleParameters, WrapperParameters, Learner):
         """That of the base learner."""
         steps: tuple[Any, ...] = self.base_.course_
         return steps
-
-    def check_restored(self, labels: list[str]) -> None:
-        """Raise `DataError` where what a file says does not fit together."""
-        super().check_restored(labels)
-        check_rules(self)
-
-    def _decoder(self) -> UnderRules:
-        return decoder_under_rules(self, self.penalties_)
-
-    def rule_readings(self) -> list[RuleReading]:
-        """How each of the rules is used."""
-        return readings_of(self)

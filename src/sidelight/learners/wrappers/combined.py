@@ -23,6 +23,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
+from ...declared import declared, require_number
 from ...dictionary import TagDictionary
 from ...errors import DataError, Infeasible, NotSupported, WorseThanBase, inputs_called, numbers_of, warn
 from ...inference.norms import Slack
@@ -42,7 +43,7 @@ from ..choosing.signals import COMPANIONS, PARTIAL, UNLABELLED, WORSE, SignalWei
 from ..decoding import Decoder, Within, expectation_decoder
 from ..inputs import read_weights
 from ..learner import Learner
-from ..parameters import ExpectationParameters, declared, require_number
+from ..parameters import ExpectationParameters
 from ..tasks.task import predict_the_same
 from .agreement import Seeing, View
 
@@ -169,11 +170,6 @@ class Combined(ExpectationParameters, Learner):
             out.append(RuleReading(kind, None if kind == "hard" else penalty, own is None or own.penalty is None))
         return out
 
-    def check_restored(self, labels: list[str]) -> None:
-        """Raise `DataError` where what a file says does not fit together."""
-        super().check_restored(labels)
-        self._check()
-
     # Fitting ----------------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
@@ -182,7 +178,7 @@ class Combined(ExpectationParameters, Learner):
         sample_weight : the confidence in what y says of each input, at least 0; None: 1 for all.
         """
         self.check_base()
-        self._check()
+        self.check_parameters()
         given = self._given(X, y, sample_weight)
         self._require_consistent(given)
         self._require_judges(given)
@@ -198,7 +194,8 @@ class Combined(ExpectationParameters, Learner):
             warn(f"{WORSE}, which are used alone: {guard}", WorseThanBase)
         return self
 
-    def _check(self) -> None:
+    def check_parameters(self) -> None:
+        """Raise for parameters that make no sense."""
         rules = self.listed_rules()
         inner = self.view.learner if isinstance(self.view, View) else self.view
         if inner is not None and (isinstance(inner, type) or not hasattr(inner, "task_")):

@@ -14,20 +14,19 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from ...declared import declared, require_number, require_share
 from ...errors import DataError, NotSupported, inputs_called, numbers_of, warn
 from ...estimator import clone
-from ...features.encoded import Encoded, some_of
+from ...features.encoded import some_of
 from ...labels import majority_label
 from ...records import Record, recorded
-from ...running import Scattered, scatter, shards
 from ...solvers import rounds
-from ...solvers.losses import blocks
-from ...structures.protocol import Structure
+from ...solvers.pools import CountedPool, ExpectedCounts
 from ...supervision import Signal, all_kinds, by_kind, some_known
 from ..choosing.guard import guarded
 from ..inputs import refuse_weights
 from ..learner import Learner
-from ..parameters import MixtureParameters, declared, require_number, require_share
+from ..parameters import MixtureParameters
 
 
 @recorded
@@ -35,23 +34,12 @@ class EMStep(Record):
     """One round: Σ_U log Z of the round's model, plus its log-prior."""
 
     better: ClassVar[str] = "higher"
+    first_apart: ClassVar[bool] = True  # it may know the words of labelled sequences only, or nothing at all
     iteration: int
     objective: float
 
-    @property
-    def comparable(self) -> bool:
-        """The first model is another one: it may know the words of labelled sequences only, or nothing at all."""
-        return self.iteration > 1
-
     def __str__(self) -> str:
         return f"objective {self.objective:.1f}"
-
-
-class _EMFound(NamedTuple):
-    """What an E step finds: the objective, and expected counts."""
-
-    objective: float
-    counts: Any
 
 
 class _Pool(NamedTuple):
@@ -60,49 +48,6 @@ class _Pool(NamedTuple):
     X: Any
     known: Any
     numbers: list[int]
-
-
-class _EMCommon(NamedTuple):
-    """What all shards of the pool need: how parts are counted, and the model of labelled sequences, if there is one."""
-
-    counting: Any
-    labelled: Any
-
-
-@dataclass(frozen=True)
-class _EMShard:
-    """Some sequences of the pool, as the driven model encodes them and as that of labelled sequences does.
-
-    first, token: the numbers of the first sequence and of its first token in the pool.
-    """
-
-    structure: Structure[Any]
-    encoded: Encoded
-    by_labelled: Encoded | None
-    known: Any
-    first: int
-    token: int
-
-    def expect(self, common: _EMCommon, tables: Any, weight: float) -> tuple[float, Any]:
-        """Σ log Z, and expected counts; tables: of the driven model, None before there is one."""
-        total, sums = 0.0, common.counting.expectation()
-        for a, b in blocks(self.encoded.offsets):
-            block = self.encoded.sequences(a, b)
-            scores = self._labelled(common, a, b)
-            if tables is not None:
-                driven = tables.scores(block, self.token + int(self.encoded.offsets[a]))
-                scores = driven if scores is None else scores.mix(driven, weight)
-            if self.known is not None:
-                scores = self.known.inputs(a, b).restrict(scores)
-            with numbers_of(range(self.first + a, self.first + b)):
-                marginals = self.structure.marginals(scores)
-            total += float(marginals.log_partition.sum())
-            sums.add(block, marginals.parts)
-        return total, sums.total()
-
-    def _labelled(self, common: _EMCommon, a: int, b: int) -> Any:
-        """Scores of the model of labelled sequences."""
-        return None if self.by_labelled is None else common.labelled.scores(self.by_labelled.sequences(a, b))
 
 
 @dataclass(frozen=True)
@@ -216,47 +161,26 @@ class EM(MixtureParameters, Learner):
         """A run from the model of the labelled data, or one from each random beginning."""
         encoder = self.base.symbols(pool.X)
         encoded, counting = encoder.transform(pool.X), self.base.counting(encoder, classes)
-        by_labelled = None if base is None else base.encode(pool.X)
-        parts = [
-            _EMShard(
-                self.structure_, encoded.sequences(a, b), None if by_labelled is None else by_labelled.sequences(a, b),
-                None if pool.known is None else pool.known.inputs(a, b), a, int(encoded.offsets[a]),
-            )
-            for a, b in shards(encoded.offsets)
-        ]  # fmt: skip
-        held = scatter(parts, _EMCommon(counting, None if base is None else base.scorer_), self.structure_.n_jobs)
+        held = CountedPool.of(pool.X, encoded, pool.known, base, weight, counting, self.structure_)
         if base is not None:
-            return [self._run(None, held, encoder, weight, classes, labelled=True)]
+            return [self._run(held, encoder, classes, None)]
         rng, runs = np.random.default_rng(self.random_state), []
         for _ in range(self.restarts):
             if self.spread is not None:
                 first = clone(self.base).fit_random(pool.X, classes, self.spread, rng).scorer_
             else:
                 first = self.base.beginning(encoder, encoded, classes, rng)
-            runs.append(self._run(first, held, encoder, weight, classes, labelled=False))
+            runs.append(self._run(held, encoder, classes, first))
         return runs
 
-    def _run(
-        self,
-        first: Any,
-        held: Scattered["_EMShard"],
-        encoder: Any,
-        weight: float,
-        classes: list[str],
-        *,
-        labelled: bool,
-    ) -> "_Run":
-        """Rounds from the tables to begin with, None where that is the model of labelled sequences."""
+    def _run(self, pool: CountedPool, encoder: Any, classes: list[str], first: Any) -> "_Run":
+        """Rounds; first: tables to begin with, None where that is the model of labelled sequences."""
         driven: Any = None
 
-        def expect(_: None = None) -> _EMFound:
-            objective = 0.0 if driven is None else driven.log_prior()
-            counts: Any = None
-            for log_z, some in held.map(_EMShard.expect, first if driven is None else driven.scorer_, weight):
-                objective, counts = objective + log_z, some if counts is None else counts + some
-            return _EMFound(objective, counts)
+        def expect(_: None = None) -> ExpectedCounts:
+            return pool.expect(first, 0.0) if driven is None else pool.expect(driven.scorer_, driven.log_prior())
 
-        def estimate(found: _EMFound) -> None:
+        def estimate(found: ExpectedCounts) -> None:
             nonlocal driven
             driven = clone(self.base) if driven is None else driven
             driven.estimated(encoder, classes, found.counts)
@@ -264,7 +188,7 @@ class EM(MixtureParameters, Learner):
         trace = rounds.alternate(
             [None] * self.iterations, expect, rounds.InTurn(estimate),
             lambda number, _, found: EMStep(number, found.objective), title="EM", verbose=self.verbose,
-            first_needed=not labelled,
+            first_needed=first is not None,
         )  # fmt: skip
-        final = expect().objective if not labelled and self.restarts > 1 else 0.0
+        final = expect().objective if first is not None and self.restarts > 1 else 0.0
         return _Run(driven, trace, final)

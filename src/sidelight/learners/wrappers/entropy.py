@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from ..parameters import declared, require_number
+from ...declared import declared, require_number
 from .generalized import CriterionLearner, CriterionWeights
 
 

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 import numpy as np
 
 from ...containers import plain_outputs
+from ...declared import declared, require_number
 from ...errors import DataError, NotSupported
 from ...estimator import clone
 from ...features.encoded import Encoded
@@ -36,7 +37,7 @@ from ..inputs import refuse_weights
 from ..labelled.crf import LogLinear
 from ..learner import Learner
 from ..model import Fitted, Prepared, choose_encoder, lay_out
-from ..parameters import ExpectationParameters, declared, require_number
+from ..parameters import ExpectationParameters
 
 # How much ten steps must lower the objective, in tolerances: a step, on average, two. Smaller gains hardly show in
 # what is predicted: at half of this, scores on six tasks with two numbers of labels each differed by 0.0 to 0.5 points,
@@ -84,9 +85,8 @@ class CriterionLearner(ExpectationParameters, Learner):
     def _decoder(self) -> Decoder:
         return expectation_decoder(self)
 
-    def check_restored(self, labels: list[str]) -> None:
-        """Raise `DataError` where what a file says does not fit together."""
-        super().check_restored(labels)
+    def check_parameters(self) -> None:
+        """Raise for parameters that make no sense."""
         self.check_expectations(("rules", "model"))
 
     @guarded
@@ -95,7 +95,7 @@ class CriterionLearner(ExpectationParameters, Learner):
         refuse_weights(self, sample_weight)
         weights = self._weights()
         require_distance(self.distance)
-        self.check_expectations(("rules", "model"))
+        self.check_parameters()
         if self.penalty is None:
             raise DataError("here no rule holds without slack: the penalty is a number or 'learned', got None")
         self._check_base()

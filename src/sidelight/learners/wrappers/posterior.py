@@ -27,16 +27,16 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 import numpy as np
 
+from ...declared import declared, require_number, require_share
 from ...errors import DataError, NotSupported, inputs_called, numbers_of
-from ...estimator import require_fitted, warn_convergence
-from ...inference.few_labels import Occurrences
+from ...estimator import require_fitted
+from ...inference.few_labels import Occurrences, alone
 from ...inference.norms import NormName, Slack
 from ...inference.projection import Projection, project, shifted
 from ...inference.readings import Readings
 from ...inference.rows import RowSet
 from ...rules.few_labels import FewLabels
 from ...rules.language import Rule
-from ...rules.rows import require_expected
 from ...running.checkpoints import all_of
 from ...solvers import rounds
 from ...solvers.expected import Fitting, PoolWeights, ToFit
@@ -47,7 +47,7 @@ from ..decoding import Decoder, Projected, expectation_decoder, require_tokens
 from ..inputs import refuse_weights
 from ..learner import Learner
 from ..model import mixed
-from ..parameters import Decode, ExpectationParameters, declared, require_number, require_share
+from ..parameters import Decode, ExpectationParameters
 
 
 @declared
@@ -131,7 +131,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
         None: the base fitted to the labelled sequences, or chance where there are none.
         """
         refuse_weights(self, sample_weight)
-        self._check()
+        self.check_parameters()
         _, read = self.read_input(X, y)
         which = by_kind(read)
         known, partial = which[Signal.FULL], which[Signal.PARTIAL]
@@ -173,7 +173,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
             everything = Pool(self.structure_, projector, None, np.zeros(len(rows)))
             found = everything.project(fitting.learner.scores(X).for_rows(), temperatures[-1], fitting)
         if found is not None:
-            _warn_unfinished(found)
+            found.warn_unfinished()
         mixing = balance and known and pool
         self.start_ = self.fit_base(labelled, [y[i] for i in known], classes) if mixing else None
         self.base_, self.classes_, self.trace_ = fitting.learner, classes, trace
@@ -219,7 +219,8 @@ class ProjectingLearner(ProjectionParameters, Learner):
                 f"decode='projected' with the norm {self.norm}; use a penalty in 'squared' or 'l1', or decode='model'"
             )
 
-    def _check(self) -> None:
+    def check_parameters(self) -> None:
+        """Raise for parameters that make no sense."""
         self.check_expectations(get_args(Decode))
         self.slack()
         require_number(self, "iterations", 0, whole=True)
@@ -228,22 +229,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
 
     def _few_labels(self) -> list[FewLabels]:
         """The rules that each word has few labels; they have their own projection, and stand alone."""
-        rules = list(self.rules or ())
-        few = [rule for rule in rules if isinstance(rule, FewLabels)]
-        if not few:
-            return []
-        for rule in rules:
-            require_expected(rule)
-        if not self.task_.chained:
-            raise NotSupported(f"{few[0].title!r} is projected onto on label chains alone; use CRF or HMM")
-        other = next((rule for rule in rules if not isinstance(rule, FewLabels)), None)
-        if other is not None:
-            raise NotSupported(f"{few[0].title!r} is projected onto alone, without other rules such as {other.title!r}")
-        if self.penalty is None:
-            raise DataError(
-                f"{few[0].title!r} is charged for and has no bound: give the learner a penalty; its own multiplies it"
-            )
-        return few
+        return alone(self.rules or (), chained=self.task_.chained, charged=self.penalty is not None)
 
     def _words(self, X: Sequence[Any]) -> Occurrences:
         """The words that are to have few labels, with what each of these costs."""
@@ -259,11 +245,6 @@ class ProjectingLearner(ProjectionParameters, Learner):
             return self.task_.rows([], pool, classes), onto_few_labels(words, self.tolerance, self.n_jobs)
         rows = self.task_.rows(read.used, pool, classes, room=read.room)
         return rows, onto_rows(rows, self.slack(), self.tolerance, self.n_jobs)
-
-    def check_restored(self, labels: list[str]) -> None:
-        """Raise `DataError` where what a file says does not fit together."""
-        super().check_restored(labels)
-        self._check()
 
     # Prediction ------------------------------------------------------------------------------------------------------
 
@@ -281,7 +262,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
         if self._few_labels():
             words, log_z = self._words(self.task_.for_rules(X)), self.structure_.marginals(scores).log_partition
             found = onto_few_labels(words, self.tolerance, self.n_jobs)(scores, self.temperature_, np.empty(0), log_z)
-            _warn_unfinished(found)
+            found.warn_unfinished()
             return words.shift(scores, found.prices).divide(self.temperature_)
         rows, found = self._project(X, scores)
         return shifted(scores, rows, found.prices).divide(self.temperature_)
@@ -310,7 +291,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
             tolerance=self.tolerance, n_jobs=self.n_jobs,
         )  # fmt: skip
         if not rows.joint:  # kept prices are not the best ones for X
-            _warn_unfinished(found)
+            found.warn_unfinished()
         return rows, found
 
 
@@ -343,8 +324,9 @@ class PosteriorRegularization(ProjectingLearner):
         "(incremental EM; a CRF takes a few steps of L-BFGS); for rules about each sequence.",
     ] = 1
 
-    def _check(self) -> None:
-        super()._check()
+    def check_parameters(self) -> None:
+        """Raise for parameters that make no sense."""
+        super().check_parameters()
         if not isinstance(self.strength, Real) or not 0 < self.strength <= 1:
             raise DataError(f"strength is above 0 and at most 1, got {self.strength!r}")
         require_number(self, "batches", 1, whole=True)
@@ -432,16 +414,6 @@ class _Cooled(Decoder):
     def shift(self, X: Any, scores: Any) -> Any:
         """Returns the scores at that temperature."""
         return scores.divide(self.temperature) if len(scores) else scores
-
-
-def _warn_unfinished(found: Projection) -> None:
-    """Warn of a projection that is not as good as asked."""
-    if not found.converged:
-        missed = f", and misses bounds by {found.violation:.2g}" if found.violation else ""
-        warn_convergence(
-            f"the projection onto the rules stopped {abs(found.gap):.2g} from its best{missed}; raise tolerance, or "
-            "let the rules have more slack"
-        )
 
 
 def _labels_of(initial: Any, named: list[str]) -> list[str]:

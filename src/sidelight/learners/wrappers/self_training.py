@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from ...declared import declared, require_number
 from ...errors import DataError
 from ...records import Record, recorded
 from ...solvers import rounds
@@ -12,7 +13,7 @@ from ...supervision import Signal, by_kind
 from ..choosing.guard import guarded
 from ..inputs import refuse_weights
 from ..learner import Learner
-from ..parameters import WrapperParameters, declared, require_number
+from ..parameters import WrapperParameters
 
 
 @recorded

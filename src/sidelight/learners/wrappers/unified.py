@@ -6,6 +6,7 @@ from typing import Annotated, Any, cast
 
 import numpy as np
 
+from ...declared import declared
 from ...errors import DataError, NotSupported
 from ...inference.linear_program import relax, require_linear
 from ...inference.norms import Slack
@@ -15,7 +16,6 @@ from ...inference.rows import Rows, RowSet
 from ...kernels.compiling import Floats
 from ...solvers.annealing import geometric, require_temperature
 from ...solvers.projections import Projector, evenly, onto_best
-from ..parameters import declared
 from .posterior import ProjectingLearner
 
 
@@ -56,8 +56,9 @@ class UnifiedEM(ProjectingLearner):
             return super().rule_readings()
         return [RuleReading("hard", None, False) for _ in self.rules or ()]
 
-    def _check(self) -> None:
-        super()._check()
+    def check_parameters(self) -> None:
+        """Raise for parameters that make no sense."""
+        super().check_parameters()
         if not isinstance(self.gamma, Real) or np.isnan(float(self.gamma)):
             raise DataError(f"gamma is a number, -inf or inf, got {self.gamma!r}")
         if 0 < self.gamma < np.inf:
