@@ -76,6 +76,7 @@ def compare(kind: str, workers: int, sequences: int) -> float:
     here = {name: fit(one, X, known[name]) for name, one in learners().items()}
     worst = 0.0
     with running_on(f"{kind}:{workers}") as place:
+        _require(place, workers)
         for name, one in learners().items():
             place.traffic = type(place.traffic)(workers)
             found, seconds = fit(one, X, known[name])
@@ -94,6 +95,7 @@ def kill_workers(kind: str, workers: int, kills: int, sequences: int, seed: int)
     here, _ = fit(learner, X, y)
     first = [np.array(one) for one in weights(here)]
     with running_on(f"{kind}:{workers}") as place, ThreadPoolExecutor(1) as pool:
+        _require(place, workers)
         usual = fit(learner, X, y)[1]
         while done < kills:
             victims = _all_back(place, workers)
@@ -108,6 +110,12 @@ def kill_workers(kind: str, workers: int, kills: int, sequences: int, seed: int)
             f"difference {worst:.1e}; {place.traffic.repeated} calls were made again", flush=True,
         )  # fmt: skip
     return worst
+
+
+def _require(place: Any, workers: int) -> None:
+    """What is printed is of this many processes."""
+    if place.workers != workers:
+        raise SystemExit(f"{place.workers} processes were started in place of {workers}")
 
 
 def _all_back(place: Any, workers: int) -> list[int]:

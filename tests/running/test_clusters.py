@@ -14,6 +14,7 @@ from sidelight import (
     CRF,
     EM,
     HMM,
+    ClusterError,
     CoDL,
     DataError,
     Infeasible,
@@ -45,13 +46,18 @@ FITS = {
 }
 
 
-@pytest.fixture(scope="module", params=["joblib:2", "dask:2", "ray:2"])
+@pytest.fixture(scope="module", params=["joblib:2", "dask:3", "ray:2"])
 def place(request):
     library = {"dask": "distributed"}.get(request.param[:4], request.param.partition(":")[0])
     pytest.importorskip(library)
     os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
     with running_on(request.param) as cluster:
         yield cluster
+
+
+def test_as_many_processes_work_as_asked_for(place):
+    asked = {"JoblibProcesses": 2, "DaskCluster": 3, "RayCluster": 2}[type(place).__name__]
+    assert place.workers == place.traffic.workers == asked
 
 
 def fitted(name):
@@ -123,14 +129,20 @@ def test_a_process_that_dies_is_replaced(place):
     assert list(parts.map(_slowly, 2000)) == [2100 + i for i in range(8)]
 
 
+def test_a_process_that_has_just_died_is_not_asked(place):
+    for _ in range(3):
+        os.kill(min(place.evaluated("__import__('os').getpid()")), signal.SIGKILL)
+        assert set(place.evaluated("6 * 7")) <= {42}
+
+
 def test_parts_travel_once_and_what_is_shared_each_time(place):
     parts, before = scatter([np.zeros(100_000), np.ones(100_000)]), place.traffic.placed
     place.traffic.sent = place.traffic.received = 0
     for _ in range(3):
         list(parts.map(_total, np.zeros(10_000)))
     assert place.traffic.placed == before
-    assert 3 * 2 * 80_000 <= place.traffic.sent < 3 * 2 * 82_000
-    assert place.traffic.received < 3 * 2 * 2000
+    assert 3 * place.workers * 80_000 <= place.traffic.sent < 3 * place.workers * 82_000
+    assert place.traffic.received < 3 * place.workers * 2000
 
 
 def _total(part, common, shared):
@@ -147,6 +159,18 @@ def test_places_by_name():
     assert _parsed(4) == _parsed("4") == _parsed("joblib:4") == ("joblib", 4)
     assert _parsed("dask:tcp://host:8786") == ("dask", "tcp://host:8786")
     assert _parsed("ray:auto") == ("ray", "auto")
+
+
+@pytest.mark.parametrize("where", ["ray:2", "ray:auto"])
+def test_a_ray_cluster_that_does_not_start(where, monkeypatch):
+    ray = pytest.importorskip("ray")
+
+    def init(**options):
+        raise Exception("the node timed out")
+
+    monkeypatch.setattr(ray, "init", init)
+    with pytest.raises(ClusterError, match=r"(could not start 2|no Ray cluster answers).*timed out"), running_on(where):
+        pass
 
 
 def test_words_are_aligned_as_in_threads(place):

@@ -57,9 +57,12 @@ class JoblibProcesses(Cluster):
     def evaluated(self, expression: str) -> list[Any]:
         """Processes of joblib have the environment of this one."""
         from joblib import delayed
+        from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-        found: list[Any] = self.parallel(delayed(eval)(expression) for _ in range(self._workers))
-        return found
+        try:
+            return list(self.parallel(delayed(eval)(expression) for _ in range(self._workers)))
+        except TerminatedWorkerError:  # of one that died before; joblib starts all of them anew
+            return list(self.parallel(delayed(eval)(expression) for _ in range(self._workers)))
 
     def free(self, handles: Sequence[Any]) -> None:
         """Remove files."""
