@@ -161,6 +161,18 @@ def test_places_by_name():
     assert _parsed("ray:auto") == ("ray", "auto")
 
 
+def test_workers_of_dask_come_back_however_long_they_take():
+    pytest.importorskip("distributed")
+    from dask import config
+
+    with config.set({"distributed.deploy.lost-worker-timeout": "1ms"}), running_on("dask:1") as place:
+        before = place.evaluated("__import__('os').getpid()")
+        os.kill(before[0], signal.SIGKILL)
+        while set(place.evaluated("1")) != {1}:
+            sleep(0.05)
+            place.recover()
+
+
 @pytest.mark.parametrize("where", ["ray:2", "ray:auto"])
 def test_a_ray_cluster_that_does_not_start(where, monkeypatch):
     ray = pytest.importorskip("ray")
