@@ -29,6 +29,7 @@ from sidelight import (
 )
 from sidelight.running import running_on, scatter
 from sidelight.running.cluster import _parsed
+from sidelight.running.joblib_cluster import JoblibProcesses
 from sidelight.running.places import current
 
 X, Y = generate_references(120, seed=3)
@@ -171,6 +172,29 @@ def test_workers_of_dask_come_back_however_long_they_take():
         while set(place.evaluated("1")) != {1}:
             sleep(0.05)
             place.recover()
+
+
+class _Leftovers:
+    """Makes calls here, and returns first what was left of the calls before, as joblib does after a death."""
+
+    n_jobs, left = 2, ()
+
+    def __call__(self, calls):
+        before, found = self.left, [function(*args, **named) for function, args, named in calls]
+        self.left = found[:2]
+        return [*before, *found]
+
+
+def test_results_of_calls_that_were_given_up_are_not_taken_for_others(tmp_path):
+    place = JoblibProcesses(_Leftovers(), tmp_path)
+    parts = place.hold([1, 2, 3], 10)
+    for shared in (100, 200):
+        assert list(place.map(_added, parts, range(3), (shared,), None)) == [shared + 10 + i for i in (1, 2, 3)]
+        assert place.evaluated("6 * 7") == [42, 42]
+
+
+def _added(part, common, shared):
+    return part + common + shared
 
 
 @pytest.mark.parametrize("where", ["ray:2", "ray:auto"])
