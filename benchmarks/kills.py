@@ -56,7 +56,7 @@ CASES: dict[str, tuple[Callable[[], Any], int, bool]] = {
     "EM(HMM)": (lambda: EM(HMM(), iterations=60, guard=False), 600, False),
     "PR(HMM)": (
         lambda: PosteriorRegularization(HMM(), [count("author") >= 1], iterations=40, guard=False),
-        200,
+        1500,
         False,
     ),
     "PR(CRF)": (
