@@ -12,6 +12,7 @@ import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
+from threading import Event
 from time import perf_counter, sleep
 from typing import Any
 
@@ -76,6 +77,7 @@ def compare(kind: str, workers: int, sequences: int) -> float:
     here = {name: fit(one, X, known[name]) for name, one in learners().items()}
     worst = 0.0
     with running_on(f"{kind}:{workers}") as place:
+        _require(place, workers)
         for name, one in learners().items():
             place.traffic = type(place.traffic)(workers)
             found, seconds = fit(one, X, known[name])
@@ -88,26 +90,41 @@ def compare(kind: str, workers: int, sequences: int) -> float:
 
 
 def kill_workers(kind: str, workers: int, kills: int, sequences: int, seed: int) -> float:
-    """Fit a CRF again and again while a random worker is killed, and return the largest difference of a model."""
+    """Fit a CRF again and again while a random worker is killed, and return the largest difference of a model.
+
+    Where a fit ends before the kill, nothing is killed and nothing counted.
+    """
     X, y = generate_references(sequences, seed=1)
     learner, random, worst, done = CRF(solver="lbfgs", max_iterations=40), Random(seed), 0.0, 0
     here, _ = fit(learner, X, y)
     first = [np.array(one) for one in weights(here)]
     with running_on(f"{kind}:{workers}") as place, ThreadPoolExecutor(1) as pool:
+        _require(place, workers)
         usual = fit(learner, X, y)[1]
         while done < kills:
             victims = _all_back(place, workers)
-            victim, moment = random.choice(victims), random.uniform(0.05, 0.8) * usual
-            killing = pool.submit(_kill, victim, moment)
-            found, _ = fit(learner, X, y)
-            done += killing.result()
+            victim, moment, ended = random.choice(victims), random.uniform(0.05, 0.8) * usual, Event()
+            killing = pool.submit(_kill, victim, moment, ended)
+            found, seconds = fit(learner, X, y)
+            ended.set()
+            killed = killing.result()
             apart = max(float(np.abs(a - b).max(initial=0.0)) for a, b in zip(weights(found), first, strict=True))
-            worst = max(worst, apart)
+            worst, done, usual = max(worst, apart), done + killed, min(usual, seconds)
+            print(
+                f"{kind}: {f'kill {done}' if killed else 'no kill'} of {len(victims)} workers after {moment:.1f} s of "
+                f"{seconds:.1f}; difference {apart:.1e}", file=sys.stderr, flush=True,
+            )  # fmt: skip
         print(
             f"{kind}, {workers} processes: {done} kills of a random worker during training, all fits finished; largest "
             f"difference {worst:.1e}; {place.traffic.repeated} calls were made again", flush=True,
         )  # fmt: skip
     return worst
+
+
+def _require(place: Any, workers: int) -> None:
+    """What is printed is of this many processes."""
+    if place.workers != workers:
+        raise SystemExit(f"{place.workers} processes were started in place of {workers}")
 
 
 def _all_back(place: Any, workers: int) -> list[int]:
@@ -120,8 +137,9 @@ def _all_back(place: Any, workers: int) -> list[int]:
     return found
 
 
-def _kill(victim: int, moment: float) -> bool:
-    sleep(moment)
+def _kill(victim: int, moment: float, ended: Event) -> bool:
+    if ended.wait(moment):
+        return False
     try:
         os.kill(victim, signal.SIGKILL)
     except ProcessLookupError:

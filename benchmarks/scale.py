@@ -3,7 +3,7 @@
 Tokens are generated: words with Zipf's frequencies, and labels that follow from a word and the one before it, with
 some noise. Every learner runs in a process of its own, for a fixed number of passes over the data, so that what is
 measured is the cost of a pass and not how fast it converges. `--results FILE` keeps a JSON line for every run,
-`--figure FILE` draws all lines of that file.
+`--figure FILE` draws all lines of that file; with `--learners ""` nothing is measured.
 """
 
 import argparse
@@ -129,6 +129,18 @@ def measure(name: str, tokens: int, folder: Path) -> dict[str, Any]:
     return {"learner": name, "tokens": tokens, **json.loads(found.splitlines()[-1])}
 
 
+def table(lines: list[dict[str, Any]]) -> str:
+    """Processor seconds and peak MB of what was measured, the latest line of each learner and size, in Markdown."""
+    latest = {(one["learner"], one["tokens"]): one for one in lines}
+    names = [name for name in LEARNERS if any(name == known for known, _ in latest)]
+    rows = [["million tokens", *names], ["---"] * (len(names) + 1)]
+    for tokens in sorted({tokens for _, tokens in latest}):
+        cells = [latest.get((name, tokens)) for name in names]
+        shown = ["not run" if one is None else f"{one['cpu']:,.0f} s, {one['peak_mb']:,} MB" for one in cells]
+        rows.append([f"{tokens / _MILLION:g}", *shown])
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
 def figure(lines: list[dict[str, Any]], file: Path) -> None:
     """Time and memory against tokens, the latest line of each learner and size."""
     latest = {(one["learner"], one["tokens"]): one for one in lines}
@@ -171,9 +183,11 @@ def main() -> None:
                 if given.results:
                     with open(given.results, "a", encoding="utf-8") as file:
                         file.write(json.dumps({**lines[-1], "cores": os.cpu_count()}) + "\n")
+    kept = given.results.read_text(encoding="utf-8").splitlines() if given.results else []
+    lines = [json.loads(one) for one in kept] or lines
+    print(table(lines))
     if given.figure:
-        kept = given.results.read_text(encoding="utf-8").splitlines() if given.results else []
-        figure([json.loads(one) for one in kept] or lines, given.figure)
+        figure(lines, given.figure)
 
 
 if __name__ == "__main__":

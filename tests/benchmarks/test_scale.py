@@ -38,3 +38,9 @@ def test_lines_of_results_are_drawn(tmp_path):
     lines = [{"learner": "crf", "tokens": n * 10**6, "cpu": float(n), "peak_mb": 300 + n} for n in (1, 2)]
     scale.figure([json.loads(json.dumps(one)) for one in lines], tmp_path / "scale.svg")
     assert "processor time" in (tmp_path / "scale.svg").read_text()
+
+
+def test_sizes_that_were_not_run_have_no_number():
+    lines = [("crf", 1, 9.0), ("crf", 50, 400.0), ("crf", 50, 1300.4), ("predict", 1, 2.0)]
+    shown = scale.table([{"learner": a, "tokens": n * 10**6, "cpu": cpu, "peak_mb": 300} for a, n, cpu in lines])
+    assert shown.splitlines()[2:] == ["| 1 | 9 s, 300 MB | 2 s, 300 MB |", "| 50 | 1,300 s, 300 MB | not run |"]

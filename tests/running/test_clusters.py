@@ -14,6 +14,7 @@ from sidelight import (
     CRF,
     EM,
     HMM,
+    ClusterError,
     CoDL,
     DataError,
     Infeasible,
@@ -28,6 +29,7 @@ from sidelight import (
 )
 from sidelight.running import running_on, scatter
 from sidelight.running.cluster import _parsed
+from sidelight.running.joblib_cluster import JoblibProcesses
 from sidelight.running.places import current
 
 X, Y = generate_references(120, seed=3)
@@ -45,13 +47,18 @@ FITS = {
 }
 
 
-@pytest.fixture(scope="module", params=["joblib:2", "dask:2", "ray:2"])
+@pytest.fixture(scope="module", params=["joblib:2", "dask:3", "ray:2"])
 def place(request):
     library = {"dask": "distributed"}.get(request.param[:4], request.param.partition(":")[0])
     pytest.importorskip(library)
     os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
     with running_on(request.param) as cluster:
         yield cluster
+
+
+def test_as_many_processes_work_as_asked_for(place):
+    asked = {"JoblibProcesses": 2, "DaskCluster": 3, "RayCluster": 2}[type(place).__name__]
+    assert place.workers == place.traffic.workers == asked
 
 
 def fitted(name):
@@ -129,8 +136,8 @@ def test_parts_travel_once_and_what_is_shared_each_time(place):
     for _ in range(3):
         list(parts.map(_total, np.zeros(10_000)))
     assert place.traffic.placed == before
-    assert 3 * 2 * 80_000 <= place.traffic.sent < 3 * 2 * 82_000
-    assert place.traffic.received < 3 * 2 * 2000
+    assert 3 * place.workers * 80_000 <= place.traffic.sent < 3 * place.workers * 82_000
+    assert place.traffic.received < 3 * place.workers * 2000
 
 
 def _total(part, common, shared):
@@ -149,8 +156,62 @@ def test_places_by_name():
     assert _parsed("ray:auto") == ("ray", "auto")
 
 
+def test_workers_of_dask_come_back_however_long_they_take():
+    pytest.importorskip("distributed")
+    from dask import config
+
+    with config.set({"distributed.deploy.lost-worker-timeout": "1ms"}), running_on("dask:1") as place:
+        before = place.evaluated("__import__('os').getpid()")
+        os.kill(before[0], signal.SIGKILL)
+        while set(place.evaluated("1")) != {1}:
+            sleep(0.05)
+            place.recover()
+
+
+class _Leftovers:
+    """Makes calls here, and returns first what was left of the calls before, as joblib does after a death."""
+
+    n_jobs, left = 2, ()
+
+    def __call__(self, calls):
+        before, found = self.left, [function(*args, **named) for function, args, named in calls]
+        self.left = found[:2]
+        return [*before, *found]
+
+
+def test_results_of_calls_that_were_given_up_are_not_taken_for_others(tmp_path):
+    place = JoblibProcesses(_Leftovers(), tmp_path)
+    parts = place.hold([1, 2, 3], 10)
+    for shared in (100, 200):
+        assert list(place.map(_added, parts, range(3), (shared,), None)) == [shared + 10 + i for i in (1, 2, 3)]
+        assert place.evaluated("6 * 7") == [42, 42]
+
+
+def _added(part, common, shared):
+    return part + common + shared
+
+
+@pytest.mark.parametrize("where", ["ray:2", "ray:auto"])
+def test_a_ray_cluster_that_does_not_start(where, monkeypatch):
+    ray = pytest.importorskip("ray")
+
+    def init(**options):
+        raise Exception("the node timed out")
+
+    monkeypatch.setattr(ray, "init", init)
+    with pytest.raises(ClusterError, match=r"(could not start 2|no Ray cluster answers).*timed out"), running_on(where):
+        pass
+
+
 def test_words_are_aligned_as_in_threads(place):
     pairs = [(["a", "b", "c"][: 1 + i % 3], ["x", "y", "z"][: 1 + i % 2]) for i in range(60)]
     here, there = in_threads(lambda: WordAligner().fit(pairs)), WordAligner().fit(pairs)
     assert there.predict(pairs) == here.predict(pairs)
     np.testing.assert_allclose([one.objective for one in there.trace_], [one.objective for one in here.trace_])
+
+
+def test_a_process_that_has_just_died_is_not_asked(place):
+    # The last test of a place: a death may be noticed only later.
+    for _ in range(3):
+        os.kill(min(place.evaluated("__import__('os').getpid()")), signal.SIGKILL)
+        assert set(place.evaluated("6 * 7")) <= {42}

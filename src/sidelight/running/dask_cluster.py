@@ -10,6 +10,8 @@ from .cluster import Cluster, LostWorker, Named, call
 
 # Seconds to wait for a scheduler, and for workers to come back.
 _PATIENCE, _RETURN = 30, 180
+# A local cluster of Dask gives up workers that are not there so long after they were lost, be it for a second time.
+_NEVER = {"distributed.deploy.lost-worker-timeout": "7 days"}
 
 
 class DaskCluster(Cluster):
@@ -49,8 +51,12 @@ class DaskCluster(Cluster):
         return found
 
     def evaluated(self, expression: str) -> list[Any]:
-        """Ask every worker."""
-        return list(self.client.run(eval, expression).values())
+        """Ask every worker, but for those that died without Dask's notice."""
+        found = self.client.run(eval, expression, on_error="return").values()
+        for one in found:
+            if isinstance(one, Exception) and not isinstance(one, OSError):
+                raise one
+        return [one for one in found if not isinstance(one, OSError)]
 
     def free(self, handles: Sequence[Any]) -> None:
         """Let go of futures."""
@@ -69,6 +75,7 @@ class DaskCluster(Cluster):
 def started(where: Any) -> Iterator[DaskCluster]:
     """A client, the address of a scheduler, or a number of processes to start."""
     try:
+        from dask import config
         from distributed import Client, LocalCluster
     except ModuleNotFoundError:
         raise ClusterError("Dask is not installed: pip install 'sidelight[dask]'") from None
@@ -76,7 +83,8 @@ def started(where: Any) -> Iterator[DaskCluster]:
         yield DaskCluster(where)
     elif isinstance(where, int):
         with (
-            LocalCluster(where, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,  # type: ignore[no-untyped-call]
+            config.set(_NEVER),
+            LocalCluster(n_workers=where, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,  # type: ignore[no-untyped-call]
             Client(cluster) as client,  # type: ignore[no-untyped-call]
         ):
             yield DaskCluster(client)

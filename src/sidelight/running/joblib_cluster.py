@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -41,25 +41,37 @@ class JoblibProcesses(Cluster):
 
     def result(self, asked: Any) -> bytes:
         """Make the calls that were asked for, unless that is done."""
-        from joblib import delayed
-        from joblib.externals.loky.process_executor import TerminatedWorkerError
-
         if asked not in self._answers:
             waiting, self._asked = self._asked, []
             try:
-                found = self.parallel(delayed(_call_files)(*one) for one in waiting)
-            except TerminatedWorkerError as error:
+                self._answers.update(self._made(_call_files, waiting))
+            except LostWorker:
                 self._asked = [one for one in waiting if one != asked]
-                raise LostWorker(str(error).partition("\n")[0]) from None
-            self._answers.update(zip(waiting, found, strict=True))
+                raise
         return self._answers.pop(asked)
 
     def evaluated(self, expression: str) -> list[Any]:
         """Processes of joblib have the environment of this one."""
-        from joblib import delayed
+        calls = [(expression, str(i)) for i in range(self._workers)]
+        try:
+            return list(self._made(_evaluate, calls).values())
+        except LostWorker:  # one that died before; joblib starts all of them anew
+            return list(self._made(_evaluate, calls).values())
 
-        found: list[Any] = self.parallel(delayed(eval)(expression) for _ in range(self._workers))
-        return found
+    def _made(self, function: Callable[..., Any], calls: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], Any]:
+        """Returns what calls return, by their arguments.
+
+        Joblib also makes those that it had ready when a death ended the ones before, and returns their results first.
+        """
+        from joblib import delayed
+        from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+        wanted = set(calls)
+        try:
+            found = self.parallel(delayed(_named_call)(function, *one) for one in calls)
+        except TerminatedWorkerError as error:
+            raise LostWorker(str(error).partition("\n")[0]) from None
+        return {arguments: value for arguments, value in found if arguments in wanted}
 
     def free(self, handles: Sequence[Any]) -> None:
         """Remove files."""
@@ -74,6 +86,14 @@ class _Filed(Named):
     def load(self) -> Any:
         """Returns what the bytes of the file were made of."""
         return unpack(Path(self.packed).read_bytes())
+
+
+def _named_call(function: Callable[..., Any], *arguments: str) -> tuple[tuple[str, ...], Any]:
+    return arguments, function(*arguments)
+
+
+def _evaluate(expression: str, number: str) -> Any:
+    return eval(expression)
 
 
 def _call_files(part: str, common: str, shared: str) -> bytes:

@@ -81,7 +81,9 @@ def started(where: Any) -> Iterator[RayCluster]:
     )
     try:
         ray.init(logging_level=logging.ERROR, log_to_driver=False, **options)
-    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+    except Exception as error:  # of many kinds; a start that takes too long is an `Exception` itself
+        if isinstance(where, int):
+            raise ClusterError(f"Ray could not start {where} processes: {error}") from None
         raise ClusterError(
             f"no Ray cluster answers at {where!r} ({error}); start one with `ray start --head`"
         ) from None
