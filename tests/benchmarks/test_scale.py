@@ -11,12 +11,13 @@ def test_what_is_generated_follows_from_words_and_neighbours():
     made = list(scale.generate(3000, 0))
     assert sum(len(x) for x, _ in made) == pytest.approx(3000, abs=scale.LENGTH * 2)
     assert made == list(scale.generate(3000, 0))
-    number = {word: k for k, word in enumerate(scale.vocabulary())}
+    words = scale.vocabulary()
+    number = {word: k for k, word in enumerate(words)}
     assert len(number) == scale.WORDS
     right = [
         label == f"L{(number[w] + (number[before] if number[w] % 3 == 0 else 0)) % scale.LABELS}"
         for x, y in made
-        for before, w, label in zip([scale.vocabulary()[0], *x], x, y, strict=False)
+        for before, w, label in zip([words[0], *x], x, y, strict=False)
     ]
     assert 0.93 < sum(right) / len(right) < 0.98
 

@@ -1,12 +1,12 @@
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+import typer.testing
 
 from sidelight import generate_references, write_columns, write_jsonlines
 from sidelight.cli.main import app
@@ -34,14 +34,20 @@ Run = Callable[..., Said]
 
 
 @pytest.fixture(scope="session")
-def run() -> Run:
+def run() -> Iterator[Run]:
+    """Commands as they are typed; all are read by the same parser, since making one takes as long as many commands."""
+    parser = typer.main.get_command(app)
+
     def call(*arguments: object, stdin: str | bytes | None = None) -> Said:
-        result = CliRunner(env={"COLUMNS": "100"}).invoke(app, [str(a) for a in arguments], input=stdin)
+        runner = typer.testing.CliRunner(env={"COLUMNS": "100"})
+        result = runner.invoke(app, [str(a) for a in arguments], input=stdin)
         if result.exception and not isinstance(result.exception, SystemExit):
             raise result.exception
         return Said(result.exit_code, result.stdout, result.stderr)
 
-    return call
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.testing, "_get_command", lambda _: parser)
+        yield call
 
 
 @pytest.fixture

@@ -2,12 +2,18 @@
 
 from pathlib import Path
 
+import pytest
+
 from sidelight import load
+from sidelight.learners.choosing import signals
 
 from .conftest import Run
 
 
-def test_everything_at_once(run: Run, folder: Path, more: Path, tmp_path: Path) -> None:
+def test_everything_at_once(
+    run: Run, folder: Path, more: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(signals, "_FOLDS", 2)
     few = "\n\n".join((folder / "train.tsv").read_text().strip().split("\n\n")[:6])
     head, _, rest = few.partition("\n")
     (tmp_path / "few.tsv").write_text(f"{head.split(chr(9))[0]}\t?\n{rest}\n")

@@ -16,6 +16,7 @@ from sidelight.cli.main import COMMANDS, app
 from sidelight.cli.parameters import NOT_SET
 from sidelight.demo import run as demo_run
 from sidelight.demo.files import write_files
+from sidelight.learners.choosing import signals
 from sidelight.learners.registry import REGISTRY
 
 from .conftest import Run, Said
@@ -90,6 +91,7 @@ def test_examples_run_as_written(run: Run, place: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(place)
     for name in ("change", "tolerance"):  # commands are the point here, not what they learn
         monkeypatch.setitem(JLIS.__init__.__kwdefaults__, name, 0.5)
+    monkeypatch.setattr(signals, "_LEAST", 100)  # no trials
     whole = demo_run.run_demo
     monkeypatch.setattr(demo_run, "run_demo", lambda labeled, **more: whole([5], **more | {"test": 9, "unlabeled": 9}))
     for line in EXAMPLES:

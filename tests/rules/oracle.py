@@ -4,7 +4,9 @@ Every maker returns a rule (or a count, or a condition) of the library together 
 `random_rule` draws rules of every kind. A meaning takes the tokens x, the labels y, and the list of all labels.
 """
 
+from functools import cache
 from itertools import groupby, pairwise, product
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -203,6 +205,10 @@ def named_rules(conditions=CONDITIONS):
     return out
 
 
+# Lists of conditions by their identity, and the rules that have names of their own.
+_NAMED = {}
+
+
 def random_rule(rng, conditions=CONDITIONS):
     """Any rule and its meaning."""
     kind = rng.integers(4)
@@ -212,7 +218,9 @@ def random_rule(rng, conditions=CONDITIONS):
         left, a = random_logic(rng, conditions, 1)
         right, b = random_logic(rng, conditions, 1)
         return left | right, lambda x, y: float(not (a(x, y) or b(x, y)))
-    listed = named_rules(conditions)
+    if id(conditions) not in _NAMED:
+        _NAMED[id(conditions)] = conditions, named_rules(conditions)
+    listed = _NAMED[id(conditions)][1]
     if kind == 2:
         rule, degree = listed[rng.integers(len(listed))]
         other, more = random_comparison(rng, conditions)
@@ -245,10 +253,10 @@ def random_scores(rng, X, *, types=1, forbidden=0.0, whole=False, order=1):
 def chain_score(scores, i, y):
     """The score of labels y (numbers) of sequence i, part by part."""
     p, n = scores.offsets[i], len(y)
-    total = scores.start[y[0]] + scores.end[y[-1]] + sum(scores.unary[p + t, y[t]] for t in range(n))
-    total += sum(scores.pair[scores.pair_type[p + t], y[t - 1], y[t]] for t in range(1, n))
+    total = scores.start[y[0]] + scores.end[y[-1]] + sum([scores.unary[p + t][y[t]] for t in range(n)])
+    total += sum([scores.pair[scores.pair_type[p + t]][y[t - 1]][y[t]] for t in range(1, n)])
     if scores.triple is not None:
-        total += sum(scores.triple[y[t - 2], y[t - 1], y[t]] for t in range(2, n))
+        total += sum([scores.triple[y[t - 2]][y[t - 1]][y[t]] for t in range(2, n)])
     return float(total)
 
 
@@ -275,16 +283,21 @@ def segment_score(scores, i, y):
     total = scores.start[y[0] // 2] + scores.end[y[-1] // 2]
     for a, b in pairwise(cuts):
         c = y[a] // 2
-        if b - a > scores.length.shape[1]:
+        if b - a > len(scores.length[0]):
             return -np.inf
-        total += scores.opens[p + a, c] + scores.closes[p + b - 1, c] + scores.length[c, b - a - 1]
-        total += scores.unary[p + a : p + b, c].sum()
-        total += scores.pair[y[a - 1] // 2, c] if a > 0 else 0.0
+        total += scores.opens[p + a][c] + scores.closes[p + b - 1][c] + scores.length[c][b - a - 1]
+        total += sum([scores.unary[t][c] for t in range(p + a, p + b)])
+        total += scores.pair[y[a - 1] // 2][c] if a > 0 else 0.0
     return float(total)
 
 
+@cache
 def segmentations(n):
     """Every output of n tokens, in codes."""
+    return list(_segmentations(n))
+
+
+def _segmentations(n):
     for labels in product(range(len(LABELS)), repeat=n):
         for marks in product((0, 1), repeat=n - 1):
             begins = (1, *marks)
@@ -294,12 +307,17 @@ def segmentations(n):
 
 def scored_outputs(scores, i, n):
     """Every output of sequence i: as the structure writes it, its labels, and its score."""
+    arrays = {name: getattr(scores, name) for name in ("offsets", "start", "end", "unary", "pair")}
     if isinstance(scores, SegmentParts):
+        arrays |= {name: getattr(scores, name) for name in ("opens", "closes", "length")}
+        lists = SimpleNamespace(**{name: array.tolist() for name, array in arrays.items()})  # quicker to read from
         for y in segmentations(n):
-            yield y, tuple(code // 2 for code in y), segment_score(scores, i, y)
+            yield y, tuple([code // 2 for code in y]), segment_score(lists, i, y)
     else:
+        lists = SimpleNamespace(**{name: array.tolist() for name, array in arrays.items()})
+        lists.pair_type, lists.triple = scores.pair_type.tolist(), scores.triple
         for y in product(range(len(LABELS)), repeat=n):
-            yield y, y, chain_score(scores, i, y)
+            yield y, y, chain_score(lists, i, y)
 
 
 def every_output(scores, i, x, rules, penalty):
@@ -307,6 +325,8 @@ def every_output(scores, i, x, rules, penalty):
     found = []
     degrees = {}
     for output, labels, total in scored_outputs(scores, i, len(x)):
+        if total == -np.inf:
+            continue
         if labels not in degrees:
             names = [LABELS[c] for c in labels]
             degrees[labels] = [degree(x, names) for _, degree in rules]

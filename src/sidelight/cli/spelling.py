@@ -65,8 +65,10 @@ class LearningCommand(Command):
 def show_all(ctx: typer.Context, asked: bool) -> None:
     """Show the help with the options that it leaves out otherwise."""
     if asked:
-        for parameter in ctx.command.params:
-            if hasattr(parameter, "hidden"):
-                parameter.hidden = False
+        hidden: list[Any] = [one for one in ctx.command.params if getattr(one, "hidden", False)]
+        for parameter in hidden:
+            parameter.hidden = False
         typer.echo(ctx.get_help())
+        for parameter in hidden:
+            parameter.hidden = True
         raise typer.Exit

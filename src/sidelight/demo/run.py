@@ -6,6 +6,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from ..estimator import clone
@@ -101,6 +102,7 @@ class _References:
     test: tuple[_Outputs, _Outputs]
 
 
+@cache
 def prepare() -> None:
     """Compile, or load from the cache, what the demo needs, so that this does not count as time to learn."""
     run_demo([5], test=10, unlabeled=20, seed=0)

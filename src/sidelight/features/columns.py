@@ -30,10 +30,23 @@ _NO_TRUTH = "{} is no truth value; for and, or, not write &, | and ~, and for ==
 _PUNCTUATION = frozenset(string.punctuation) | frozenset("–—‘’“”«»…·¡¿")
 
 
+class _Kinds(dict[int, str]):
+    """Letters as x or X, digits as d, the rest kept: for `str.translate`, each worked out when it is first seen."""
+
+    def __missing__(self, code: int) -> str:
+        c = chr(code)
+        self[code] = kind = "X" if c.isupper() else "x" if c.isalpha() else "d" if c.isdigit() else c
+        return kind
+
+
+_KINDS = _Kinds()
+_LONG_RUN = re.compile(r"(.)\1{4,}")
+
+
 def _shape(value: str) -> str:
     """Letters as x or X, digits as d, the rest kept; runs of more than four are cut to four."""
-    pattern = "".join("X" if c.isupper() else "x" if c.isalpha() else "d" if c.isdigit() else c for c in value)
-    return re.sub(r"(.)\1{4,}", r"\1\1\1\1", pattern)
+    pattern = value.translate(_KINDS)
+    return _LONG_RUN.sub(r"\1\1\1\1", pattern) if len(pattern) > 4 else pattern
 
 
 def _when(test: Callable[[str], bool]) -> Callable[[str], str | None]:

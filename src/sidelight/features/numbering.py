@@ -87,11 +87,20 @@ class Numbering:
 
     def find(self, attribute: int) -> tuple[int, int]:
         """Returns the template and the key of an attribute."""
-        for template, (keys, numbers) in enumerate(self.keys):
-            at = np.flatnonzero(numbers == attribute)
-            if len(at):
-                return template, int(keys[at[0]])
-        raise DataError(f"there is no attribute {attribute}")
+        if not 0 <= attribute < self.attributes:
+            raise DataError(f"there is no attribute {attribute}")
+        templates, places = self._found
+        template = int(templates[attribute])
+        return template, int(self.keys[template][0][places[attribute]])
+
+    @cached_property
+    def _found(self) -> tuple[Ints, Longs]:
+        """The template of every attribute and its place there, made when the first attribute is asked for."""
+        templates, places = np.empty(self.attributes, np.int32), np.empty(self.attributes, np.int64)
+        for template, (_, numbers) in enumerate(self.keys):
+            templates[numbers] = template
+            places[numbers] = np.arange(len(numbers))
+        return templates, places
 
     def encoded(self, ids: Ints, offsets: Longs) -> Encoded:
         """Returns numbers (rows, templates), -1 for none, as sparse rows."""

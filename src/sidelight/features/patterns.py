@@ -80,7 +80,7 @@ class Pattern:
         """
         before: frozenset[int] = frozenset()
         for at in range(len(value) + 1):
-            holds = tuple(self._tests[k].match(value, at) is not None for k in self._asserted)
+            holds = tuple([self._tests[k].match(value, at) is not None for k in self._asserted])
             character = value[at : at + 1]
             key = before, holds, character
             after = self._moves.get(key)

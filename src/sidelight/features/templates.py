@@ -34,7 +34,7 @@ def sequence_offsets(X: Sequence[Any]) -> Longs:
         return X.offsets
     require_list(X)
     for i, x in enumerate(X):
-        if isinstance(x, str) or not hasattr(x, "__len__") or hasattr(x, "tocsr"):
+        if type(x) is not list and (isinstance(x, str) or not hasattr(x, "__len__") or hasattr(x, "tocsr")):
             hint = "; split it first, for example by tokenize" if isinstance(x, str) else ""
             raise DataError(f"sequence {i}: expected a list of tokens, got {x!r}{hint}")
     lengths = np.fromiter((len(x) for x in X), np.int64, len(X))

@@ -19,9 +19,9 @@ from .certificate import Solution, Step, reached
 from .margin_constraints import Demand, worst_of_part
 from .working_sets import WorkingSets
 
-# An iteration has this many chunks, of at most this many inputs that are searched with the same weights; and passes of
-# coordinate descent over the rows of a chunk and over all.
-_CHUNKS, _CHUNK, _CHUNK_PASSES, _PASSES = 32, 256, 3, 20
+# An iteration has this many chunks, of at least and at most this many inputs that are searched with the same weights;
+# and passes of coordinate descent over the rows of a chunk and over all.
+_CHUNKS, _LEAST, _CHUNK, _CHUNK_PASSES, _PASSES = 32, 4, 256, 3, 20
 # Rows are kept in single precision: differences below this share of a violation mean nothing.
 _ROUNDING = 1e-6
 
@@ -58,7 +58,7 @@ def minimize(
         if saved.state is not None:
             rng, steps, epsilon, rows_before = saved.state
             sets.take(rows_before)
-        chunk = min(-(-sum(map(len, demands)) // _CHUNKS), _CHUNK)
+        chunk = min(max(-(-sum(map(len, demands)) // _CHUNKS), _LEAST), _CHUNK)
         search = _WorstSearch(demands, sets, check, chunk)
         for iteration in range(len(steps) + 1, max_iterations + 1):
             before = sets.dual()
