@@ -23,12 +23,12 @@ WORDS = annealing._WORDS  # before `quick` leaves some out
 @pytest.fixture(scope="module")
 def experiment() -> Experiment:
     X, y = generate_references(36, seed=3)
-    return annealing.classed(Experiment(Task(X[:20], y[:20], X[20:25], y[20:25]), X[25:], (0,)))
+    return annealing.classed(Experiment(Task(X[10:20], y[10:20], X[20:25], y[20:25]), X[25:], (0,)))
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(annealing, "SIZES", (3, 5, 20))
+    monkeypatch.setattr(annealing, "SIZES", (3, 5, 10))
     monkeypatch.setattr(annealing, "ROUNDS", 1)
     monkeypatch.setattr(annealing, "PR_ROUNDS", 2)
     monkeypatch.setattr(annealing, "TIMED", (1, 2))

@@ -22,8 +22,8 @@ from sidelight import check, generate_references, write_columns
 @pytest.fixture(scope="module")
 def experiment() -> Experiment:
     """References whose fields are those of the data."""
-    X, y = generate_references(32, seed=3)
-    return Experiment(Task(X[:20], y[:20], X[20:25], y[20:25]), X[25:], (0, 1))
+    X, y = generate_references(20, seed=3)
+    return Experiment(Task(X[:8], y[:8], X[8:13], y[8:13]), X[13:], (0, 1))
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_every_published_row_has_every_size() -> None:
 
 def test_subsets_are_drawn_by_seed(experiment: Experiment) -> None:
     X, y = experiment.subset(5, 1)
-    drawn = np.random.default_rng(1).choice(20, 5, replace=False)
+    drawn = np.random.default_rng(1).choice(8, 5, replace=False)
     assert [experiment.task.train_X[i] for i in drawn] == X
     assert y == [experiment.task.train_y[i] for i in drawn]
     X, y = experiment.with_pool(5, 1)
@@ -92,7 +92,7 @@ def test_nothing_is_measured_twice(experiment: Experiment) -> None:
 
 def test_all_references_are_one_subset(experiment: Experiment) -> None:
     Counting.fits = 0
-    assert experiment.supervised("counting", lambda: Counting(experiment.task), 20) == Mean(100.0, None)
+    assert experiment.supervised("counting", lambda: Counting(experiment.task), 8) == Mean(100.0, None)
     assert Counting.fits == 1
 
 
@@ -100,11 +100,11 @@ def test_all_references_are_one_subset(experiment: Experiment) -> None:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sizes that the generated references have."""
     for module in (tables, figures):
-        monkeypatch.setattr(module, "SIZES", (5, 10, 15, 20))
+        monkeypatch.setattr(module, "SIZES", (5, 6, 7, 8))
     monkeypatch.setattr(figures, "ROUNDS", (0, 1))
-    monkeypatch.setattr(figures, "MORE_SIZES", (5, 20))
+    monkeypatch.setattr(figures, "MORE_SIZES", (5, 8))
     monkeypatch.setattr(figures, "BALANCES", (0.5, 1.0))
-    monkeypatch.setattr(decoding, "LABELLED", 10)
+    monkeypatch.setattr(decoding, "LABELLED", 6)
     monkeypatch.setattr(decoding, "SAMPLE", 2)
     monkeypatch.setattr(tables.published, "TABLE_3_5", {"AP-T": {5: 75.6}, "AP-I": {5: 74.6}})
 
@@ -142,7 +142,7 @@ def test_errors_that_rules_take_away_and_the_balances_of_the_thesis(experiment: 
 def test_only_semicrf_as_it_comes_has_a_target(experiment: Experiment, report: Report) -> None:
     tables.tailored_models(experiment, report)
     judged = [r for r in report.results if r.target is not None]
-    assert [(r.what, r.target) for r in judged] == [("SemiCRF, default features, 20 labelled", 93.5)]
+    assert [(r.what, r.target) for r in judged] == [("SemiCRF, default features, 8 labelled", 93.5)]
     assert {r.what.rpartition(", ")[0] for r in report.results} > set(TABLE_3_4)
 
 
@@ -180,7 +180,7 @@ def test_curves_by_labelled_references(experiment: Experiment, report: Report) -
     assert list(rules.curves) == ["hard EM", "CoDL"]
     assert list(places.curves) == ["HMM, labels alone", "HMM learned by CoDL, no rules at prediction", "CoDL"]
     assert places.curves["CoDL"] == rules.curves["CoDL"]
-    assert [x for x, _ in rules.curves["CoDL"]] == [5, 20]
+    assert [x for x, _ in rules.curves["CoDL"]] == [5, 8]
 
 
 @pytest.mark.usefixtures("small")

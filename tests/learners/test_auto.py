@@ -41,7 +41,7 @@ from sidelight.learners.choosing.trials import Fold
 from tests.learner_kit import check_learner
 from tests.learners.samples import FORMS, labelled
 
-X, Y = generate_references(120, seed=2)
+X, Y = generate_references(80, seed=2)
 TRUE = [starts_with("author", "editor"), where(word.isin("pp", "pages")).label("pages"), once_each()]
 FALSE = [starts_with("title").named("title first"), before("title", "author").named("backwards")]
 
@@ -69,8 +69,8 @@ def test_conventions(form, around, tmp_path, monkeypatch):
 
 
 def test_rules_and_unlabelled_sequences(quick, tmp_path):
-    known = [labels if i < 12 else None for i, labels in enumerate(Y[:60])]
-    model = Auto(TRUE, budget=1e6, n_jobs=1).fit(X[:60], known)
+    known = [labels if i < 12 else None for i, labels in enumerate(Y[:36])]
+    model = Auto(TRUE, budget=1e6, n_jobs=1).fit(X[:36], known)
     assert [result.candidate for result in model.results_] == [
         "HMM", "CRF", "CCM(HMM)", "CoDL(HMM)", "EM(HMM)",
     ]  # fmt: skip
@@ -83,21 +83,21 @@ def test_rules_and_unlabelled_sequences(quick, tmp_path):
     assert [cost.rule for cost in model.rule_costs_] == [rule.title for rule in TRUE]
     remarks = {result.candidate: result.note for result in model.results_}
     assert remarks["EM(HMM)"] == "without rules"
-    assert remarks["CCM(HMM)"] == "without 48 sequences that have no full labels"
+    assert remarks["CCM(HMM)"] == "without 24 sequences that have no full labels"
     assert model.predict(X[60:]) == model.best_.predict(X[60:])
     model.save(tmp_path / "m")
     for copied in (load(tmp_path / "m"), pickle.loads(pickle.dumps(model))):
         assert copied.predict(X[60:70]) == model.predict(X[60:70])
         assert (copied.results_, copied.why_, copied.rule_costs_) == (model.results_, model.why_, model.rule_costs_)
         assert type(copied.best_) is type(model.best_)
-    again = clone(model).fit(X[:60], known)
+    again = clone(model).fit(X[:36], known)
     assert [r.score for r in again.results_] == [r.score for r in model.results_]
 
 
 def test_what_is_chosen_is_fitted_to_everything(monkeypatch):
     monkeypatch.setattr(Knowledge, "candidates", few(("CoDL(HMM)",)))
     known = [labels if i < 20 else None for i, labels in enumerate(Y)]
-    model = Auto(REFERENCE_RULES, budget=1e6, most_unlabeled=40).fit(X, known)
+    model = Auto(REFERENCE_RULES, budget=1e6, most_unlabeled=20).fit(X, known)
     (best,) = [result.candidate for result in model.results_ if result.chosen]
     assert best == "CoDL(HMM)"
     expected = CoDL(HMM(classes=model.classes_), REFERENCE_RULES, guard=False).fit(X, known)
@@ -107,13 +107,13 @@ def test_what_is_chosen_is_fitted_to_everything(monkeypatch):
 
 
 def test_rules_that_most_sequences_break_are_left_out(quick):
-    known = [labels if i < 12 else None for i, labels in enumerate(Y[:60])]
-    model = Auto([*TRUE, *FALSE], budget=1e6).fit(X[:60], known)
+    known = [labels if i < 12 else None for i, labels in enumerate(Y[:36])]
+    model = Auto([*TRUE, *FALSE], budget=1e6).fit(X[:36], known)
     notes = {result.candidate: result.note for result in model.results_}
     assert notes["CoDL(HMM)"] == "without 2 rules: title first, backwards"
     assert type(model.best_) in (CCM, CoDL)
     assert "; without 'title first', 'backwards', which the labelled sequences break at most places" in model.why_
-    kept = Auto(TRUE, budget=1e6).fit(X[:60], known)
+    kept = Auto(TRUE, budget=1e6).fit(X[:36], known)
     assert [r.score for r in kept.results_] == [r.score for r in model.results_]
 
 
@@ -293,7 +293,7 @@ def test_one_that_cannot_be_fitted_to_everything_makes_way(monkeypatch):
 
     monkeypatch.setattr(CoDL, "fit", fits_little)
     known = [labels if i < 20 else None for i, labels in enumerate(Y)]
-    model = Auto(REFERENCE_RULES, budget=1e6, most_unlabeled=40).fit(X, known)
+    model = Auto(REFERENCE_RULES, budget=1e6, most_unlabeled=20).fit(X, known)
     assert model.results_[-1].outcome == "could not be fitted to everything: too much"
     assert not isinstance(model.best_, CoDL)
 
