@@ -123,7 +123,7 @@ def test_scores_and_counts_are_adjoint(order, values, all_weights):
     rng = np.random.default_rng(order)
     encoded = random_encoded(rng, [1, 2, 7, 4], values=values, density=0.7)
     scorer = LinearScorer.observed(encoded, random_targets(rng, encoded, 5), 5, order=order, all_weights=all_weights)
-    assert (scorer.heavy >= 0).any()
+    assert len(scorer.heavy)
     w = rng.normal(size=scorer.size)
     scores = scorer.scores(encoded, w)
     for _ in range(5):

@@ -1,25 +1,28 @@
 """Sparse linear scores: sums of weights of a token's attributes, and the transposed sums.
 
 The weights of attribute a are w[pointer[a]] to w[pointer[a + 1]], for the labels given there by `label`. Attributes
-with many labels also have a row in a dense table, dense[heavy[a]], which is read instead: one vector operation is
-cheaper than a few scattered ones. An empty `heavy` means that there are no such rows. What visits attributes at random
-reads one number of each instead, its *span* (`spans_of`): the row, as -1 - row, or where its weights begin and how many
-there are. Rows are token rows in CSR form (indptr, indices, values); empty `values` means that all are one.
+with many labels, those listed in `heavy`, also have a row each in a dense table, which is read instead: one vector
+operation is cheaper than a few scattered ones. What visits attributes at random reads one number of each, its *span*
+(`spans_of`): the row, as -1 - row, or where its weights begin and how many there are. Rows are token rows in CSR form
+(indptr, indices, values); empty `values` means that all are one.
 """
 
 import numpy as np
 
 from .compiling import Bits, Flags, Floats, Ints, Longs, Singles, kernel
+from .row_products import add_rows
 
 # Bits of a span that count weights.
 COUNT = 20
 _MOST = (1 << COUNT) - 1
 
 
-def spans_of(pointer: Longs, heavy: Ints) -> Longs:
+def spans_of(pointer: Longs, heavy: Longs) -> Longs:
     """The spans of attributes."""
-    spans = (pointer[:-1] << COUNT) | np.diff(pointer)
-    return np.where(heavy >= 0, -1 - heavy.astype(np.int64), spans) if len(heavy) else spans
+    spans: Longs = pointer[:-1] << COUNT
+    spans |= np.diff(pointer)
+    spans[heavy] = -1 - np.arange(len(heavy))
+    return spans
 
 
 @kernel
@@ -34,20 +37,23 @@ def add_scores(
     unary: Floats,
 ) -> None:
     """unary[t, c] += Σ_a value * w[a, c] for all rows t."""
-    L = unary.shape[1]
+    widest = 0
     for t in range(len(indptr) - 1):
-        row = unary[t]
+        widest = max(widest, indptr[t + 1] - indptr[t])
+    rows, factors = np.empty(widest, np.int64), np.ones(widest)
+    for t in range(len(indptr) - 1):
+        row, count = unary[t], 0
         for n in range(indptr[t], indptr[t + 1]):
             span = spans[indices[n]]
             value = values[n] if len(values) > 0 else 1.0
             if span < 0:
-                weights = dense[-1 - span]
-                for c in range(L):
-                    row[c] += value * weights[c]
+                rows[count], factors[count] = -1 - span, value
+                count += 1
             else:
                 begin = span >> COUNT
                 for k in range(begin, begin + (span & _MOST)):
                     row[label[k]] += value * w[k]
+        add_rows(rows, factors, count, dense, row)
 
 
 @kernel
@@ -79,21 +85,19 @@ def add_expectations(
 
 
 @kernel
-def spread(pointer: Longs, label: Ints, w: Floats, heavy: Ints, dense: Floats) -> None:
+def spread(pointer: Longs, label: Ints, w: Floats, heavy: Longs, dense: Floats) -> None:
     """Copy the weights of heavy attributes into their dense rows."""
-    for a in range(len(heavy)):
-        if heavy[a] >= 0:
-            for k in range(pointer[a], pointer[a + 1]):
-                dense[heavy[a], label[k]] = w[k]
+    for row in range(len(heavy)):
+        for k in range(pointer[heavy[row]], pointer[heavy[row] + 1]):
+            dense[row, label[k]] = w[k]
 
 
 @kernel
-def collect(pointer: Longs, label: Ints, dense: Floats, heavy: Ints, out: Floats) -> None:
-    """Add dense rows to the weights they stand for: the transpose of `spread`."""
-    for a in range(len(heavy)):
-        if heavy[a] >= 0:
-            for k in range(pointer[a], pointer[a + 1]):
-                out[k] += dense[heavy[a], label[k]]
+def collect(pointer: Longs, label: Ints, dense: Floats, heavy: Longs, out: Floats) -> None:
+    """Copy dense rows back to the weights they stand for."""
+    for row in range(len(heavy)):
+        for k in range(pointer[heavy[row]], pointer[heavy[row] + 1]):
+            out[k] = dense[row, label[k]]
 
 
 @kernel

@@ -62,7 +62,6 @@ def mira_pass(
     start: Floats,
     end: Floats,
     spans: Longs,
-    heavy: Ints,
     dense: Floats,
     clock: float,
 ) -> tuple[int, int]:
@@ -70,7 +69,7 @@ def mira_pass(
 
     Row r of a visit is Φ_r = F(x, y) - F(x, y_r) for the r-th best output, kept sparse in row_at and row_value from
     edge[r] on; the clock ticks once a sequence. weight: (sequences,) what the cap of each is multiplied by, empty
-    for 1. spans, heavy, dense: where the weights of attributes are, and the rows that mirror w (`linear`).
+    for 1. spans, dense: where the weights of attributes are, and the rows that mirror w (`linear`).
     """
     L, second_order = len(start), arcs.shape[2] > 1
     longest, widest = 0, 0
@@ -155,7 +154,7 @@ def mira_pass(
                     if z[t] != y[t]:
                         bump_row(
                             indptr, indices, values, p + t, pointer, label, y[t], z[t], step, w, late, clock,
-                            heavy, dense,
+                            spans, dense,
                         )  # fmt: skip
                 bump_tables(z, -step, clock, places, w, late, arcs, start, end)
         bump_tables(y, total, clock, places, w, late, arcs, start, end)

@@ -29,7 +29,7 @@ def bump_row(
     w: Floats,
     late: Floats,
     clock: float,
-    heavy: Ints,
+    spans: Longs,
     dense: Floats,
 ) -> None:
     """The weights of token t's attributes: a step up for the gold label, down for the guessed one."""
@@ -43,8 +43,8 @@ def bump_row(
                 bump(w, late, k, -value, clock)
             else:
                 continue
-            if len(heavy) > 0 and heavy[a] >= 0:
-                dense[heavy[a], label[k]] = w[k]
+            if spans[a] < 0:
+                dense[-1 - spans[a], label[k]] = w[k]
 
 
 @inner
@@ -130,7 +130,6 @@ def perceptron_pass(
     start: Floats,
     end: Floats,
     spans: Longs,
-    heavy: Ints,
     dense: Floats,
     clock: float,
     sums: Floats,
@@ -139,7 +138,7 @@ def perceptron_pass(
 
     A wrong token adds margin + growth * clock to the score of an output. weight: (sequences,) the length of the steps
     of each, empty for 1; with `squared` it is that of `implicit_step`. sums: (sequences, 2), to which the steps of each
-    sequence and the steps times their wrong tokens are added; (0, 2) for neither. spans, heavy, dense: where the
+    sequence and the steps times their wrong tokens are added; (0, 2) for neither. spans, dense: where the
     weights of attributes are, and the rows that mirror w for those with several labels (`linear`).
     """
     L, B = len(start), arcs.shape[2]
@@ -180,7 +179,7 @@ def perceptron_pass(
                 if guess[t] != gold[p + t]:
                     bump_row(
                         indptr, indices, values, p + t, pointer, label, gold[p + t], guess[t], step, w, late, clock,
-                        heavy, dense,
+                        spans, dense,
                     )  # fmt: skip
             bump_tables(gold[p:q], step, clock, places, w, late, arcs, start, end)
             bump_tables(guess[:n], -step, clock, places, w, late, arcs, start, end)

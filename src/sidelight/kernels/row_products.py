@@ -1,10 +1,13 @@
-"""A row times a matrix in vector registers: sums of products, or the maxima of sums.
+"""A row times a matrix in vector registers: sums of products, maxima of sums, and sums of some rows of the matrix.
 
-Both are the step of a recursion over label pairs. A loop over labels inside one over the labels before writes and reads
-its row again for each of these; here eight entries of the row are worked out at a time, and written once. Where their
-number is no multiple of eight, the last eight overlap those before, and are worked out again.
+The first two are the step of a recursion over label pairs, the third adds up the weights of a token's attributes. A
+loop over labels inside one over rows writes and reads its result again for each of these; here eight entries of the
+result are worked out at a time, and written once. Where their number is no multiple of eight, the last eight overlap
+those before, and are worked out again.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from llvmlite import ir
@@ -12,7 +15,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from .compiling import Floats, inner
+from .compiling import Floats, Longs, inner
 
 # Entries at a time, in one, two or four registers of a processor. Fewer labels than that have plain loops.
 WIDTH = 8
@@ -39,6 +42,21 @@ def _maximum(builder: Any, best: Any, before: Any, entries: Any) -> Any:
     return builder.select(builder.fcmp_ordered(">", value, best), value, best)
 
 
+def _eight(builder: Any, pointer: Any, at: Any) -> Any:
+    """Where the eight entries from one on lie."""
+    return builder.bitcast(builder.gep(pointer, [at]), _LANES.as_pointer())
+
+
+@contextmanager
+def _eights(builder: Any, columns: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """Eight columns at a time: the first of them, the first of the last eight, and a place for what is worked out."""
+    last = builder.sub(columns, ir.Constant(_WHOLE, WIDTH))
+    state = cgutils.alloca_once(builder, _LANES)
+    none, step = ir.Constant(_WHOLE, 0), ir.Constant(_WHOLE, WIDTH)
+    with cgutils.for_range_slice(builder, none, columns, step, _WHOLE) as (place, _):
+        yield builder.select(builder.icmp_signed("<", place, last), place, last), last, state
+
+
 def _product(name: str, combine: Any, nothing: float) -> Any:
     """An intrinsic for a row of `step` by a matrix of (labels before, labels), both in memory without gaps."""
 
@@ -49,31 +67,47 @@ def _product(name: str, combine: Any, nothing: float) -> Any:
             )
             labels = cgutils.unpack_tuple(builder, out.shape, 1)[0]
             before = cgutils.unpack_tuple(builder, matrix.shape, 2)[0]
-            last = builder.sub(labels, ir.Constant(_WHOLE, WIDTH))
-            state = cgutils.alloca_once(builder, _LANES)
-
-            def eight(pointer: Any, at: Any) -> Any:
-                return builder.bitcast(builder.gep(pointer, [at]), _LANES.as_pointer())
-
-            with cgutils.for_range_slice(
-                builder, ir.Constant(_WHOLE, 0), labels, ir.Constant(_WHOLE, WIDTH), _WHOLE
-            ) as (place, _):
-                at = builder.select(builder.icmp_signed("<", place, last), place, last)
+            with _eights(builder, labels) as (at, _, state):
                 builder.store(ir.Constant(_LANES, [nothing] * WIDTH), state)
                 with cgutils.for_range(builder, before, intp=_WHOLE) as loop:
                     one = builder.load(builder.gep(row.data, [builder.mul(loop.index, arguments[1])]))
-                    entries = builder.load(
-                        eight(matrix.data, builder.add(builder.mul(loop.index, labels), at)), align=8
-                    )
+                    place = builder.add(builder.mul(loop.index, labels), at)
+                    entries = builder.load(_eight(builder, matrix.data, place), align=8)
                     found = combine(builder, builder.load(state), _everywhere(builder, one), entries)
                     builder.store(found, state)
-                builder.store(builder.load(state), eight(out.data, at), align=8)
+                builder.store(builder.load(state), _eight(builder, out.data, at), align=8)
             return context.get_dummy_value()
 
         return types.none(row, types.intp, matrix, out), build
 
     typed.__name__ = typed.__qualname__ = name
     return intrinsic(typed)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _add_rows(typing: Any, rows: Any, factors: Any, count: Any, matrix: Any, out: Any) -> Any:
+    """out += Σ_k factors[k] * matrix[rows[k]], all without gaps in memory, for at least `WIDTH` columns."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        rows, factors, matrix, out = (
+            context.make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 1, 3, 4)
+        )
+        labels = cgutils.unpack_tuple(builder, out.shape, 1)[0]
+        # What stands in the last eight: the eight before them change it where they overlap.
+        last_eight = builder.load(_eight(builder, out.data, builder.sub(labels, ir.Constant(_WHOLE, WIDTH))), align=8)
+        with _eights(builder, labels) as (at, last, state):
+            own = builder.load(_eight(builder, out.data, at), align=8)
+            builder.store(builder.select(builder.icmp_signed("<", at, last), own, last_eight), state)
+            with cgutils.for_range(builder, arguments[2], intp=_WHOLE) as loop:
+                row = builder.load(builder.gep(rows.data, [loop.index]))
+                factor = builder.load(builder.gep(factors.data, [loop.index]))
+                place = builder.add(builder.mul(row, labels), at)
+                entries = builder.load(_eight(builder, matrix.data, place), align=8)
+                builder.store(_sum(builder, builder.load(state), _everywhere(builder, factor), entries), state)
+            builder.store(builder.load(state), _eight(builder, out.data, at), align=8)
+        return context.get_dummy_value()
+
+    return types.none(rows, factors, types.intp, matrix, out), build
 
 
 _sums = _product("sums", _sum, 0.0)
@@ -108,3 +142,14 @@ def maxima_of_sums(row: Floats, skip: int, matrix: Floats, out: Floats) -> None:
         for c in range(L):
             v = before + matrix[a, c]
             out[c] = v if v > out[c] else out[c]
+
+
+@inner
+def add_rows(rows: Longs, factors: Floats, count: int, matrix: Floats, out: Floats) -> None:
+    """out[c] += Σ_k factors[k] * matrix[rows[k], c] for the first `count` of the rows."""
+    if len(out) >= WIDTH:
+        _add_rows(rows, factors, count, matrix, out)
+        return
+    for k in range(count):
+        for c in range(len(out)):
+            out[c] += factors[k] * matrix[rows[k], c]

@@ -32,7 +32,7 @@ STORED = {
 }
 # An attribute with at least this many labels, and this share of all labels, gets a dense row of weights: from there on
 # one vector operation is cheaper than scattered ones, and the rows of all of them stay small.
-_HEAVY, _HEAVY_SHARE = 4, 1 / 3
+_HEAVY, _HEAVY_SHARE = 4, 1 / 5
 
 
 @dataclass(frozen=True)
@@ -146,13 +146,9 @@ class LinearScorer:
         return w[self._slices[0]]
 
     @cached_property
-    def heavy(self) -> Ints:
-        """For every attribute its row in the dense table, or -1: those with several labels have one."""
-        degree = np.diff(self.pointer)
-        rows = np.full(len(degree), -1, np.int32)
-        many = np.flatnonzero(degree >= max(_HEAVY, _HEAVY_SHARE * self.labels))
-        rows[many] = np.arange(len(many), dtype=np.int32)
-        return rows
+    def heavy(self) -> Longs:
+        """The attributes that have a row in the dense table: those with several labels."""
+        return np.flatnonzero(np.diff(self.pointer) >= max(_HEAVY, _HEAVY_SHARE * self.labels))
 
     @cached_property
     def spans(self) -> Longs:
@@ -165,7 +161,7 @@ class LinearScorer:
         """A weight vector made ready for scoring batches."""
         from ..kernels import linear
 
-        dense = np.zeros((int(self.heavy.max(initial=-1)) + 1, self.labels))
+        dense = np.zeros((len(self.heavy), self.labels))
         linear.spread(self.pointer, self.label, w, self.heavy, dense)
         return ChainWeights(self, self.attribute_weights(w), dense, *self.tables(w))
 
@@ -175,7 +171,7 @@ class LinearScorer:
 
     def expectation(self) -> "ChainExpectation":
         """An empty sum of expected features."""
-        dense = np.zeros((int(self.heavy.max(initial=-1)) + 1, self.labels))
+        dense = np.zeros((len(self.heavy), self.labels))
         return ChainExpectation(self, np.zeros(self.size), dense)
 
     def rows(self, encoded: Encoded, sequences: Longs, plus: Ints | None, minus: Ints | None) -> SparseVectors:

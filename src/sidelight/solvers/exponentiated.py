@@ -52,7 +52,7 @@ _PACES = (1000, 1, 1, 64), (np.inf, 4, 2, 1000)
 _TRIES = 40
 
 # What sweeps change of a dual point.
-_CHANGING = ("theta", "theta_pair", "mu", "mu_pair", "share", "rate", "w", "dense", "pair", "first", "last")
+_CHANGING = ("theta", "theta_pair", "mu", "mu_pair", "share", "rate", "vector", "dense", "pair", "first", "last")
 
 
 def suits(scorer: Any) -> bool:
@@ -119,8 +119,8 @@ def minimize_hinge(
 class _Dual:
     """The dual point and the weights that belong to it, changed in place.
 
-    D = scale * Σ_i share_i - l2 ‖w‖²; theta, mu, and what else the kernel takes, as it says. vector: the weights, which
-    stand in tables of their own during a pass (w and dense: those of attributes).
+    D = scale * Σ_i share_i - l2 ‖w‖²; theta, mu, and what else the kernel takes, as it says. vector: the weights; those
+    of a pass that have tables of their own (dense, pair, first, last) are brought there by `weights`.
     """
 
     scorer: LinearScorer
@@ -136,7 +136,6 @@ class _Dual:
     share: Floats
     rate: Floats
     vector: Floats
-    w: Floats
     dense: Floats
     pair: Floats
     first: Floats
@@ -168,7 +167,7 @@ class _Dual:
             scorer, encoded, gold if hinge else np.empty(0, np.int32), scale, l2, kept,
             theta, theta_pair, mu, mu_pair, np.zeros(sequences),
             np.full(sequences, _FIRST_RATE_HINGE if hinge else _FIRST_RATE),
-            np.zeros(scorer.size), np.zeros(len(scorer.label)), np.zeros_like(ones.dense), np.zeros(len(kept)),
+            np.zeros(scorer.size), np.zeros_like(ones.dense), np.zeros(len(kept)),
             np.zeros(L), np.zeros(L), free, Lanes(threads),
         )  # fmt: skip
 
@@ -211,7 +210,7 @@ class _Dual:
         rows = exponentiated.Rows(
             encoded.offsets, encoded.indptr, encoded.indices, encoded.values, self.scorer.spans, self.scorer.label
         )  # fmt: skip
-        weights = exponentiated.Weights(self.w, self.dense, self.pair, self.first, self.last, *self.free)
+        weights = exponentiated.Weights(self.attributes, self.dense, self.pair, self.first, self.last, *self.free)
         dual = exponentiated.Dual(
             self.kept, self.theta, self.theta_pair, self.mu, self.mu_pair, self.share, self.rate, self.gold
         )
@@ -251,16 +250,20 @@ class _Dual:
         for name in _CHANGING:
             getattr(self, name)[:] = state[name]
 
+    @property
+    def attributes(self) -> Floats:
+        """The weights of attributes: those of dense rows are old where sweeps have changed these."""
+        return self.scorer.attribute_weights(self.vector)
+
     def weights(self) -> Floats:
         """The weight vector that belongs to the dual point: always the same array."""
         from ..kernels import linear
 
         pair = np.zeros(self.scorer.labels**2)
         pair[self.kept] = self.pair
-        attributes, tables = self.vector[: len(self.w)], self.scorer.join(self.w[:0], pair, self.first, self.last)
-        attributes[:] = self.w
+        attributes = self.attributes
         linear.collect(self.scorer.pointer, self.scorer.label, self.dense, self.scorer.heavy, attributes)
-        self.vector[len(self.w) :] = tables
+        self.vector[len(attributes) :] = self.scorer.join(attributes[:0], pair, self.first, self.last)
         return self.vector
 
     def value(self) -> float:

@@ -199,7 +199,7 @@ def _pass_on(
 def compiled_weights(chain: LinearScorer, encoded: Encoded, state: PerceptronState) -> tuple[Any, ...]:
     """Returns the arrays of weights that a compiled pass changes, and where those of attributes are."""
     parts, dense = chain.scores(encoded.sequences(0, 0), state.weights), chain.prepare(state.weights).dense
-    return state.weights, state.late, parts.arcs(), parts.start, parts.end, chain.spans, chain.heavy, dense
+    return state.weights, state.late, parts.arcs(), parts.start, parts.end, chain.spans, dense
 
 
 def run(
