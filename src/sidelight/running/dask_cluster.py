@@ -84,13 +84,13 @@ def started(where: Any) -> Iterator[DaskCluster]:
     elif isinstance(where, int):
         with (
             config.set(_NEVER),
-            LocalCluster(n_workers=where, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,  # type: ignore[no-untyped-call]
-            Client(cluster) as client,  # type: ignore[no-untyped-call]
+            LocalCluster(n_workers=where, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+            Client(cluster) as client,
         ):
             yield DaskCluster(client)
     else:
         try:
-            client = Client(where, timeout=_PATIENCE)  # type: ignore[no-untyped-call]
+            client = Client(where, timeout=_PATIENCE)
         except (OSError, ValueError) as error:
             raise ClusterError(
                 f"no Dask scheduler answers at {where!r} ({error}); start one with `dask scheduler`"
