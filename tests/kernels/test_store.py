@@ -28,9 +28,9 @@ class Package:
         self.write("called", "return x + 1")
         self.write("calling", "return called(x) * 2", "from .called import called\n")
 
-    def write(self, name: str, body: str, imports: str = "") -> None:
-        head = "from sidelight.kernels.compiling import kernel\n"
-        (self.root / f"{name}.py").write_text(f"{head}{imports}\n@kernel\ndef {name}(x):\n    {body}\n")
+    def write(self, name: str, body: str, imports: str = "", kind: str = "kernel") -> None:
+        head = f"from sidelight.kernels.compiling import {kind}\n"
+        (self.root / f"{name}.py").write_text(f"{head}{imports}\n@{kind}\ndef {name}(x):\n    {body}\n")
 
     def files(self) -> list[Path]:
         return sorted(self.kept.iterdir())
@@ -198,6 +198,34 @@ def test_a_kernel_that_does_not_compile_leaves_no_lock(package: Package) -> None
         with pytest.raises(numba.TypingError):
             package.call()
     assert package.files() == []
+
+
+@pytest.mark.parametrize("kind", ["inner", "ordered_inner", "kernel"])
+def test_a_new_kernel_is_linked_with_functions_that_were_kept(package: Package, kind: str) -> None:
+    package.write("called", "return x + 1 if x < 5 else called(x - 1)", kind=kind)
+    package.write("again", "return called(x) * 3 + called(x + 7)", "from .called import called\n")
+    assert package.call("calling") == (4, True)
+    assert package.call("again") == (11, True)  # where `called` is not compiled again
+    inside = sys.modules["small_kernels.called"].called.stats  # type: ignore[attr-defined]
+    assert inside.cache_hits
+    assert not inside.cache_misses
+    assert package.call("again") == (11, False)
+
+
+def test_functions_that_only_kernels_call_have_no_machine_code(package: Package) -> None:
+    package.write("called", "return x + 1", kind="inner")
+    assert package.call("calling") == (4, True)
+    for module, has_code in (("called", False), ("calling", True)):
+        (compiled,) = getattr(sys.modules[f"small_kernels.{module}"], module).overloads.values()
+        assert bool(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)) == has_code
+
+
+def test_errors_of_functions_that_only_kernels_call(package: Package) -> None:
+    package.write("called", "if x > 0:\n        raise ValueError('not', x)\n    return x", kind="inner")
+    for compiled in (True, False):
+        with pytest.raises(ValueError, match=r"\('not', 1\)"):
+            package.call("calling")
+        assert bool(sys.modules["small_kernels.calling"].calling.stats.cache_misses) == compiled  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("path", sorted(KERNELS.glob("*.py")), ids=lambda path: path.stem)

@@ -10,6 +10,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.types.misc import unliteral
 from numpy.typing import NDArray
 
+from .linked import LinkedCompiler, LinkedLibrary, set_environments
 from .store import Store
 
 Floats = NDArray[np.float64]
@@ -28,7 +29,9 @@ R = TypeVar("R")
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": _FAST}
 _ORDERED: dict[str, Any] = {**_OPTIONS, "fastmath": False}
-_UNWRAPPED: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_UNWRAPPED: dict[str, Any] = {
+    "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": LinkedCompiler
+}  # fmt: skip
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -74,7 +77,11 @@ def _in_turn(dispatcher: Any, store: Store) -> Callable[[Any], Any]:
         if signature in dispatcher.overloads:
             return compile_(signature)
         with global_compiler_lock, store.turn(signature, dispatcher.targetctx):
-            return compile_(signature)
+            entry = compile_(signature)
+            compiled = dispatcher.overloads[signature]
+            if not isinstance(compiled.library, LinkedLibrary):
+                set_environments(compiled)
+            return entry
 
     return in_turn
 

@@ -35,6 +35,8 @@ from numba.core.compiler import CompileResult
 from numba.core.runtime import _nrt_python
 from numba.misc.appdirs import AppDirs
 
+from .linked import link_later, rebuilt
+
 try:
     import fcntl
 except ImportError:  # Windows: every process compiles for itself
@@ -47,7 +49,6 @@ _AVX2 = {"avx2", "bmi", "bmi2", "cx16", "f16c", "fma", "lzcnt", "movbe", "popcnt
 _AVX512 = {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"}
 LEVELS = {"x86-64-v4": _AVX2 | _AVX512, "x86-64-v3": _AVX2}
 _VERSIONS = (python_version(), numba.__version__, llvmlite.__version__, np.__version__)
-_LAYOUT = 2  # of a kernel's file
 _DIGEST = 32  # bytes of a file before its content
 _DAYS = 90  # after which a file that nobody has read is removed
 _PATIENCE = 120.0  # seconds to wait for another process that compiles the same kernel
@@ -79,8 +80,8 @@ class Store(caching.NullCache):  # type: ignore[misc]
             module = llvmlite.binding.parse_bitcode(bitcode)
             named = [*module.functions, *module.global_variables]
             defined = [one.name for one in named if not one.is_declaration]
-            parts = (name, kind, (code, llvmlite.binding.parse_assembly("").as_bitcode())), *rest
-            _write(self._file_name(signature, machine), serialize.dumps((parts, defined, bitcode)))
+            library = name, kind, (code, llvmlite.binding.parse_assembly("").as_bitcode())
+            _write(self._file_name(signature, machine), serialize.dumps((library, tuple(rest), defined, bitcode)))
 
     @contextmanager
     def turn(self, signature: Any, target: Any) -> Iterator[None]:
@@ -100,21 +101,23 @@ class Store(caching.NullCache):  # type: ignore[misc]
 
     def _file_name(self, signature: Any, machine: tuple[str, str, str]) -> str:
         options = config.OPT, config.BOUNDSCHECK
-        key = self._source, str(signature), machine, _VERSIONS, _LAYOUT, options
+        key = self._source, str(signature), machine, _VERSIONS, options
         return f"{self._name}-{_digest(repr(key).encode()).hex()[:32]}.kernel"
 
 
-def _loaded(target: Any, parts: tuple[Any, ...], defined: list[str], bitcode: bytes) -> Any:
+def _loaded(target: Any, library: tuple[Any, ...], parts: tuple[Any, ...], defined: list[str], bitcode: bytes) -> Any:
     """A compiled version of what `save_overload` kept.
 
-    parts: what numba makes it of; defined: names that its machine code defines; bitcode: its instructions as LLVM reads
-    them. Numba reads these whenever it loads a version, which takes several times as long and as much memory as the
-    machine code does; here they are read once a kernel that calls this one is compiled.
+    library, parts: what numba makes it of; defined: names that its machine code defines; bitcode: its instructions as
+    LLVM reads them. Numba reads these whenever it loads a version, which takes several times as long and as much memory
+    as the machine code does; here they are read once a kernel that calls this one is compiled.
     """
+    name, _, (code, _) = library
+    if not code:
+        return rebuilt(target, name, parts, bitcode)
     target.codegen()._engine._defined_symbols.update(defined)
-    compiled = CompileResult._rebuild(target, *parts)
-    compiled.library._shared_module = None
-    compiled.library._get_module_for_linking = cache(lambda: llvmlite.binding.parse_bitcode(bitcode))
+    compiled = CompileResult._rebuild(target, library, *parts)
+    link_later(compiled.library, bitcode)
     return compiled
 
 
