@@ -151,6 +151,7 @@ def test_files_that_are_no_models(run: Run, folder: Path, tmp_path: Path, comman
         (["-l", "crf", "--base", "hmm"], "the learner crf does not go around another; ccm, codl, em,"),
         (["--learner", "pr", "--base", "contrastive"], "'contrastive' is not one of"),
         (["--format", "pdf"], "'pdf' is not one of"),
+        (["--learner", "cfr"], "'combined'; did you mean 'crf'?"),
         (["--columns", "form"], "one of the columns must be called label, got form"),
         (["--label-column", "upos"], "columns have numbers, not names"),
     ],

@@ -149,6 +149,7 @@ def test_learners_are_listed_and_shown(run: Run) -> None:
         one for one in facts["parameters"] if one["name"] == "l2"
     ).items()
     assert "there is no learner 'tree'" in run("learners", "tree").message
+    assert "; did you mean 'codl'?" in run("learners", "cold").message
 
 
 def test_every_learner_can_be_shown() -> None:

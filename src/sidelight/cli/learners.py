@@ -6,6 +6,7 @@ import typer
 
 from sidelight.cli.options import JsonOption
 from sidelight.cli.parameters import NOT_SET
+from sidelight.errors import did_you_mean
 from sidelight.learners.registry import REGISTRY
 
 NAME = "learners"
@@ -40,6 +41,7 @@ def _python_name(name: str) -> str:
     """The learner that has this name, on the command line or in Python."""
     found = [one for one, entry in REGISTRY.items() if name.lower() in (entry.command, one.lower())]
     if not found:
-        known = ", ".join(entry.command for entry in REGISTRY.values() if entry.command)
-        raise typer.BadParameter(f"there is no learner {name!r}; there are {known}", param_hint="NAME")
+        known = [entry.command for entry in REGISTRY.values() if entry.command]
+        hint = did_you_mean(name, known)
+        raise typer.BadParameter(f"there is no learner {name!r}; there are {', '.join(known)}{hint}", param_hint="NAME")
     return found[0]

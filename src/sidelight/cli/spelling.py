@@ -1,5 +1,6 @@
 """Command lines as people type them: parameters of learners as options, and older names of options."""
 
+import re
 from difflib import get_close_matches
 from typing import Any
 
@@ -7,6 +8,7 @@ import typer
 from typer.core import TyperCommand
 
 from sidelight.cli.parameters import close_parameters, has_parameter
+from sidelight.errors import did_you_mean
 
 # Options that were not called as in Python.
 _OLDER = {"--template": "--features", "--jobs": "--n-jobs", "--labels": "--classes"}
@@ -22,7 +24,14 @@ class Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the command line."""
         declared = {name for one in self.params for name in (*one.opts, *one.secondary_opts)}
-        return super().parse_args(ctx, self._spelled(list(args), declared))
+        try:
+            return super().parse_args(ctx, self._spelled(list(args), declared))
+        except typer.BadParameter as error:
+            listed = re.search(r"'([^']*)' is not one of (.*?)\.?$", error.message)
+            if listed:
+                hint = did_you_mean(listed[1], [one.strip("'") for one in listed[2].split(", ")])
+                error.message = listed[0].removesuffix(".") + hint
+            raise
 
     def _spelled(self, args: list[str], declared: set[str]) -> list[str]:
         out: list[str] = []
