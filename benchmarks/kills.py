@@ -185,9 +185,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         train(given.train, given.model, given.folder)
         return 0
     tallies = measure(given.runs, given.cases, given.seed).values()
-    different = sum(one.different for one in tallies)
+    different, resumed = sum(one.different for one in tallies), sum(one.resumed for one in tallies)
     print(
-        f"{sum(one.kills for one in tallies)} kills ({sum(one.resumed for one in tallies)} with a state to go on from), "
+        f"{sum(one.kills for one in tallies)} kills ({resumed} with a state to go on from), "
         f"{sum(one.models for one in tallies)} models, {different} different or lost"
     )
     return bool(different)
