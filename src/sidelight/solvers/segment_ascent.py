@@ -1,0 +1,210 @@
+"""Semi-Markov CRFs by online exponentiated gradient on the dual, by marginals over parts (Collins et al. 2008).
+
+    primal  P(w) = Σ_i [log Z(x_i; w) - w·F(x_i, y_i)] + l2 ‖w‖²
+    dual    D(α) = Σ_i H(α_i) - ‖Fᵀ(y - μ(α))‖² / (4 l2)
+
+The method, and its certificate, are those of `exponentiated`; the parts are tokens in segments, their first and last
+tokens, pairs of neighbouring labels, and lengths. One thread does it, and a result depends on no other.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..features.segments import SegmentEncoded
+from ..kernels.compiling import Floats, Ints, Longs, Singles
+from ..scorers.segments import SegmentScorer
+from ..structures.segmentation import Segments
+from .certificate import Solution, Step, penalty
+from .exponentiated import ascend
+from .losses import LogLoss
+
+# As for chains: θ of the gold labels at the start, and η of the first pass.
+_GOLD_SCORE = 14.0
+_FIRST_RATE = 0.5
+_PLACES = ("token", "first", "last")
+# What sweeps change of a dual point.
+_CHANGING = ("theta", "theta_table", "mu", "mu_table", "share", "rate", "vector", "tables")
+
+
+def suits(scorer: Any) -> bool:
+    """Whether a scorer is one of segments, of two labels at least: one alone has segments of any length."""
+    return isinstance(scorer, SegmentScorer) and scorer.labels > 1
+
+
+def dual_bytes(scorer: SegmentScorer, encoded: Any) -> int:
+    """Memory that the dual takes."""
+    tables = scorer.labels * (scorer.labels + int(scorer.buckets.max()) + 1)
+    return int(8 * (3 * encoded.tokens * scorer.labels + len(encoded) * tables))
+
+
+def minimize(
+    loss: LogLoss[SegmentScorer],
+    start: Floats,
+    *,
+    l2: float,
+    tolerance: float,
+    max_iterations: int,
+    seed: int,
+    on_step: Callable[[Step], None] = lambda step: None,
+) -> Solution:
+    """Passes over the sequences in random order until the duality gap is at most tolerance * objective.
+
+    A non-zero `start` sets every θ_i to its scores there. The primal is worked out only when a pass gained little; the
+    steps before have a dual only.
+    """
+    dual = _Dual.at_gold(loss.scorer, loss.encoded.loaded(), loss.known.outputs.values, l2)  # type: ignore[arg-type]
+    if start.any():
+        dual.take_scores(start)
+
+    def primal(weights: Floats) -> float:
+        return loss.value(weights) + penalty(weights, 0.0, l2)
+
+    return ascend(dual, primal, tolerance, max_iterations, seed, on_step)
+
+
+@dataclass(frozen=True)
+class _Dual:
+    """The dual point and the weights that belong to it, changed in place; arrays as the kernel says.
+
+    D = Σ_i share_i - l2 ‖w‖²; vector: the weights, those of `tables` and `dense` brought there by `weights`.
+    """
+
+    scorer: SegmentScorer
+    encoded: SegmentEncoded
+    l2: float
+    kept: Longs
+    theta: Singles
+    theta_table: Singles
+    mu: Singles
+    mu_table: Singles
+    share: Floats
+    rate: Floats
+    vector: Floats
+    tables: Floats
+    dense: tuple[Floats, ...]
+    free: tuple[Floats, ...]
+
+    @classmethod
+    def at_gold(cls, scorer: SegmentScorer, encoded: SegmentEncoded, gold: Ints, l2: float) -> "_Dual":
+        """Nearly all mass on the gold outputs; the weights are zero and know of none of it yet."""
+        L, pairs = scorer.labels, scorer.token.pairs
+        kept = pairs[pairs // L != pairs % L]
+        theta, mu = (np.zeros((3, encoded.tokens, L), np.float32) for _ in range(2))
+        cut = Segments.of(encoded.offsets, gold)
+        mu[0, np.arange(len(gold)), gold >> 1] = 1.0
+        mu[1, cut.first, cut.labels] = 1.0
+        mu[2, cut.last, cut.labels] = 1.0
+        theta[0] = _GOLD_SCORE * mu[0]
+        buckets = int(scorer.buckets.max()) + 1
+        mu_table = np.zeros((len(encoded), len(kept) + buckets * L), np.float32)
+        sequence = np.searchsorted(cut.heads, np.arange(len(cut.first)), side="right") - 1
+        after = cut.followers
+        column = np.full(L * L, -1)
+        column[kept] = np.arange(len(kept))
+        met = column[cut.labels[after - 1] * L + cut.labels[after]]
+        np.add.at(mu_table, (sequence[after][met >= 0], met[met >= 0]), 1.0)
+        if buckets:
+            np.add.at(mu_table, (sequence, len(kept) + scorer.buckets[cut.lengths - 1] * L + cut.labels), 1.0)
+        ones = [getattr(scorer, place).prepare(np.ones(getattr(scorer, place).size)) for place in _PLACES]
+        free = tuple(one.dense for one in ones)
+        return cls(
+            scorer, encoded, l2, kept, theta, np.zeros_like(mu_table), mu, mu_table, np.zeros(len(encoded)),
+            np.full(len(encoded), _FIRST_RATE), np.zeros(scorer.size), np.zeros(3 * L + mu_table.shape[1]),
+            tuple(np.zeros_like(one) for one in free), free,
+        )  # fmt: skip
+
+    def take_scores(self, start: Floats) -> None:
+        """Set every θ_i to its scores under these weights."""
+        offsets, scores = self.encoded.offsets, self.scorer.scores(self.encoded, start)
+        self.theta[0], self.theta[1], self.theta[2] = scores.unary, scores.opens, scores.closes
+        self.theta[1, offsets[:-1]] += scores.start.astype(np.float32)
+        self.theta[2, offsets[1:] - 1] += scores.end.astype(np.float32)
+        self.theta_table[:, : len(self.kept)] = scores.pair.ravel()[self.kept]
+        lengths = self.scorer.weights_of("length", start).reshape(self.scorer.labels, -1)
+        self.theta_table[:, len(self.kept) :] = lengths.T.ravel()
+
+    def sweep(self, order: Longs, initial: bool) -> float:
+        """Visit the sequences in this order; the gain of D."""
+        from ..kernels import segment_ascent, segmentation
+
+        encoded, scorer = self.encoded, self.scorer
+        L, T, M = scorer.labels, self.mu_table.shape[1], scorer.longest
+        longest = int(np.diff(encoded.offsets).max())
+        places = [
+            segment_ascent.Place(
+                rows.indptr, rows.indices, rows.values, one.spans, one.label,
+                one.attribute_weights(scorer.weights_of(place, self.vector)), dense, free,
+            )
+            for place, rows, one, dense, free in zip(
+                _PLACES, (encoded, encoded.first, encoded.last), (scorer.token, scorer.first, scorer.last),
+                self.dense, self.free, strict=True,
+            )
+        ]  # fmt: skip
+        tables = segment_ascent.Tables(self.tables, self._free_tables, self.kept, scorer.buckets)
+        dual = segment_ascent.Dual(self.theta, self.theta_table, self.mu, self.mu_table, self.share, self.rate)
+        # All zero: the first pass takes no scores, and multiplies what is there by zero.
+        shapes = [(3, longest, L)] * 4 + [(T,), (T,), (3 * L + T,), (L, L), (M, L), (L, L), (M, L)]
+        proposal = segment_ascent.Proposal(*(np.zeros(shape) for shape in shapes))
+        room, gain, log_partition = segment_ascent.room(longest, L, M), np.zeros(1), np.zeros(1)
+        token, first, last = places
+        at = tries = 0
+        while True:
+            before, at = at, segment_ascent.visit(
+                at, order, encoded.offsets, initial, 2 * self.l2, token, first, last, tables, dual, proposal, room,
+                tries, float(log_partition[0]), gain,
+            )  # fmt: skip
+            if at == len(order):
+                return float(gain[0])
+            tries = tries + 1 if at == before else 1
+            n = int(encoded.offsets[order[at] + 1] - encoded.offsets[order[at]])
+            proposal.on_pair[:], proposal.on_length[:] = 0.0, 0.0
+            (unary, opens, closes), (tokens, begins, ends) = proposal.u[:, :n], proposal.gamma[:, :n]
+            segmentation.log_forward_backwards(
+                0, 1, np.array([0, n]), unary, opens, closes, proposal.pair, proposal.length, np.zeros(1, bool),
+                log_partition, np.empty(0), tokens, begins, ends, proposal.on_pair, proposal.on_length,
+            )  # fmt: skip
+
+    @property
+    def _free_tables(self) -> Floats:
+        """Which entries of `tables` are weights."""
+        token, L = self.scorer.token, self.scorer.labels
+        free = np.zeros(len(self.tables))
+        free[token.starts], free[L + token.ends] = 1.0, 1.0
+        free[2 * L + token.pairs[token.pairs // L == token.pairs % L] % L] = 1.0
+        free[3 * L :] = 1.0
+        return free
+
+    def state(self) -> dict[str, Any]:
+        """Returns what sweeps change."""
+        return {"dense": self.dense} | {name: getattr(self, name) for name in _CHANGING}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take back what `state` gave."""
+        for name in _CHANGING:
+            getattr(self, name)[:] = state[name]
+        for own, before in zip(self.dense, state["dense"], strict=True):
+            own[:] = before
+
+    def weights(self) -> Floats:
+        """The weight vector that belongs to the dual point: always the same array."""
+        from ..kernels import linear
+
+        scorer, L = self.scorer, self.scorer.labels
+        for place, dense in zip(_PLACES, self.dense, strict=True):
+            one, own = getattr(scorer, place), scorer.weights_of(place, self.vector)
+            linear.collect(one.pointer, one.label, dense, one.heavy, one.attribute_weights(own))
+        start, end, step = self.tables[:L], self.tables[L : 2 * L], self.tables[2 * L : 3 * L]
+        pair = np.diag(step)
+        pair.ravel()[self.kept] = self.tables[3 * L : 3 * L + len(self.kept)]
+        own, attributes = scorer.weights_of("token", self.vector), len(scorer.token.label)
+        own[attributes:] = scorer.token.join(own[:0], pair, start, end)
+        lengths = self.tables[3 * L + len(self.kept) :].reshape(-1, L)
+        scorer.weights_of("length", self.vector)[:] = lengths.T.ravel()
+        return self.vector
+
+    def value(self) -> float:
+        """D."""
+        return float(self.share.sum()) - penalty(self.weights(), 0.0, self.l2)
