@@ -13,8 +13,6 @@ is no output, a sequence is not trusted, and is done again by `segmentation.log_
 Legend: P columns, labels and some more that are zero (`window_sums`); space: (KINDS, tokens + 1, P) workspaces.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from .compiling import Flags, Floats, Longs, inner, kernel
@@ -204,88 +202,6 @@ def backward(
     return lost == 0
 
 
-class Room(NamedTuple):
-    """Workspaces for sequences of so many tokens, and exponentials of the tables of label pairs and lengths.
-
-    tops: what was taken from the scores of pairs and of lengths; pairs, lengths: (labels, P) and (longest, P),
-    marginals of the last sequence, of lengths up to its own.
-    """
-
-    space: Floats
-    scale: Floats
-    rows: Floats
-    factors: Floats
-    tops: Floats
-    e_pair: Floats
-    e_pair_back: Floats
-    e_length: Floats
-    pairs: Floats
-    lengths: Floats
-
-
-@inner
-def room_for(tokens: int, L: int, M: int) -> Room:
-    """Room for sequences of at most so many tokens, so many labels and lengths."""
-    P = padded(L)
-    space, rows = np.zeros((KINDS, tokens + 1, P)), np.zeros((5, P))
-    e_pair, e_pair_back, pairs = np.zeros((L, P)), np.zeros((L, P)), np.zeros((L, P))
-    e_length, lengths = np.zeros((M, P)), np.zeros((M, P))
-    return Room(
-        space, np.ones(tokens + 1), rows, np.zeros(3), np.zeros(2), e_pair, e_pair_back, e_length, pairs, lengths
-    )
-
-
-@inner
-def take_tables(pair: Floats, length: Floats, room: Room) -> None:
-    """Prepare scores of label pairs and of lengths, as many as there are."""
-    L = len(pair)
-    room.tops[0], room.tops[1] = largest(pair), largest(length)
-    exponentials_of(pair, room.tops[0], room.e_pair)
-    exponentials_of(length, room.tops[1], room.e_length)
-    for a in range(L):
-        for c in range(L):
-            room.e_pair_back[c, a] = room.e_pair[a, c]
-
-
-@inner
-def marginals(
-    u: Floats, opens: Floats, closes: Floats, room: Room, on_token: Floats, on_open: Floats, on_close: Floats
-) -> tuple[float, bool]:
-    """The log-partition of one sequence, and whether that and its marginals can be trusted."""
-    n, L = u.shape
-    P, M = room.space.shape[2], room.e_length.shape[0]
-    space, factors = room.space, room.factors
-    open_top, close_top = largest(opens), largest(closes)
-    highest = max(open_top, open_top + room.tops[0], close_top + room.tops[1])
-    if highest > TOP:
-        return np.nan, False
-    factors[0], factors[1] = np.exp(open_top), np.exp(open_top + room.tops[0])
-    factors[2] = np.exp(close_top + room.tops[1])
-    exponentials_of(opens, open_top, space[E_OPEN])
-    exponentials_of(closes, close_top, space[E_CLOSE])
-    log_partition = exponentials_by_row(u, space[E_TOKEN])
-    log_partition += forward(n, factors, room.e_pair, room.e_length, space, room.rows, room.scale)
-    if not abs(log_partition) < np.inf:
-        return np.nan, False
-    if not backward(
-        n, factors, room.e_pair_back, room.e_length, space, room.rows, room.scale, room.lengths, on_open, on_close
-    ):
-        return np.nan, False
-    for t in range(n):
-        for c in range(L):
-            on_token[t, c] = space[TOKENS, t, c]
-    closed = space[CLOSED].reshape(space.shape[1] * P)
-    for a in range(L):
-        if n > 1:
-            sums_of_products(closed[P + a :], P, space[FOLLOWING, 1:n], room.pairs[a])
-        for c in range(L):
-            room.pairs[a, c] *= room.e_pair[a, c] if n > 1 else 0.0
-    for m in range(min(n, M)):
-        for c in range(L):
-            room.lengths[m, c] *= room.e_length[m, c]
-    return log_partition, True
-
-
 @kernel
 def forward_backward(
     lo: int,
@@ -311,22 +227,52 @@ def forward_backward(
     labels), to which is added, are sums over sequences.
     """
     L, M = u.shape[1], length.shape[0]
-    room = room_for(longest_of(lo, hi, offsets), L, M)
-    take_tables(pair, length, room)
+    P = padded(L)
+    space = np.zeros((KINDS, longest_of(lo, hi, offsets) + 1, P))
+    scale, rows, factors = np.ones(space.shape[1]), np.zeros((5, P)), np.zeros(3)
+    e_pair, e_pair_back, pairs = np.zeros((L, P)), np.zeros((L, P)), np.zeros((L, P))
+    e_length, lengths = np.zeros((M, P)), np.zeros((M, P))
+    closed = space[CLOSED].reshape(space.shape[1] * P)
+    pair_top, length_top = largest(pair), largest(length)
+    exponentials_of(pair, pair_top, e_pair)
+    exponentials_of(length, length_top, e_length)
+    for a in range(L):
+        for c in range(L):
+            e_pair_back[c, a] = e_pair[a, c]
     for i in range(lo, hi):
         p, q = offsets[i], offsets[i + 1]
-        log_partition[i], trusted[i] = marginals(
-            u[p:q], opens[p:q], closes[p:q], room, on_token[p:q], on_open[p:q], on_close[p:q]
+        n = q - p
+        trusted[i] = False
+        open_top, close_top = largest(opens[p:q]), largest(closes[p:q])
+        if max(open_top, open_top + pair_top, close_top + length_top) > TOP:
+            continue
+        factors[0], factors[1] = np.exp(open_top), np.exp(open_top + pair_top)
+        factors[2] = np.exp(close_top + length_top)
+        exponentials_of(opens[p:q], open_top, space[E_OPEN])
+        exponentials_of(closes[p:q], close_top, space[E_CLOSE])
+        log_partition[i] = exponentials_by_row(u[p:q], space[E_TOKEN])
+        log_partition[i] += forward(n, factors, e_pair, e_length, space, rows, scale)
+        if not abs(log_partition[i]) < np.inf:
+            continue
+        trusted[i] = backward(
+            n, factors, e_pair_back, e_length, space, rows, scale, lengths, on_open[p:q], on_close[p:q]
         )
         if not trusted[i]:
             continue
+        for t in range(n):
+            for c in range(L):
+                on_token[p + t, c] = space[TOKENS, t, c]
         for a in range(L):
+            if n > 1:
+                sums_of_products(closed[P + a :], P, space[FOLLOWING, 1:n], pairs[a])
             for c in range(L):
-                on_pair[a, c] += room.pairs[a, c]
-        for m in range(min(q - p, M)):
+                pairs[a, c] *= e_pair[a, c] if n > 1 else 0.0
+                on_pair[a, c] += pairs[a, c]
+        for m in range(min(n, M)):
             for c in range(L):
-                on_length[m, c] += room.lengths[m, c]
+                lengths[m, c] *= e_length[m, c]
+                on_length[m, c] += lengths[m, c]
         if len(expected) > 0:
             expected[i] = weighted_sum(u[p:q], on_token[p:q]) + weighted_sum(opens[p:q], on_open[p:q])
-            expected[i] += weighted_sum(closes[p:q], on_close[p:q]) + weighted_sum(pair, room.pairs)
-            expected[i] += weighted_sum(length[: q - p], room.lengths)
+            expected[i] += weighted_sum(closes[p:q], on_close[p:q]) + weighted_sum(pair, pairs)
+            expected[i] += weighted_sum(length[:n], lengths)

@@ -2,6 +2,10 @@
 
 Legend: θ the dual scores of a sequence (its dual distribution is α ∝ exp θ·y), μ the marginals of α, λ the strength of
 the penalty λ ‖w‖² / 2. Throughout, w = Fᵀ(y - μ) / λ, and a sequence adds the entropy of α to the dual.
+
+A visit of a sequence is a proposal, its marginals, by the kernels that everybody uses, and the proposal's acceptance
+or refusal. `step` does the last of one sequence and the first of the next: with the marginals in the same kernel, that
+would take seconds more to compile.
 """
 
 from typing import NamedTuple
@@ -11,15 +15,16 @@ import numpy as np
 from .compiling import Floats, Ints, Longs, Singles, inner, kernel
 from .exponentiated import FASTER, FASTEST, mix, move_table, stored
 from .linear import add_scores, move_weights
-from .scaled_segments import Room, marginals, room_for, take_tables
 
 # Proposals of one visit, at most: each has half the rate of the one before.
 TRIES = 40
+# Places in the state of a pass: in the order, of the sequence that has a proposal, and how many it has had before.
+AT, TRIED = 0, 1
 
 
-class Place(NamedTuple):
-    """Attributes of tokens, first tokens or last tokens, and their weights, as for `linear`; free: where a dense row
-    has a weight, 1 or 0.
+class Rows(NamedTuple):
+    """Attributes of all tokens, then of all as first tokens and of all as last tokens, and their weights, as for
+    `linear`; free: where a dense row has a weight, 1 or 0.
     """
 
     indptr: Longs
@@ -84,16 +89,16 @@ class Proposal(NamedTuple):
 
 
 @inner
-def score(p: int, q: int, token: Place, first: Place, last: Place, tables: Tables, target: Floats) -> None:
+def score(p: int, q: int, rows: Rows, tables: Tables, target: Floats) -> None:
     """The scores of a sequence under the weights."""
-    n, L = q - p, target.shape[2]
+    n, L, tokens = q - p, target.shape[2], len(rows.indptr) // 3
     for k in range(3):
         for t in range(n):
             for c in range(L):
                 target[k, t, c] = 0.0
-        place = token if k == 0 else first if k == 1 else last
+        at = k * tokens
         add_scores(
-            place.indptr[p : q + 1], place.indices, place.values, place.spans, place.label, place.w, place.dense,
+            rows.indptr[at + p : at + q + 1], rows.indices, rows.values, rows.spans, rows.label, rows.w, rows.dense,
             target[k, :n],
         )  # fmt: skip
     weights = tables.weights
@@ -108,7 +113,7 @@ def score(p: int, q: int, token: Place, first: Place, last: Place, tables: Table
 
 @inner
 def propose(i: int, p: int, n: int, eta: float, tables: Tables, dual: Dual, proposal: Proposal) -> None:
-    """θ ← (1 - η) θ + η θ(w), and its tables of label pairs and lengths."""
+    """θ ← (1 - η) θ + η θ(w), and its tables of label pairs and lengths, whose marginals are still zero."""
     L, kept = proposal.pair.shape[0], len(tables.kept)
     for k in range(3):
         for t in range(n):
@@ -117,12 +122,14 @@ def propose(i: int, p: int, n: int, eta: float, tables: Tables, dual: Dual, prop
     for a in range(L):
         for c in range(L):
             proposal.pair[a, c] = -np.inf if a == c else 0.0
+            proposal.on_pair[a, c] = 0.0
     for j in range(kept):
         proposal.pair[tables.kept[j] // L, tables.kept[j] % L] = proposal.u_table[j]
     for m in range(min(n, len(tables.buckets))):
         begin = kept + L * tables.buckets[m]
         for c in range(L):
             proposal.length[m, c] = proposal.u_table[begin + c] if tables.buckets[m] >= 0 else 0.0
+            proposal.on_length[m, c] = 0.0
 
 
 @inner
@@ -163,16 +170,14 @@ def weigh(i: int, p: int, n: int, log_partition: float, tables: Tables, dual: Du
 
 
 @inner
-def move(
-    p: int, q: int, factor: float, token: Place, first: Place, last: Place, tables: Tables, proposal: Proposal
-) -> float:
+def move(p: int, q: int, factor: float, rows: Rows, tables: Tables, proposal: Proposal) -> float:
     """w += factor * Fᵀ mass; how much ‖w‖² grew."""
-    growth = move_table(tables.weights, tables.free, proposal.mass_table, factor)
+    growth, tokens = move_table(tables.weights, tables.free, proposal.mass_table, factor), len(rows.indptr) // 3
     for k in range(3):
-        place = token if k == 0 else first if k == 1 else last
+        at = k * tokens
         growth += move_weights(
-            place.indptr[p : q + 1], place.indices, place.values, place.spans, place.label, proposal.mass[k, : q - p],
-            factor, place.w, place.dense, place.free,
+            rows.indptr[at + p : at + q + 1], rows.indices, rows.values, rows.spans, rows.label,
+            proposal.mass[k, : q - p], factor, rows.w, rows.dense, rows.free,
         )  # fmt: skip
     return growth
 
@@ -191,76 +196,51 @@ def settle(i: int, p: int, n: int, h: float, dual: Dual, proposal: Proposal) -> 
     dual.share[i] = h
 
 
-@inner
-def take_marginals(n: int, room: Room, proposal: Proposal) -> tuple[float, bool]:
-    """The log-partition and the marginals of a proposal; whether they can be trusted."""
-    u, gamma, M = proposal.u, proposal.gamma, min(n, len(proposal.length))
-    take_tables(proposal.pair, proposal.length[:M], room)
-    log_partition, trusted = marginals(u[0, :n], u[1, :n], u[2, :n], room, gamma[0, :n], gamma[1, :n], gamma[2, :n])
-    for c in range(u.shape[2]):
-        for a in range(u.shape[2]):
-            proposal.on_pair[a, c] = room.pairs[a, c]
-        for m in range(M):
-            proposal.on_length[m, c] = room.lengths[m, c]
-    return log_partition, trusted
-
-
 @kernel
-def visit(
-    begin: int,
+def step(
     order: Longs,
     offsets: Longs,
     first_pass: bool,
     strength: float,
-    token: Place,
-    first: Place,
-    last: Place,
+    rows: Rows,
     tables: Tables,
     dual: Dual,
     proposal: Proposal,
-    room: Room,
-    tries: int,
-    log_partition: float,
+    state: Longs,
+    log_partition: Floats,
     gain: Floats,
 ) -> int:
-    """Visit sequences from the one at `begin` in this order on; adds what the dual gains to gain[0].
+    """Accept or refuse the proposal whose marginals are there, and make the next one: how many tokens it has, or 0.
 
-    Returns how far it came. Where that is not the end, the proposal for the sequence there needs log space: the kernel
-    goes on there when it is called with the marginals in place, the log-partition, and how many `tries` that sequence
-    had; else these are 0. So it compiles without.
+    state: where the pass is, at first before its order: (-1, 0); what the dual gains is added to gain[0].
 
     A proposal that lowers the dual is refused, and made again with half of the rate. In the first pass the weights do
     not know of the sequences yet, and the marginals of θ as it stands are taken into them.
     """
-    for v in range(begin, len(order)):
-        i = order[v]
+    if state[AT] >= 0:
+        i = order[state[AT]]
         p, q = offsets[i], offsets[i + 1]
-        if not first_pass:
-            score(p, q, token, first, last, tables, proposal.target)
-        resumed = tries > 0
-        for _ in range(tries, TRIES):
-            propose(i, p, q - p, 0.0 if first_pass else dual.rate[i], tables, dual, proposal)
-            if not resumed:
-                log_partition, trusted = take_marginals(q - p, room, proposal)
-                if not trusted:
-                    return v
-            resumed = False
-            h = weigh(i, p, q - p, log_partition, tables, dual, proposal)
-            growth = move(p, q, 1.0 / strength, token, first, last, tables, proposal)
-            rise = h - dual.share[i] - 0.5 * strength * growth
-            if first_pass or rise >= -1e-9 * (1.0 + abs(h)):
-                settle(i, p, q - p, h, dual, proposal)
-                gain[0] += rise
-                if not first_pass:
-                    dual.rate[i] = min(FASTEST, FASTER * dual.rate[i])
-                break
-            move(p, q, -1.0 / strength, token, first, last, tables, proposal)
+        h = weigh(i, p, q - p, log_partition[0], tables, dual, proposal)
+        growth = move(p, q, 1.0 / strength, rows, tables, proposal)
+        rise = h - dual.share[i] - 0.5 * strength * growth
+        if first_pass or rise >= -1e-9 * (1.0 + abs(h)):
+            settle(i, p, q - p, h, dual, proposal)
+            gain[0] += rise
+            if not first_pass:
+                dual.rate[i] = min(FASTEST, FASTER * dual.rate[i])
+            state[TRIED] = TRIES
+        else:
+            move(p, q, -1.0 / strength, rows, tables, proposal)
             dual.rate[i] *= 0.5
-        tries = 0
-    return len(order)
-
-
-@kernel
-def room(tokens: int, L: int, M: int) -> Room:
-    """`room_for` these."""
-    return room_for(tokens, L, M)
+            state[TRIED] += 1
+    if state[AT] < 0 or state[TRIED] >= TRIES:
+        state[AT] += 1
+        state[TRIED] = 0
+    if state[AT] == len(order):
+        return 0
+    i = order[state[AT]]
+    p, q = offsets[i], offsets[i + 1]
+    if not first_pass and state[TRIED] == 0:
+        score(p, q, rows, tables, proposal.target)
+    propose(i, p, q - p, 0.0 if first_pass else dual.rate[i], tables, dual, proposal)
+    return int(q - p)

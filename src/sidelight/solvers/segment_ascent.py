@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from ..features.encoded import Encoded
 from ..features.segments import SegmentEncoded
 from ..kernels.compiling import Floats, Ints, Longs, Singles
+from ..scorers.linear import LinearScorer
 from ..scorers.segments import SegmentScorer
 from ..structures.segmentation import Segments
 from .certificate import Solution, Step, penalty
@@ -26,7 +28,7 @@ _GOLD_SCORE = 14.0
 _FIRST_RATE = 0.5
 _PLACES = ("token", "first", "last")
 # What sweeps change of a dual point.
-_CHANGING = ("theta", "theta_table", "mu", "mu_table", "share", "rate", "vector", "tables")
+_CHANGING = ("theta", "theta_table", "mu", "mu_table", "share", "rate", "attributes", "dense", "tables")
 
 
 def suits(scorer: Any) -> bool:
@@ -55,9 +57,10 @@ def minimize(
     A non-zero `start` sets every θ_i to its scores there. The primal is worked out only when a pass gained little; the
     steps before have a dual only.
     """
-    dual = _Dual.at_gold(loss.scorer, loss.encoded.loaded(), loss.known.outputs.values, l2)  # type: ignore[arg-type]
+    encoded: Any = loss.encoded
+    dual = _Dual.at_gold(loss.scorer, encoded, loss.known.outputs.values, l2)
     if start.any():
-        dual.take_scores(start)
+        dual.take_scores(encoded, start)
 
     def primal(weights: Floats) -> float:
         return loss.value(weights) + penalty(weights, 0.0, l2)
@@ -69,11 +72,15 @@ def minimize(
 class _Dual:
     """The dual point and the weights that belong to it, changed in place; arrays as the kernel says.
 
-    D = Σ_i share_i - l2 ‖w‖²; vector: the weights, those of `tables` and `dense` brought there by `weights`.
+    D = Σ_i share_i - l2 ‖w‖²; rows: the attributes of tokens, of first and of last tokens as those of three times as
+    many tokens, and joint: which weights these have; attributes, dense: their weights, tables: the others; vector: all
+    of them, brought there by `weights`.
     """
 
     scorer: SegmentScorer
-    encoded: SegmentEncoded
+    offsets: Longs
+    rows: Encoded
+    joint: LinearScorer
     l2: float
     kept: Longs
     theta: Singles
@@ -83,9 +90,10 @@ class _Dual:
     share: Floats
     rate: Floats
     vector: Floats
+    attributes: Floats
+    dense: Floats
+    free: Floats
     tables: Floats
-    dense: tuple[Floats, ...]
-    free: tuple[Floats, ...]
 
     @classmethod
     def at_gold(cls, scorer: SegmentScorer, encoded: SegmentEncoded, gold: Ints, l2: float) -> "_Dual":
@@ -108,17 +116,17 @@ class _Dual:
         np.add.at(mu_table, (sequence[after][met >= 0], met[met >= 0]), 1.0)
         if buckets:
             np.add.at(mu_table, (sequence, len(kept) + scorer.buckets[cut.lengths - 1] * L + cut.labels), 1.0)
-        ones = [getattr(scorer, place).prepare(np.ones(getattr(scorer, place).size)) for place in _PLACES]
-        free = tuple(one.dense for one in ones)
+        rows, joint = _joined_rows(encoded), _joined_scorer(scorer)
+        free = joint.prepare(np.ones(joint.size)).dense
         return cls(
-            scorer, encoded, l2, kept, theta, np.zeros_like(mu_table), mu, mu_table, np.zeros(len(encoded)),
-            np.full(len(encoded), _FIRST_RATE), np.zeros(scorer.size), np.zeros(3 * L + mu_table.shape[1]),
-            tuple(np.zeros_like(one) for one in free), free,
+            scorer, encoded.offsets, rows, joint, l2, kept, theta, np.zeros_like(mu_table), mu, mu_table,
+            np.zeros(len(encoded)), np.full(len(encoded), _FIRST_RATE), np.zeros(scorer.size), np.zeros(joint.size),
+            np.zeros_like(free), free, np.zeros(3 * L + mu_table.shape[1]),
         )  # fmt: skip
 
-    def take_scores(self, start: Floats) -> None:
+    def take_scores(self, encoded: SegmentEncoded, start: Floats) -> None:
         """Set every θ_i to its scores under these weights."""
-        offsets, scores = self.encoded.offsets, self.scorer.scores(self.encoded, start)
+        offsets, scores = self.offsets, self.scorer.scores(encoded, start)
         self.theta[0], self.theta[1], self.theta[2] = scores.unary, scores.opens, scores.closes
         self.theta[1, offsets[:-1]] += scores.start.astype(np.float32)
         self.theta[2, offsets[1:] - 1] += scores.end.astype(np.float32)
@@ -128,44 +136,32 @@ class _Dual:
 
     def sweep(self, order: Longs, initial: bool) -> float:
         """Visit the sequences in this order; the gain of D."""
-        from ..kernels import segment_ascent, segmentation
+        from ..kernels import scaled_segments, segment_ascent, segmentation
 
-        encoded, scorer = self.encoded, self.scorer
-        L, T, M = scorer.labels, self.mu_table.shape[1], scorer.longest
-        longest = int(np.diff(encoded.offsets).max())
-        places = [
-            segment_ascent.Place(
-                rows.indptr, rows.indices, rows.values, one.spans, one.label,
-                one.attribute_weights(scorer.weights_of(place, self.vector)), dense, free,
-            )
-            for place, rows, one, dense, free in zip(
-                _PLACES, (encoded, encoded.first, encoded.last), (scorer.token, scorer.first, scorer.last),
-                self.dense, self.free, strict=True,
-            )
-        ]  # fmt: skip
-        tables = segment_ascent.Tables(self.tables, self._free_tables, self.kept, scorer.buckets)
-        dual = segment_ascent.Dual(self.theta, self.theta_table, self.mu, self.mu_table, self.share, self.rate)
+        L, T, M, longest = self.scorer.labels, self.mu_table.shape[1], self.scorer.longest, np.diff(self.offsets).max()
+        rows, joint = self.rows, self.joint
         # All zero: the first pass takes no scores, and multiplies what is there by zero.
         shapes = [(3, longest, L)] * 4 + [(T,), (T,), (3 * L + T,), (L, L), (M, L), (L, L), (M, L)]
         proposal = segment_ascent.Proposal(*(np.zeros(shape) for shape in shapes))
-        room, gain, log_partition = segment_ascent.room(longest, L, M), np.zeros(1), np.zeros(1)
-        token, first, last = places
-        at = tries = 0
-        while True:
-            before, at = at, segment_ascent.visit(
-                at, order, encoded.offsets, initial, 2 * self.l2, token, first, last, tables, dual, proposal, room,
-                tries, float(log_partition[0]), gain,
-            )  # fmt: skip
-            if at == len(order):
-                return float(gain[0])
-            tries = tries + 1 if at == before else 1
-            n = int(encoded.offsets[order[at] + 1] - encoded.offsets[order[at]])
-            proposal.on_pair[:], proposal.on_length[:] = 0.0, 0.0
-            (unary, opens, closes), (tokens, begins, ends) = proposal.u[:, :n], proposal.gamma[:, :n]
-            segmentation.log_forward_backwards(
-                0, 1, np.array([0, n]), unary, opens, closes, proposal.pair, proposal.length, np.zeros(1, bool),
-                log_partition, np.empty(0), tokens, begins, ends, proposal.on_pair, proposal.on_length,
-            )  # fmt: skip
+        state, log_partition, gain = np.array([-1, 0]), np.zeros(1), np.zeros(1)
+        arguments = (
+            order, self.offsets, initial, 2 * self.l2,
+            segment_ascent.Rows(
+                rows.indptr, rows.indices, rows.values, joint.spans, joint.label, self.attributes, self.dense, self.free
+            ),
+            segment_ascent.Tables(self.tables, self._free_tables, self.kept, self.scorer.buckets),
+            segment_ascent.Dual(self.theta, self.theta_table, self.mu, self.mu_table, self.share, self.rate),
+            proposal, state, log_partition, gain,
+        )  # fmt: skip
+        (u, opens, closes), (on_token, on_open, on_close), nothing = proposal.u, proposal.gamma, np.empty(0)
+        while n := segment_ascent.step(*arguments):
+            trusted = np.zeros(1, bool)
+            scores = np.array([0, n]), u[:n], opens[:n], closes[:n], proposal.pair, proposal.length[:n]
+            found = nothing, on_token[:n], on_open[:n], on_close[:n], proposal.on_pair, proposal.on_length
+            scaled_segments.forward_backward(0, 1, *scores, trusted, log_partition, *found)
+            if not trusted[0]:
+                segmentation.log_forward_backwards(0, 1, *scores, trusted, log_partition, *found)
+        return float(gain[0])
 
     @property
     def _free_tables(self) -> Floats:
@@ -179,23 +175,24 @@ class _Dual:
 
     def state(self) -> dict[str, Any]:
         """Returns what sweeps change."""
-        return {"dense": self.dense} | {name: getattr(self, name) for name in _CHANGING}
+        return {name: getattr(self, name) for name in _CHANGING}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take back what `state` gave."""
         for name in _CHANGING:
             getattr(self, name)[:] = state[name]
-        for own, before in zip(self.dense, state["dense"], strict=True):
-            own[:] = before
 
     def weights(self) -> Floats:
         """The weight vector that belongs to the dual point: always the same array."""
         from ..kernels import linear
 
         scorer, L = self.scorer, self.scorer.labels
-        for place, dense in zip(_PLACES, self.dense, strict=True):
-            one, own = getattr(scorer, place), scorer.weights_of(place, self.vector)
-            linear.collect(one.pointer, one.label, dense, one.heavy, one.attribute_weights(own))
+        linear.collect(self.joint.pointer, self.joint.label, self.dense, self.joint.heavy, self.attributes)
+        begin = 0
+        for place in _PLACES:
+            own: Floats = getattr(scorer, place).attribute_weights(scorer.weights_of(place, self.vector))
+            own[:] = self.attributes[begin : begin + len(own)]
+            begin += len(own)
         start, end, step = self.tables[:L], self.tables[L : 2 * L], self.tables[2 * L : 3 * L]
         pair = np.diag(step)
         pair.ravel()[self.kept] = self.tables[3 * L : 3 * L + len(self.kept)]
@@ -208,3 +205,29 @@ class _Dual:
     def value(self) -> float:
         """D."""
         return float(self.share.sum()) - penalty(self.weights(), 0.0, self.l2)
+
+
+def _joined_rows(encoded: SegmentEncoded) -> Encoded:
+    """The rows of the three places one after the other, each with attributes of its own."""
+    each = (Encoded.sequences(encoded, 0, len(encoded)), encoded.first, encoded.last)
+    indptr, indices, values, entries, attributes = [np.zeros(1, np.int64)], [], [], 0, 0
+    weighed = any(len(one.values) for one in each)
+    for one in each:
+        at = slice(one.indptr[0], one.indptr[-1])
+        indptr.append(one.indptr[1:] - one.indptr[0] + entries)
+        indices.append(one.indices[at] + np.int32(attributes))
+        if weighed:
+            values.append(one.values[at] if len(one.values) else np.ones(at.stop - at.start))
+        entries, attributes = entries + len(indices[-1]), attributes + one.attributes
+    offsets = np.array([0, 3 * encoded.tokens])
+    joined = np.concatenate(values) if weighed else np.empty(0)
+    return Encoded(offsets, np.concatenate(indptr), np.concatenate(indices), joined, attributes)
+
+
+def _joined_scorer(scorer: SegmentScorer) -> LinearScorer:
+    """Which weights the attributes of the three places have."""
+    each = [getattr(scorer, place) for place in _PLACES]
+    sizes = np.concatenate([np.diff(one.pointer) for one in each])
+    pointer, nothing = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64), np.empty(0, np.int64)
+    label = np.concatenate([one.label for one in each])
+    return LinearScorer(scorer.labels, 1, pointer, label, nothing, nothing, nothing, nothing)
