@@ -93,6 +93,23 @@ def test_says_when_it_did_not_get_there():
     assert short.last.gap > 1e-6 * short.last.objective
 
 
+def test_lbfgs_goes_on_after_some_passes():
+    loss, told = make(), []
+    start, common = np.zeros(loss.scorer.size), {"l2": 0.05, "tolerance": 1e-6, "seed": 0, "passes": 4}
+    found = segment_ascent.minimize(loss, start, max_iterations=1000, on_step=told.append, **common)
+    value = lowest(loss, 0.05)[1]
+    assert found.converged
+    assert len(found.steps) > 4
+    assert [step.iteration for step in found.steps] == list(range(1, len(found.steps) + 1))
+    assert [step.iteration for step in told] == [step.iteration for step in found.steps]
+    assert value - 1e-8 <= found.last.objective <= value * (1 + 1e-6)
+    short = segment_ascent.minimize(loss, start, max_iterations=3, **common)
+    assert len(short.steps) == 3
+    longer = segment_ascent.minimize(loss, start, max_iterations=6, **common)
+    assert len(longer.steps) == 6
+    assert not longer.converged
+
+
 def test_goes_on_from_weights():
     loss = make()
     first = run(loss, 0.3, 1e-5)

@@ -8,7 +8,7 @@ tokens, pairs of neighbouring labels, and lengths. One thread does it, and a res
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from ..kernels.compiling import Floats, Ints, Longs, Singles
 from ..scorers.linear import LinearScorer
 from ..scorers.segments import SegmentScorer
 from ..structures.segmentation import Segments
+from . import lbfgs
 from .certificate import Solution, Step, penalty
 from .exponentiated import ascend
 from .losses import LogLoss
@@ -51,11 +52,12 @@ def minimize(
     max_iterations: int,
     seed: int,
     on_step: Callable[[Step], None] = lambda step: None,
+    passes: int | None = None,
 ) -> Solution:
     """Passes over the sequences in random order until the duality gap is at most tolerance * objective.
 
     A non-zero `start` sets every θ_i to its scores there. The primal is worked out only when a pass gained little; the
-    steps before have a dual only.
+    steps before have a dual only. After so many `passes`, where that is a number, L-BFGS goes on from the weights.
     """
     encoded: Any = loss.encoded
     dual = _Dual.at_gold(loss.scorer, encoded, loss.known.outputs.values, l2)
@@ -65,7 +67,20 @@ def minimize(
     def primal(weights: Floats) -> float:
         return loss.value(weights) + penalty(weights, 0.0, l2)
 
-    return ascend(dual, primal, tolerance, max_iterations, seed, on_step)
+    made = max_iterations if passes is None else min(passes, max_iterations)
+    found = ascend(dual, primal, tolerance, made, seed, on_step)
+    if found.converged or made == max_iterations:
+        return found
+
+    def after(step: Step) -> None:
+        on_step(replace(step, iteration=made + step.iteration))
+
+    rest = lbfgs.minimize(
+        loss, found.weights.copy(), l1=0.0, l2=l2, tolerance=tolerance, max_iterations=max_iterations - made,
+        on_step=after,
+    )  # fmt: skip
+    more = tuple(replace(step, iteration=made + step.iteration) for step in rest.steps)
+    return Solution(rest.weights, found.steps + more, rest.converged)
 
 
 @dataclass(frozen=True)

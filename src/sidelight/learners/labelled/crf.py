@@ -24,11 +24,13 @@ from ..parameters import LayoutParameters, LinearParameters
 
 # Where visiting one sequence after another does not pay, "auto" takes L-BFGS: with sequences longer than this, with a
 # mean squared length of a token's features above this times l2, or with so many labels that the label pairs of the
-# sequences outnumber the labels of the tokens by this factor, since they are kept in memory. Segments, of which one has
-# many tokens, bear a smaller l2.
+# sequences outnumber the labels of the tokens by this factor, since they are kept in memory. Segments often bear a
+# smaller l2.
 _LONGEST = 2000
 _STEEPEST, _STEEPEST_SEGMENTS = 500.0, 2000.0
 _WIDEST = 4.0
+# Segments show only on the way whether it pays: after this many passes L-BFGS goes on.
+_PASSES = 30
 # And where its dual would take more than this many bytes.
 _LARGEST_DUAL = 1 << 30
 # And where its numbers, of single precision, are too coarse for the tolerance.
@@ -165,9 +167,10 @@ class LogLinear(LayoutParameters, Learner):
             "l2": self.l2, "tolerance": self.tolerance, "max_iterations": self.max_iterations, "on_step": on_step
         }  # fmt: skip
         if solver == "eg":
-            visiting = segment_ascent if segment_ascent.suits(loss.scorer) else exponentiated
-            solution: Solution = visiting.minimize(loss, start, seed=self.seed(), **common)
-            return solution
+            if segment_ascent.suits(loss.scorer):
+                passes = _PASSES if self.solver == "auto" else None
+                return segment_ascent.minimize(loss, start, seed=self.seed(), passes=passes, **common)
+            return exponentiated.minimize(loss, start, seed=self.seed(), **common)
         if solver == "sgd":
             return sgd.minimize(loss, start, seed=self.seed(), **common)
         return lbfgs.minimize(loss, start, l1=self.l1, convex=loss.known.full, **common)
@@ -193,7 +196,7 @@ class CRF(LinearParameters, LogLinear):
         'of order 1 or segments; "lbfgs" does everything; "auto" takes the first where it applies and is likely the '
         "faster one (not with very long sequences, a tiny l2 for the size of the features, hundreds of labels on short "
         "sequences, a tolerance below 1e-7, on a cluster, or where its dual, 8 bytes for each token and label, would "
-        "take more than 1 GiB). "
+        "take more than 1 GiB); on segments, L-BFGS goes on where 30 passes of it were not enough. "
         '"sgd", averaged stochastic gradient steps, is there for comparison, for l1 = 0 and l2 > 0, '
         "and needs hundreds of passes for a gap of a thousandth. All stop by the same certificate, and warn if they "
         "do not reach it.",

@@ -17,7 +17,7 @@ class SemiCRF(LogLinear):
     Segments are the runs of equal labels, so neighbours have different labels and a segmentation is the same as a
     label sequence. A segment's score is the sum of its tokens' attribute weights, of those of its first and of its
     last token, and of a weight of its length; neighbouring labels have weights as in `CRF`. Its solver is the one
-    that `CRF` takes by itself: exponentiated gradient, or L-BFGS where that does not apply.
+    that `CRF` takes by itself: exponentiated gradient, and L-BFGS where that does not apply or is slow.
 
     Attributes
     ----------
