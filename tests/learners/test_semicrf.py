@@ -6,8 +6,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sidelight import CRF, DataError, SemiCRF, generate_references, load
 from sidelight.features.segments import SegmentEncoder
+from sidelight.learners.tasks.segmenting import Segmenting
 from sidelight.scorers.segments import SegmentScorer
-from sidelight.solvers.lbfgs import duality_gap
+from sidelight.solvers.certificate import duality_gap, penalty
 from sidelight.solvers.losses import LogLoss
 from sidelight.structures.segmentation import Segmentation
 from tests.learners.samples import labelled
@@ -66,14 +67,19 @@ def _loss_of(fitted, X, y):
 
 def test_stops_at_a_certified_gap():
     X, y = labelled()
-    fitted = SemiCRF(l2=0.5, tolerance=1e-4).fit(X, y)
-    last = fitted.trace_[-1]
-    assert fitted.converged_
-    assert 0 <= last.gap <= 1e-4 * last.objective
-    _, gradient = _loss_of(fitted, X, y)(fitted.weights_)
+    exact = SemiCRF(l2=0.5, tolerance=1e-9).fit(X, y)
+    assert exact.solver_ == "lbfgs"  # visits are in single precision
+    best = exact.trace_[-1].objective
+    for solver in ("eg", "lbfgs"):
+        fitted = CRF(task=Segmenting(), l2=0.5, tolerance=1e-4, solver=solver).fit(X, y)
+        last = fitted.trace_[-1]
+        assert fitted.converged_
+        assert 0 <= last.gap <= 1e-4 * last.objective
+        loss, gradient = _loss_of(fitted, X, y)(fitted.weights_)
+        np.testing.assert_allclose(loss + penalty(fitted.weights_, 0.0, 0.5), last.objective)
+        assert best - 1e-9 <= last.objective <= best + last.gap + 1e-9
     np.testing.assert_allclose(duality_gap(fitted.weights_, gradient, 0.0, 0.5), last.gap, rtol=1e-5, atol=1e-9)
-    best = SemiCRF(l2=0.5, tolerance=1e-9).fit(X, y).trace_[-1].objective
-    assert best <= last.objective <= best + last.gap + 1e-9
+    assert SemiCRF(l2=0.5, tolerance=1e-4).fit(X, y).solver_ == "eg"
     with pytest.warns(ConvergenceWarning, match="SemiCRF stopped before its tolerance"):
         SemiCRF(max_iterations=1).fit(X, y)
 
@@ -98,9 +104,10 @@ def test_lengths_tell_what_words_do_not():
 
 def test_segment_features_help_on_references(references):
     X, y, X_new, y_new = references
-    chain = CRF(["word", "word.shape()"], l2=0.1).fit(X, y).score(X_new, y_new)
-    segments = SemiCRF(["word", "word.shape()"], **PUNCTUATED, length=False, l2=0.1).fit(X, y).score(X_new, y_new)
-    both = SemiCRF(["word", "word.shape()"], l2=0.1).fit(X, y).score(X_new, y_new)
+    kind = {"features": ["word", "word.shape()"], "l2": 0.1, "tolerance": 1e-5}
+    chain = CRF(**kind).fit(X, y).score(X_new, y_new)
+    segments = SemiCRF(**kind, **PUNCTUATED, length=False).fit(X, y).score(X_new, y_new)
+    both = SemiCRF(**kind).fit(X, y).score(X_new, y_new)
     assert both >= chain
     assert both >= segments - 0.01
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sidelight import CRF, DMV, EM, HMM, CoDL, SemiCRF, changes_only_after, count, runs, starts_with, word
+from sidelight import CRF, DMV, EM, HMM, CoDL, Segmenting, changes_only_after, count, runs, starts_with, word
 from sidelight.errors import Infeasible
 from sidelight.learners.decoding import UnderRules
 from sidelight.scorers.chance import RandomScores
@@ -56,13 +56,17 @@ def test_em(learner, X, y):
 LISTED = [starts_with("A"), changes_only_after(word.isin("x", "7")), runs("T") <= 1, count("Y") >= 1]
 
 
+def segments():
+    return CRF(task=Segmenting(), solver="lbfgs", l2=0.03, max_iterations=5)
+
+
 @pytest.mark.parametrize(
     ("learner", "X", "y"),
     [
         (lambda: CoDL(HMM(), LISTED[:3], guard=False, iterations=3), X, SOME),
         (lambda: CoDL(HMM(), LISTED, k=2, counting="tokens", guard=False, iterations=2), X, SOME),
         (lambda: CoDL(CRF(solver="lbfgs", max_iterations=10), LISTED[:2], guard=False, iterations=2), X, SOME),
-        (lambda: CoDL(SemiCRF(max_iterations=5), LISTED[:2], guard=False, iterations=1), X, SOME),
+        (lambda: CoDL(segments(), LISTED[:2], guard=False, iterations=1), X, SOME),
         (lambda: CoDL(EM(HMM(), guard=False), LISTED[:2], guard=False, iterations=1), X, SOME),
         (lambda: CoDL(HMM(), LISTED[:2], guard=False, iterations=3), X, [None] * len(X)),
     ],

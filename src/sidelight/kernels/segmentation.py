@@ -18,7 +18,7 @@ and at last with one exponential each.
 import numpy as np
 
 from .chain import draw, random_unit, sequence_stream
-from .compiling import Floats, Ints, Longs, Stream, inner, kernel
+from .compiling import Flags, Floats, Ints, Longs, Stream, inner, kernel
 
 FLOOR = 1e-150
 # How far a value may exceed the reference: exp(SLACK) leaves room to add up.
@@ -603,7 +603,7 @@ def weighted_sum(scores: Floats, mass: Floats) -> float:
 
 
 @kernel
-def forward_backward(
+def log_forward_backwards(
     lo: int,
     hi: int,
     offsets: Longs,
@@ -612,13 +612,16 @@ def forward_backward(
     closes: Floats,
     pair: Floats,
     length: Floats,
+    trusted: Flags,
     log_partition: Floats,
     expected: Floats,
     on_token: Floats,
     on_open: Floats,
     on_close: Floats,
-) -> tuple[Floats, Floats]:
-    """Log-partitions, expected scores and marginals of sequences lo to hi; returns the sums of pairs and lengths.
+    on_pair: Floats,
+    on_length: Floats,
+) -> None:
+    """`scaled_segments.forward_backward` for those of sequences lo to hi that are not trusted, for scores of any size.
 
     NaN where prefix sums are beyond WIDEST, or no numbers.
     """
@@ -629,9 +632,10 @@ def forward_backward(
     e_pair, e_length = np.empty((L, L)), np.empty((M, L))
     exponentials(pair, e_pair, pair_top)
     exponentials(length, e_length, length_top)
-    on_pair, on_length = np.empty((L, L)), np.empty((M, L))
-    pairs, lengths = np.zeros((L, L)), np.zeros((M, L))
+    pairs, lengths = np.empty((L, L)), np.empty((M, L))
     for i in range(lo, hi):
+        if trusted[i]:
+            continue
         p, q = offsets[i], offsets[i + 1]
         z = forward(
             u[p:q], opens[p:q], closes[p:q], pair, e_pair, pair_top, length, e_length, length_top,
@@ -649,18 +653,18 @@ def forward_backward(
             continue
         backward(
             u[p:q], opens[p:q], closes[p:q], pair, e_pair, pair_top, length, e_length, length_top, z,
-            prefix, alpha, beta, logs, linear, rows, on_token[p:q], on_open[p:q], on_close[p:q], on_pair, on_length,
+            prefix, alpha, beta, logs, linear, rows, on_token[p:q], on_open[p:q], on_close[p:q], pairs, lengths,
         )  # fmt: skip
-        expected[i] = weighted_sum(u[p:q], on_token[p:q])
-        expected[i] += weighted_sum(opens[p:q], on_open[p:q]) + weighted_sum(closes[p:q], on_close[p:q])
-        expected[i] += weighted_sum(pair, on_pair) + weighted_sum(length, on_length)
+        if len(expected) > 0:
+            expected[i] = weighted_sum(u[p:q], on_token[p:q])
+            expected[i] += weighted_sum(opens[p:q], on_open[p:q]) + weighted_sum(closes[p:q], on_close[p:q])
+            expected[i] += weighted_sum(pair, pairs) + weighted_sum(length, lengths)
         for r in range(L):
             for c in range(L):
-                pairs[r, c] += on_pair[r, c]
+                on_pair[r, c] += pairs[r, c]
         for r in range(min(M, q - p)):
             for c in range(L):
-                lengths[r, c] += on_length[r, c]
-    return pairs, lengths
+                on_length[r, c] += lengths[r, c]
 
 
 @kernel

@@ -21,7 +21,7 @@ without end, which takes more passes, and double precision.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -88,7 +88,7 @@ def minimize(
     def primal(weights: Floats) -> float:
         return loss.value(weights) + penalty(weights, 0.0, l2)
 
-    return _ascend(dual, primal, tolerance, max_iterations, seed, on_step)
+    return ascend(dual, primal, tolerance, max_iterations, seed, on_step)
 
 
 def minimize_hinge(
@@ -112,7 +112,7 @@ def minimize_hinge(
     def primal(weights: Floats) -> float:
         return C * loss(weights) + penalty(weights, 0.0, 0.5)
 
-    return _ascend(dual, primal, tolerance, max_iterations, seed, on_step)
+    return ascend(dual, primal, tolerance, max_iterations, seed, on_step)
 
 
 @dataclass(frozen=True)
@@ -288,8 +288,37 @@ def _groups(lengths: Longs, size: int) -> Longs:
     return np.unique(np.concatenate(([0], np.searchsorted(ends, cuts), [len(lengths)])))
 
 
-def _ascend(
-    dual: _Dual,
+class Dual(Protocol):
+    """A dual point that passes over its sequences raise."""
+
+    @property
+    def share(self) -> Floats:
+        """What each sequence adds to the dual."""
+        ...
+
+    def sweep(self, order: Longs, initial: bool) -> float:
+        """Visit the sequences in this order; what the dual gains, except in the initial pass."""
+        ...
+
+    def value(self) -> float:
+        """Returns the dual objective."""
+        ...
+
+    def weights(self) -> Floats:
+        """Returns the weights that belong to the point, always in the same array."""
+        ...
+
+    def state(self) -> dict[str, Any]:
+        """Returns what sweeps change."""
+        ...
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take back what `state` gave."""
+        ...
+
+
+def ascend(
+    dual: Dual,
     primal: Callable[[Floats], float],
     tolerance: float,
     max_iterations: int,
@@ -297,7 +326,7 @@ def _ascend(
     on_step: Callable[[Step], None],
 ) -> Solution:
     """Raise the dual pass by pass; `primal` gives the objective of weights."""
-    sequences, rng, steps = len(dual.encoded), np.random.default_rng(seed), list[Step]()
+    sequences, rng, steps = len(dual.share), np.random.default_rng(seed), list[Step]()
     with step("eg") as saved:
         if saved.done:
             solution: Solution = saved.found

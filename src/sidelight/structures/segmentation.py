@@ -401,33 +401,36 @@ class Segmentation:
 
         Raises `DataError` where scores are so large, or so far apart, that rounding would spoil them.
         """
-        marginals, _, drop = self._exact(scores)
+        marginals, _, drop = self._exact(scores, expect=False)
         require_feasible(drop)
         return replace(marginals, log_partition=marginals.log_partition + drop)
 
-    def _exact(self, scores: SegmentParts) -> tuple[Marginals[SegmentParts], Floats, Floats]:
+    def _exact(self, scores: SegmentParts, expect: bool) -> tuple[Marginals[SegmentParts], Floats, Floats]:
         """Marginals and expected scores, of settled scores where sums are large; and how much lower these are."""
-        marginals, expected = self._marginals(scores)
+        marginals, expected = self._marginals(scores, expect)
         if np.abs(marginals.log_partition).max(initial=0.0) <= LARGE and _miss(marginals).max(initial=0.0) <= EXACT:
             return marginals, expected, np.zeros(len(scores))
         settled, drop = scores.settled()
-        marginals, expected = self._marginals(settled)
+        marginals, expected = self._marginals(settled, expect)
         require_feasible(np.where(np.isnan(marginals.log_partition), 0.0, marginals.log_partition))
         require_exact(_miss(marginals))
         return marginals, expected, drop
 
-    def _marginals(self, scores: SegmentParts) -> tuple[Marginals[SegmentParts], Floats]:
-        """Marginals, and every sequence's expected score, whether they are exact or not."""
-        from ..kernels import parallel, segmentation
+    def _marginals(self, scores: SegmentParts, expect: bool) -> tuple[Marginals[SegmentParts], Floats]:
+        """Marginals, and every sequence's expected score where it is asked for, whether they are exact or not."""
+        from ..kernels import parallel, scaled_segments, segmentation
 
-        log_partition, expected = np.empty(len(scores)), np.empty(len(scores))
+        log_partition, expected = np.empty(len(scores)), np.empty(len(scores) if expect else 0)
         unary, opens, closes = (np.empty_like(scores.unary) for _ in range(3))
-        tables = _kernel_arguments(scores)
+        tables, trusted = _kernel_arguments(scores), np.zeros(len(scores), bool)
 
         def run(lo: int, hi: int) -> tuple[Floats, Floats]:
-            return segmentation.forward_backward(
-                lo, hi, *tables, log_partition, expected, unary, opens, closes
-            )  # fmt: skip
+            pair, length = np.zeros_like(scores.pair), np.zeros((scores.longest, scores.labels))
+            found = log_partition, expected, unary, opens, closes, pair, length
+            scaled_segments.forward_backward(lo, hi, *tables, trusted, *found)
+            if not trusted[lo:hi].all():
+                segmentation.log_forward_backwards(lo, hi, *tables, trusted, *found)
+            return pair, length
 
         pair, length = np.zeros_like(scores.pair), np.zeros((scores.longest, scores.labels))
         for shard_pair, shard_length in parallel.map_shards(run, scores.offsets, self.n_jobs):
@@ -439,7 +442,7 @@ class Segmentation:
 
     def entropy(self, scores: SegmentParts) -> Floats:
         """H = log Z - θ·μ for each sequence; `DataError` where scores are so far apart that the difference is lost."""
-        marginals, expected, _ = self._exact(scores.settled()[0])
+        marginals, expected, _ = self._exact(scores.settled()[0], expect=True)
         miss = np.finfo(float).eps + _miss(marginals).max(initial=0.0)
         require_exact(miss * np.abs(marginals.log_partition))
         return np.maximum(marginals.log_partition - expected, 0.0)
@@ -449,7 +452,7 @@ class Segmentation:
         from ..kernels import parallel, segmentation
 
         if np.abs(self.argmax(scores).scores).max(initial=0.0) > LARGE:
-            self._exact(scores)  # raises
+            self._exact(scores, expect=False)  # raises
             scores, _ = scores.settled()
         outputs = np.empty((draws, len(scores.unary)), np.int32)
         tables = _kernel_arguments(scores)

@@ -13,7 +13,7 @@ from ...features.encoded import same_states
 from ...kernels.compiling import Floats
 from ...progress import progress
 from ...running.places import current
-from ...solvers import exponentiated, lbfgs, sgd
+from ...solvers import exponentiated, lbfgs, segment_ascent, sgd
 from ...solvers.certificate import Solution, Step, telling, warn_unconverged
 from ...solvers.expected import DescentFit, ToFit
 from ...solvers.losses import LogLoss
@@ -24,12 +24,17 @@ from ..parameters import LayoutParameters, LinearParameters
 
 # Where visiting one sequence after another does not pay, "auto" takes L-BFGS: with sequences longer than this, with a
 # mean squared length of a token's features above this times l2, or with so many labels that the label pairs of the
-# sequences outnumber the labels of the tokens by this factor, since they are kept in memory.
+# sequences outnumber the labels of the tokens by this factor, since they are kept in memory. Segments often bear a
+# smaller l2.
 _LONGEST = 2000
-_STEEPEST = 500.0
+_STEEPEST, _STEEPEST_SEGMENTS = 500.0, 2000.0
 _WIDEST = 4.0
+# Segments show only on the way whether it pays: after this many passes L-BFGS goes on.
+_PASSES = 30
 # And where its dual would take more than this many bytes.
 _LARGEST_DUAL = 1 << 30
+# And where its numbers, of single precision, are too coarse for the tolerance.
+_FINEST = 1e-7
 
 
 @declared
@@ -125,9 +130,8 @@ class LogLinear(LayoutParameters, Learner):
     def choose_solver(self, prepared: Prepared, counts: Floats | None = None) -> str:
         """Returns the solver to use, by what it is to be used on; counts: what each input counts, None for 1."""
         penalised = {"l1 = 0": self.l1 == 0, "l2 > 0": self.l2 > 0, "no sample_weight": counts is None}
-        suited = {
-            "label chains of order 1": exponentiated.suits(prepared.scorer), "full labels": prepared.known.full
-        }  # fmt: skip
+        visited = exponentiated.suits(prepared.scorer) or segment_ascent.suits(prepared.scorer)
+        suited = {"label chains of order 1 or segments of several labels": visited, "full labels": prepared.known.full}
         needs = penalised if self.solver == "sgd" else penalised | suited
         obstacles = [reason for reason, holds in needs.items() if not holds]
         if self.solver == "auto":
@@ -145,14 +149,15 @@ class LogLinear(LayoutParameters, Learner):
 
         Its dual must fit into memory, which is asked first: what is on disk stays there otherwise.
         """
-        encoded, labels = prepared.encoded, len(prepared.classes)
-        if exponentiated.dual_bytes(prepared.scorer, encoded) > _LARGEST_DUAL:
+        encoded, labels, segments = prepared.encoded, len(prepared.classes), segment_ascent.suits(prepared.scorer)
+        dual_bytes = (segment_ascent if segments else exponentiated).dual_bytes(prepared.scorer, encoded)
+        if dual_bytes > _LARGEST_DUAL or self.tolerance < _FINEST:
             return False
         values = encoded.values
         squares = float(values @ values) if len(values) else float(encoded.entries)
         return bool(
             np.diff(encoded.offsets).max() <= _LONGEST
-            and squares / encoded.tokens <= _STEEPEST * self.l2
+            and squares / encoded.tokens <= (_STEEPEST_SEGMENTS if segments else _STEEPEST) * self.l2
             and len(encoded) * labels <= _WIDEST * encoded.tokens
         )
 
@@ -162,6 +167,9 @@ class LogLinear(LayoutParameters, Learner):
             "l2": self.l2, "tolerance": self.tolerance, "max_iterations": self.max_iterations, "on_step": on_step
         }  # fmt: skip
         if solver == "eg":
+            if segment_ascent.suits(loss.scorer):
+                passes = _PASSES if self.solver == "auto" else None
+                return segment_ascent.minimize(loss, start, seed=self.seed(), passes=passes, **common)
             return exponentiated.minimize(loss, start, seed=self.seed(), **common)
         if solver == "sgd":
             return sgd.minimize(loss, start, seed=self.seed(), **common)
@@ -184,10 +192,11 @@ class CRF(LinearParameters, LogLinear):
 
     solver: Annotated[
         Literal["auto", "eg", "lbfgs", "sgd"],
-        '"eg", exponentiated gradient on the dual, is the fast one, for l1 = 0, l2 > 0, order 1 and full '
-        'labels; "lbfgs" does everything; "auto" takes the first where it applies and is likely the faster '
-        "one (not with very long sequences, a tiny l2 for the size of the features, hundreds of labels on short "
-        "sequences, on a cluster, or where its dual, 8 bytes for each token and label, would take more than 1 GiB). "
+        '"eg", exponentiated gradient on the dual, is the fast one, for l1 = 0, l2 > 0, full labels, and label chains '
+        'of order 1 or segments; "lbfgs" does everything; "auto" takes the first where it applies and is likely the '
+        "faster one (not with very long sequences, a tiny l2 for the size of the features, hundreds of labels on short "
+        "sequences, a tolerance below 1e-7, on a cluster, or where its dual, 8 bytes for each token and label, would "
+        "take more than 1 GiB); on segments, L-BFGS goes on where 30 passes of it were not enough. "
         '"sgd", averaged stochastic gradient steps, is there for comparison, for l1 = 0 and l2 > 0, '
         "and needs hundreds of passes for a gap of a thousandth. All stop by the same certificate, and warn if they "
         "do not reach it.",

@@ -16,11 +16,12 @@ class SemiCRF(LogLinear):
 
     Segments are the runs of equal labels, so neighbours have different labels and a segmentation is the same as a
     label sequence. A segment's score is the sum of its tokens' attribute weights, of those of its first and of its
-    last token, and of a weight of its length; neighbouring labels have weights as in `CRF`. Its solver is L-BFGS.
+    last token, and of a weight of its length; neighbouring labels have weights as in `CRF`. Its solver is the one
+    that `CRF` takes by itself: exponentiated gradient, and L-BFGS where that does not apply or is slow.
 
     Attributes
     ----------
-    classes_, weights_, converged_, trace_
+    classes_, weights_, solver_, converged_, trace_
     max_length_ : int
         Most tokens of a segment.
     """
@@ -40,6 +41,8 @@ class SemiCRF(LogLinear):
     ] = None
     boundaries: Annotated[bool, "Whether first and last labels have weights of their own."] = True
     l2: Annotated[float, "Penalty of the sum of the squared weights."] = 0.03
+
+    solver = "auto"
 
     @property
     def task_(self) -> Segmenting:
