@@ -49,6 +49,7 @@ _AVX2 = {"avx2", "bmi", "bmi2", "cx16", "f16c", "fma", "lzcnt", "movbe", "popcnt
 _AVX512 = {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"}
 LEVELS = {"x86-64-v4": _AVX2 | _AVX512, "x86-64-v3": _AVX2}
 _VERSIONS = (python_version(), numba.__version__, llvmlite.__version__, np.__version__)
+_LAYOUT = 2  # of a file, which kernels outside of this package cannot tell by their sources
 _DIGEST = 32  # bytes of a file before its content
 _DAYS = 90  # after which a file that nobody has read is removed
 _PATIENCE = 120.0  # seconds to wait for another process that compiles the same kernel
@@ -101,7 +102,7 @@ class Store(caching.NullCache):  # type: ignore[misc]
 
     def _file_name(self, signature: Any, machine: tuple[str, str, str]) -> str:
         options = config.OPT, config.BOUNDSCHECK
-        key = self._source, str(signature), machine, _VERSIONS, options
+        key = self._source, str(signature), machine, _VERSIONS, _LAYOUT, options
         return f"{self._name}-{_digest(repr(key).encode()).hex()[:32]}.kernel"
 
 
