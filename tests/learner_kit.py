@@ -180,7 +180,8 @@ def check_kbest(fitted, X):
         assert values == sorted(values, reverse=True)
         np.testing.assert_allclose(values[0], max(values))
         assert len({tuple(one.labels) for one in lists}) == len(lists) <= 4
-        assert lists[0].labels == best
+        # Rounding decides between outputs of the same score.
+        assert best in [one.labels for one in lists if np.isclose(one.score, values[0], rtol=1e-12, atol=1e-12)]
     for (alone,), lists in zip(fitted.predict_kbest(X, 1), ranked, strict=True):
         assert alone.labels == lists[0].labels
         np.testing.assert_allclose(alone.score, lists[0].score)
