@@ -172,6 +172,11 @@ def check_against_enumeration(fitted, X):
         np.testing.assert_allclose(values[outputs.index(tuple(number))], values.max())
 
 
+def leading(ranked):
+    """The labels of the best outputs: rounding decides between several of the same score."""
+    return [one.labels for one in ranked if np.isclose(one.score, ranked[0].score, rtol=1e-12, atol=1e-12)]
+
+
 def check_kbest(fitted, X):
     ranked, predicted, log_z = fitted.predict_kbest(X, 4), fitted.predict(X), fitted.log_partition(X)
     scores = fitted.scores(X)
@@ -180,9 +185,9 @@ def check_kbest(fitted, X):
         assert values == sorted(values, reverse=True)
         np.testing.assert_allclose(values[0], max(values))
         assert len({tuple(one.labels) for one in lists}) == len(lists) <= 4
-        assert lists[0].labels == best
+        assert best in leading(lists)
     for (alone,), lists in zip(fitted.predict_kbest(X, 1), ranked, strict=True):
-        assert alone.labels == lists[0].labels
+        assert alone.labels in leading(lists)
         np.testing.assert_allclose(alone.score, lists[0].score)
     i = min(short(scores), key=lambda i: scores.offsets[i + 1] - scores.offsets[i])
     outputs, values = enumerate_labels(fitted, scores, i)
