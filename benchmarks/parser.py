@@ -36,6 +36,7 @@ from .setting import Setting
 # Treebanks with the UAS that is asked for.
 TREEBANKS = {"en_ewt": ("UD English-EWT", 86.5), "pt_bosque": ("UD Portuguese-Bosque", 87.0)}
 MINUTES, WORDS_PER_SECOND = 10, 20_000
+LEAST = 0.02  # seconds of a processor that are measured: its clock may move in steps of a hundredth
 KNOWN, POOL, LONGEST = 50, 5000, 25
 MORE = 3.0
 # An arc has some hundred features, and each weight changes by one.
@@ -188,9 +189,11 @@ def _whole(report: Report, seed: int, asked: float, train: Any, test: Any, *, en
     begin, used = perf_counter(), process_time()
     learner.fit(*train)
     took, cpu = perf_counter() - begin, process_time() - used
-    begin, used = perf_counter(), process_time()
-    found = learner.predict(test[0])
-    parsing, busy = perf_counter() - begin, process_time() - used
+    begin, used, times, busy = perf_counter(), process_time(), 0, 0.0
+    while busy < LEAST:
+        found = learner.predict(test[0])
+        times, busy = times + 1, process_time() - used
+    parsing = (perf_counter() - begin) / times
     scores = tree_scores(test[1], found, labelled=True, X=test[0])
     words, without = sum(map(len, test[0])), scores.without
     report.add("words with the right head", "sidelight", 100 * scores.uas, "%", at_least=asked)
@@ -201,7 +204,7 @@ def _whole(report: Report, seed: int, asked: float, train: Any, test: Any, *, en
     report.add("training", "sidelight", took, "s", at_most=60.0 * MINUTES)
     report.add("training, processor time", "sidelight", cpu, "s")
     report.add("parsing", "sidelight", words / parsing, "words/s", at_least=WORDS_PER_SECOND)
-    report.add("parsing, for one second of a processor", "sidelight", words / busy, "words/s")
+    report.add("parsing, for one second of a processor", "sidelight", words * times / busy, "words/s")
     if english:
         peer = quoted("UDPipe 1, EWT test")
         for what, value, unit in (

@@ -12,6 +12,8 @@ import pytest
 from scipy.special import logsumexp
 
 from sidelight.errors import Infeasible
+from sidelight.structures.chain import ChainParts
+from sidelight.structures.choice import ChoiceParts
 from sidelight.structures.known import KnownLabels
 from sidelight.supervision import Signal
 
@@ -21,9 +23,20 @@ Indicator = Callable[[Any, int, tuple[int, ...]], Any]
 def enumerate_outputs(structure: Any, scores: Any, index: int) -> tuple[list[tuple[int, ...]], np.ndarray]:
     """Every output of one input with its score."""
     outputs = list(structure.support(scores, index))
-    one = scores.sequences(index, index + 1)
-    values = np.array([structure.score(one, np.array(y, np.int32))[0] for y in outputs])
-    return outputs, values
+    return outputs, scores_of(structure, scores, index, outputs)
+
+
+def scores_of(structure: Any, scores: Any, index: int, outputs: list[tuple[int, ...]]) -> np.ndarray:
+    """The scores of several outputs of one input."""
+    if not outputs:
+        return np.empty(0)
+    if isinstance(scores, ChainParts):
+        many = scores.sequences(index, index + 1).repeated(len(outputs))
+    elif isinstance(scores, ChoiceParts):
+        many = ChoiceParts(np.tile(scores.unary[index], (len(outputs), 1)))
+    else:
+        many = scores.take(np.full(len(outputs), index))
+    return structure.score(many, np.array(outputs, np.int32).ravel())
 
 
 def check_structure(structure: Any, scores: Any, indicator: Indicator, *, k: int = 4) -> None:

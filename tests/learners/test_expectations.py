@@ -1,7 +1,10 @@
 """What learners from expectations add to rules by default: penalties, label shares, weights, decoding under rules."""
 
+from functools import cache
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from sidelight import (
     CCM,
@@ -54,8 +57,16 @@ LEARNERS = [
     GeneralizedExpectation(CRF(max_iterations=5), RULES, guard=False, classes=CLASSES),
     EntropyRegularization(CRF(max_iterations=5), RULES, guard=False, classes=CLASSES),
 ]
-each_learner = pytest.mark.parametrize("learner", LEARNERS, ids=lambda m: f"{type(m).__name__}({m.base})"[:40])
+each_learner = pytest.mark.parametrize(
+    "number", range(len(LEARNERS)), ids=[f"{type(m).__name__}({m.base})"[:40] for m in LEARNERS]
+)
 unfinished = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@cache
+def fitted(number):
+    """One of the learners, fitted once for all tests, which leave it as it is."""
+    return clone(LEARNERS[number]).fit(X, HALF)
 
 
 # Label shares --------------------------------------------------------------------------------------------------------
@@ -223,9 +234,9 @@ def test_one_penalty_means_the_same_for_a_share_and_a_count():
 
 @each_learner
 @unfinished
-def test_outputs_are_the_best_under_the_rules(learner):
+def test_outputs_are_the_best_under_the_rules(number):
     """Those of a constrained model with the same scores and penalties."""
-    learner.fit(X, HALF)
+    learner = fitted(number)
     readings = learner.readings_
     scores = learner.scores(X)
     weighed = CompiledRules.compile(RULES, X, learner.classes_).weigh(readings.penalties)
@@ -238,8 +249,8 @@ def test_outputs_are_the_best_under_the_rules(learner):
 
 @each_learner
 @unfinished
-def test_what_is_fitted_comes_back_from_a_file(learner, tmp_path):
-    learner.fit(X, HALF)
+def test_what_is_fitted_comes_back_from_a_file(number, tmp_path):
+    learner = fitted(number)
     learner.save(tmp_path / "m")
     again = load(tmp_path / "m")
     assert list(map(saved_text, again.rules_used_)) == list(map(saved_text, learner.rules_used_))
@@ -251,7 +262,7 @@ def test_what_is_fitted_comes_back_from_a_file(learner, tmp_path):
 
 
 def test_encoded_input_has_no_tokens_for_rules():
-    learner = PosteriorRegularization(CRF(), RULES, **QUICK).fit(X, HALF)
+    learner = fitted(1)
     with pytest.raises(NotSupported, match="reads the tokens themselves; give X as it is"):
         learner.encode(X)
     with pytest.raises(NotSupported, match="read tokens, not encoded input"):
@@ -262,13 +273,13 @@ def test_encoded_input_has_no_tokens_for_rules():
 
 
 def test_a_generative_model_is_mixed_with_the_supervised_one():
-    learner = PosteriorRegularization(HMM(), RULES, **QUICK).fit(X, HALF)
+    learner = fitted(0)
     alone = HMM(classes=CLASSES).fit(X[:12], Y[:12])
     assert learner.balance_ == 0.7
     np.testing.assert_allclose(learner.start_.scores(X).unary, alone.scores(X).unary)
     mixed = alone.scores(X).mix(learner.base_.scores(X), 0.7)
     np.testing.assert_allclose(learner.scores(X).unary, mixed.unary)
-    learner.set_params(balance=1.0, decode="model").fit(X, HALF)
+    learner = clone(learner).set_params(balance=1.0, decode="model").fit(X, HALF)
     assert learner.predict(X) == alone.predict(X)
     learner.set_params(balance=0.0).fit(X, HALF)
     assert learner.start_ is None

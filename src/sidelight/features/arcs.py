@@ -293,11 +293,18 @@ class _Sentence:
         """Tags between head and child, from the child on."""
         return self.tags[c + 1 : h] if h > c else self.tags[h + 1 : c][::-1]
 
-    def _joined(self, names: tuple[str, str], h: int, c: int) -> tuple[str, str]:
+    def _joined(self, names: ArcTemplate, h: int, c: int) -> tuple[str, str]:
         """Name and text of what a template joins."""
-        ends = [(f"{end}{name}", self.rows[t][name]) for end, some, t in zip("hc", names, (h, c), strict=True)
-                for name in some.split()]  # fmt: skip
-        return " ".join(name for name, _ in ends), " ".join(text for _, text in ends)
+        joined, of_head, of_child = _ends(names)
+        head, child = self.rows[h], self.rows[c]
+        return joined, " ".join([*map(head.__getitem__, of_head), *map(child.__getitem__, of_child)])
+
+
+@cache
+def _ends(names: ArcTemplate) -> tuple[str, list[str], list[str]]:
+    """The name of what a template joins, and what it takes of the head and of the child."""
+    of_head, of_child = (some.split() for some in names)
+    return " ".join([*(f"h{name}" for name in of_head), *(f"c{name}" for name in of_child)]), of_head, of_child
 
 
 def way_of(h: int, c: int) -> tuple[str, str]:

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from ..errors import DataError
+from ..kernels.compiling import Floats, Ints, Longs
 from ..stored import Arrays, ArraySpec, read_arrays, whole
 from .encoded import LARGEST_VALUE, Encoded, State, require_list
 
@@ -41,8 +42,6 @@ class ArrayEncoder:
 
     def transform(self, X: Sequence[Any]) -> Encoded:
         """Encode X."""
-        from scipy import sparse
-
         require_list(X)
         lengths, columns, values, rows = [], [], [], []
         for i, x in enumerate(X):
@@ -51,21 +50,19 @@ class ArrayEncoder:
             if x.shape[0] == 0:
                 raise DataError(f"sequence {i} is empty; leave empty sequences out")
             try:
-                block = sparse.csr_array(x, dtype=np.float64, copy=True)
+                found = _entries(x)
             except (ValueError, TypeError) as error:
                 raise DataError(f"sequence {i}: expected an array of numbers: {error}") from None
-            block.eliminate_zeros()
-            if not (np.abs(block.data) <= LARGEST_VALUE).all():
-                odd = ~(np.abs(np.asarray(block.todense())) <= LARGEST_VALUE)
-                row, column = next(zip(*odd.nonzero(), strict=True))
+            if not (np.abs(found.values) <= LARGEST_VALUE).all():
+                k = int(np.flatnonzero(~(np.abs(found.values) <= LARGEST_VALUE))[0])
                 raise DataError(
-                    f"sequence {i}, token {row}: feature {column} is not a finite number, or beyond {LARGEST_VALUE:g}"
+                    f"sequence {i}, token {found.rows[k]}: feature {found.columns[k]} is not a finite number, or "
+                    f"beyond {LARGEST_VALUE:g}"
                 )
-            keep = self.kept_[block.indices]
-            kept_before = np.concatenate(([0], np.cumsum(keep)))
-            rows.append(np.diff(kept_before[block.indptr]))
-            columns.append(block.indices[keep])
-            values.append(block.data[keep])
+            keep = self.kept_[found.columns]
+            rows.append(np.bincount(found.rows[keep], minlength=x.shape[0]))
+            columns.append(found.columns[keep])
+            values.append(found.values[keep])
             lengths.append(x.shape[0])
         offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
         indptr = np.concatenate(([0], *rows)).cumsum().astype(np.int64)
@@ -88,6 +85,27 @@ class ArrayEncoder:
         encoder.kept_ = read_arrays(arrays, _STORED)["kept"]
         encoder.width_ = len(encoder.kept_)
         return encoder
+
+
+class _Entries(NamedTuple):
+    """The entries of an array that are not zero, row by row."""
+
+    rows: Longs
+    columns: Longs | Ints
+    values: Floats
+
+
+def _entries(x: Any) -> _Entries:
+    """Those of a dense or sparse array; raises `ValueError` or `TypeError` if it does not hold numbers."""
+    if isinstance(x, np.ndarray):
+        dense = np.asarray(x, np.float64)
+        rows, columns = dense.nonzero()
+        return _Entries(rows, columns, dense[rows, columns])
+    from scipy import sparse
+
+    block = sparse.csr_array(x, dtype=np.float64, copy=True)
+    block.eliminate_zeros()
+    return _Entries(np.repeat(np.arange(block.shape[0]), np.diff(block.indptr)), block.indices, block.data)
 
 
 def _shape_of(x: Any) -> str:

@@ -15,7 +15,7 @@ import re
 import string
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 from ..errors import DataError
@@ -46,7 +46,13 @@ _LONG_RUN = re.compile(r"(.)\1{4,}")
 def _shape(value: str) -> str:
     """Letters as x or X, digits as d, the rest kept; runs of more than four are cut to four."""
     pattern = value.translate(_KINDS)
-    return _LONG_RUN.sub(r"\1\1\1\1", pattern) if len(pattern) > 4 else pattern
+    return _cut(pattern) if len(pattern) > 4 else pattern
+
+
+@lru_cache(4096)
+def _cut(pattern: str) -> str:
+    """Runs of more than four cut to four; many words have the same pattern."""
+    return _LONG_RUN.sub(r"\1\1\1\1", pattern)
 
 
 def _when(test: Callable[[str], bool]) -> Callable[[str], str | None]:
@@ -193,6 +199,10 @@ class Column:
     @property
     def base(self) -> "Column":
         """The same expression at offset 0."""
+        return self._at_zero if self.offset else self
+
+    @cached_property
+    def _at_zero(self) -> "Column":
         return replace(self, offset=0)
 
     def __repr__(self) -> str:

@@ -47,7 +47,7 @@ class Numbering:
         keys: those of a template in some sequences, given its number, the first sequence and the one behind the last;
         offsets: the rows of sequences. Threads take one template each, and a block of rows at a time.
         """
-        from ..kernels.parallel import map_each
+        from ..kernels.parallel import WORTH_TOKENS, map_each
 
         ids = np.empty((int(offsets[-1]), templates), np.int32)
         cuts = np.unique(np.searchsorted(offsets, [*range(0, int(offsets[-1]), _BLOCK), offsets[-1]])).tolist()
@@ -58,7 +58,9 @@ class Numbering:
                 counts.add(keys(template, first, last), ids[offsets[first] : offsets[last], template])
             return counts
 
-        numbering, renumbered = _numbered(map_each(number, range(templates), n_jobs), min_count)
+        few = offsets[-1] < WORTH_TOKENS
+        counted = [number(k) for k in range(templates)] if few else map_each(number, range(templates), n_jobs)
+        numbering, renumbered = _numbered(counted, min_count)
         for k, mine in enumerate(renumbered):
             ids[:, k] = np.where(ids[:, k] >= 0, mine[ids[:, k]], -1) if len(mine) else -1
         return numbering, ids
@@ -81,9 +83,9 @@ class Numbering:
 
     def look_up(self, template: int, keys: Longs, out: Ints) -> None:
         """Writes the number of every key of a template, -1 for one that has none."""
-        from ..kernels import hashing
+        from ..kernels.hashing import look_up
 
-        hashing.look_up(keys, *self.tables[template], out)
+        look_up(keys, *self.tables[template], out)
 
     def find(self, attribute: int) -> tuple[int, int]:
         """Returns the template and the key of an attribute."""

@@ -376,15 +376,17 @@ class TemplateEncoder:
 
     def _keys(self, template: Template, tables: dict[Column, Ints], offsets: Longs, first: int, last: int) -> Longs:
         """Keys of one template at the tokens of sequences first to last - 1."""
-        from ..kernels import hashing
+        from ..kernels.hashing import template_keys
 
         at = slice(offsets[first], offsets[last])
         keys = np.empty(at.stop - at.start, np.int64)
         columns = template.columns
-        codes = np.stack([tables[c.base][at] for c in columns]) if columns else np.empty((0, len(keys)), np.int32)
+        codes = np.empty((len(columns), len(keys)), np.int32)
+        for code, c in zip(codes, columns, strict=True):
+            code[:] = tables[c.base][at]
         places = np.array([c.offset for c in columns], np.int64)
         sizes = np.array([len(self.expressions_[c.base].values) for c in columns], np.int64)
-        hashing.template_keys(offsets[first : last + 1], codes, places, sizes, self.reach_, keys)
+        template_keys(offsets[first : last + 1], codes, places, sizes, self.reach_, keys)
         return keys
 
     def _known(self, number: int, distinct: list[str]) -> Ints:

@@ -16,6 +16,9 @@ from ..kernels.compiling import Floats, Longs
 from ..kernels.parallel import stop_event
 from ..structures.polytope import LinearRows
 
+# Variables of an integer program of which a first point is found without a heuristic of its own.
+_SMALL = 1000
+
 
 @dataclass(frozen=True)
 class HighsProgram:
@@ -120,6 +123,8 @@ def _loaded(program: HighsProgram) -> Any:
     solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     for name, value in (("output_flag", False), ("threads", 1), ("mip_rel_gap", 0.0), ("mip_abs_gap", 1e-9)):
         solver.setOptionValue(name, value)
+    if len(allowed) <= _SMALL:  # a search for a first point takes several times as long as all the rest
+        solver.setOptionValue("mip_heuristic_run_feasibility_jump", False)
     kinds = np.zeros(len(allowed), np.int32)  # continuous
     kinds[program.whole] = int(highspy.HighsVarType.kInteger)
     status = solver.passModel(

@@ -18,6 +18,7 @@ from ..errors import DataError, NotSupported
 from ..features.templates import sequence_offsets
 from ..kernels.compiling import Flags, Floats, Ints, Longs
 from ..kernels.tilting import Batch, Own
+from ..rules.count_table import distinct_rows
 from ..rules.language import Rule
 from ..rules.rows import Statement, compile_statements, forbids
 from ..structures.chain import Chain, ChainParts, require_feasible
@@ -426,8 +427,8 @@ class Rows(RowSet):
         if len(scores.pair) == 1:
             kinds = np.stack((np.zeros(self.type_count, np.int64), np.arange(self.type_count)), axis=1)
             return kinds, self.types
-        both, types = np.unique(np.stack((scores.pair_type, self.types), axis=1), axis=0, return_inverse=True)
-        return both.astype(np.int64), types.ravel().astype(np.int32)
+        both, types = distinct_rows(np.stack((scores.pair_type, self.types), axis=1))
+        return both.astype(np.int64), types.astype(np.int32)
 
     def _batch(self, scores: ChainParts, prices: Floats, temperature: float) -> Batch:
         """Scores over T, shifted by the corpus rows."""

@@ -64,8 +64,10 @@ def _paired(amount: Floats) -> Any:
 
 
 def _distinct(kind: Longs, rows: Floats) -> tuple[Longs, Floats]:
-    different, number = np.unique(rows, axis=0, return_inverse=True)
-    return number.ravel()[kind], different
+    """Kinds of positions where those of equal rows are one, by the order of their rows; and these rows."""
+    written = [tuple(row) for row in rows.tolist()]  # few, of which a dictionary is faster than sorting in NumPy
+    number = {row: k for k, row in enumerate(sorted(set(written)))}
+    return np.array([number[row] for row in written], np.int64)[kind], np.array(list(number)).reshape(-1, rows.shape[1])
 
 
 def _joint(kinds: Sequence[Longs], tokens: int) -> tuple[Ints, Longs]:

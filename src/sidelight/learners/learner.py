@@ -351,7 +351,7 @@ class Learner(Estimator):
         """For each input its k best outputs with their scores, best first; fewer where fewer exist."""
         scores = self.scores(X)
         found = warn_unproved(self._best(X, scores, k))
-        labels = found.outputs.values
+        labels = found.outputs.values[: int((found.scores > -np.inf).any(axis=0).sum())]
         rows = np.where(labels < 0, labels[:1], labels)  # where there are fewer, the best one again
         outputs = [self.task_.decisions(row, scores, self.model_.classes) for row in rows]
         return [

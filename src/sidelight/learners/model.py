@@ -281,8 +281,13 @@ def lay_out(learner: Any, encoder: Encoder, X: Any, known: Any, classes: list[st
     with progress(f"{type(learner).__name__}, features", None, bool(getattr(learner, "verbose", False))):
         encoded = encoder.fit_transform(X)
     scorer = learner.task_.lay_out(encoded, known, len(classes), all_weights=bool(learner.all_weights))
-    _give_back()
+    if encoded.tokens >= _MUCH:
+        _give_back()
     return Prepared(learner.task_, encoded, known, classes, encoder, scorer)
+
+
+# Tokens from which on encoding frees memory that is worth giving back.
+_MUCH = 20_000
 
 
 def _give_back() -> None:

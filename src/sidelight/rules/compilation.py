@@ -39,7 +39,7 @@ class Compilation:
         """The number of tokens in the batch."""
         return int(self.offsets[-1])
 
-    @property
+    @cached_property
     def longest(self) -> int:
         """The number of tokens of the longest sequence, so that no counter takes more steps."""
         return int(np.diff(self.offsets).max())

@@ -110,11 +110,12 @@ def product_of_counters(
     at_end = np.stack([_whole(t.at_end, at) for t in tables], axis=-1)
     added, label = np.unique(at_end, axis=0, return_inverse=True)  # most labels add the same
     final = np.zeros((len(states), len(added)))
-    for s, state in enumerate(states):
-        for c, more in enumerate(added):
-            reached = np.minimum(state + more, caps)
-            truth = {id(w): not missed(v, a.op, a.bound) > 0 for w, a, v in zip(written, atoms, reached, strict=True)}
-            final[s, c] = 0.0 if holds(truth) else 1.0
+    for c, more in enumerate(added):
+        reached = np.minimum(states + more, caps)
+        truths = np.stack([~(missed(v, a.op, a.bound) > 0) for a, v in zip(atoms, reached.T, strict=True)], axis=1)
+        different, which = distinct_rows(truths.astype(np.int64))
+        failed = [not holds({id(w): bool(t) for w, t in zip(written, row, strict=True)}) for row in different]
+        final[:, c] = np.array(failed, float)[which]
     shape = amounts.shape[:-1]
     return Automaton(
         at.rule, at.title, kind.astype(np.int32), events.reshape(shape).astype(np.int32), after.astype(np.int32),

@@ -159,10 +159,10 @@ class LinearScorer:
 
     def prepare(self, w: Floats) -> "ChainWeights":
         """A weight vector made ready for scoring batches."""
-        from ..kernels import linear
+        from ..kernels.linear import spread
 
         dense = np.zeros((len(self.heavy), self.labels))
-        linear.spread(self.pointer, self.label, w, self.heavy, dense)
+        spread(self.pointer, self.label, w, self.heavy, dense)
         return ChainWeights(self, self.attribute_weights(w), dense, *self.tables(w))
 
     def scores(self, encoded: Encoded, w: Floats, n_jobs: int = 1) -> ChainParts:
@@ -257,19 +257,20 @@ class ChainWeights:
 
     def scores(self, encoded: Encoded, n_jobs: int = 1) -> ChainParts:
         """Scores of every part of a batch."""
-        from ..kernels import linear, parallel
+        from ..kernels.linear import add_scores
+        from ..kernels.parallel import map_shards
 
         s = self.scorer
         unary = np.zeros((encoded.tokens, s.labels))
 
         def run(first: int, last: int) -> None:
             a, b = encoded.offsets[first], encoded.offsets[last]
-            linear.add_scores(
+            add_scores(
                 encoded.indptr[a : b + 1], encoded.indices, encoded.values, s.spans, s.label, self.flat, self.dense,
                 unary[a:b],
             )  # fmt: skip
 
-        parallel.map_shards(run, encoded.offsets, n_jobs)
+        map_shards(run, encoded.offsets, n_jobs)
         types = np.zeros(encoded.tokens, np.int32)
         return ChainParts(encoded.offsets, unary, self.pair, types, self.start, self.end, self.triple)
 
@@ -284,11 +285,11 @@ class ChainExpectation:
 
     def add(self, encoded: Encoded, parts: ChainParts) -> None:
         """Add the expected features of one batch's (expected) parts."""
-        from ..kernels import linear
+        from ..kernels.linear import add_expectations
 
         s, out = self.scorer, self.flat
         attributes, pairs, starts, ends, triples = s._slices
-        linear.add_expectations(
+        add_expectations(
             encoded.indptr, encoded.indices, encoded.values, s.spans, s.label, parts.unary, self.dense, out[attributes]
         )  # fmt: skip
         out[pairs] += (parts.pair[0] if len(parts.pair) == 1 else parts.pair.sum(axis=0)).ravel()[s.pairs]
@@ -299,10 +300,10 @@ class ChainExpectation:
 
     def total(self) -> Floats:
         """The sum as a vector like the weights."""
-        from ..kernels import linear
+        from ..kernels.linear import collect
 
         out = self.flat.copy()
-        linear.collect(self.scorer.pointer, self.scorer.label, self.dense, self.scorer.heavy, out)
+        collect(self.scorer.pointer, self.scorer.label, self.dense, self.scorer.heavy, out)
         return out
 
 

@@ -152,11 +152,11 @@ class WorkingSets:
 
     def worst(self, first: int, last: int) -> Floats:
         """The largest violation m_r - w·v_r among the rows of groups first to last - 1; -inf where there is no row."""
-        from ..kernels import dual
+        from ..kernels.dual import violations
 
         rows = self._rows_of(first, last)
         violation, out = np.empty(len(rows)), np.full(last - first, -np.inf)
-        dual.violations(rows, *self._rows, self._margin, self.weights, violation)
+        violations(rows, *self._rows, self._margin, self.weights, violation)
         np.maximum.at(out, self._group[rows] - first, violation)
         return out
 
@@ -226,8 +226,9 @@ class WorkingSets:
             slack = np.maximum(worst + np.log(total) / sharp, 0.0)
             alpha = np.repeat(2.0 * cost * slack / total, sizes) * share
             sums = across @ alpha
-            value = 0.5 * _dot(w, w) + _dot(cost, slack**2)
-            gap = (value - _dot(alpha, margin) + 0.5 * _dot(sums, sums) + _dot(cost, slack**2)) / value
+            missed = _dot(cost, slack**2)
+            value = 0.5 * _dot(w, w) + missed
+            gap = (value - _dot(alpha, margin) + 0.5 * _dot(sums, sums) + missed) / value
             return value, w - sums
 
         limited_memory.minimize(smooth, self.weights, _MOST, lambda _: gap <= tolerance / 4)

@@ -221,19 +221,26 @@ class Alignments(Covers):
 
     def all_outputs(self, shape: Shape) -> Iterator[Ints]:
         """Returns every output of a tiny input."""
-        for output in self._from(shape, 0, 0):
+        links: list[list[tuple[int, ...]]] = [[] for _ in range(shape[0])]
+        every = self.links(shape)
+        for i, a, j, b, number in zip(*(v.tolist() for v in (*every[:4], self.link(shape, *every))), strict=True):
+            links[i].append((a, j, b, number))
+        for output in _outputs_from(links, sum(map(len, links)), 0, 0):
             yield np.array(output, np.int32)
 
-    def _from(self, shape: Shape, i: int, j: int) -> Iterator[tuple[int, ...]]:
-        """What becomes of source items from i on, where target items before j are covered already."""
-        n, m = shape[:2]
-        if i == n:
-            yield ()
-            return
-        for rest in self._from(shape, i + 1, j):
-            yield (int(self.part_counts(np.array([shape]))[0]) - m - n + i, *rest)
-        for link in zip(*self.links(shape), strict=True):
-            if link[0] == i and link[2] >= j:
-                number = int(self.link(shape, *link))
-                for rest in self._from(shape, i + int(link[1]), int(link[2] + link[3])):
-                    yield (number,) * int(link[1]) + rest
+
+def _outputs_from(links: list[list[tuple[int, ...]]], count: int, i: int, j: int) -> Iterator[tuple[int, ...]]:
+    """What becomes of source items from i on, where target items before j are covered already.
+
+    links: by the source item at which they begin, their source length, target, target length and number; count: of
+    all links, after which the deletions of source items are numbered.
+    """
+    if i == len(links):
+        yield ()
+        return
+    for rest in _outputs_from(links, count, i + 1, j):
+        yield (count + i, *rest)
+    for a, target, b, number in links[i]:
+        if target >= j:
+            for rest in _outputs_from(links, count, i + a, target + b):
+                yield (number,) * a + rest

@@ -18,7 +18,7 @@ from ..errors import DataError, Infeasible, NotSupported
 from ..kernels.compiling import Floats, Ints, Longs
 from .known import KnownLabels, Outputs
 from .lattice import SegmentLattice
-from .protocol import Best, Charge, Loss, Marginals, Ranked, Tangents
+from .protocol import Best, Charge, Loss, Marginals, Ranked, Tangents, in_blocks
 
 if TYPE_CHECKING:
     from ..kernels.tangents import Direction
@@ -156,6 +156,16 @@ class ChainParts:
         offsets = self.offsets[first : last + 1]
         tokens = slice(offsets[0], offsets[-1])
         return replace(self, offsets=offsets - offsets[0], unary=self.unary[tokens], pair_type=self.pair_type[tokens])
+
+    def repeated(self, times: int) -> "ChainParts":
+        """The same batch several times over; tables are shared, not copied."""
+        starts = np.arange(times) * self.offsets[-1]
+        return replace(
+            self,
+            offsets=np.append(0, (starts[:, None] + self.offsets[1:]).ravel()),
+            unary=np.tile(self.unary, (times, 1)),
+            pair_type=np.tile(self.pair_type, times),
+        )
 
     def __add__(self, shift: "ChainParts") -> "ChainParts":
         """θ + δ, with both on the same batch and pair types, or δ with one table of pairs for all positions.
@@ -702,9 +712,9 @@ class Chain:
     def support(self, scores: ChainParts, index: int) -> Iterator[tuple[int, ...]]:
         """Every output of sequence `index` with a finite score."""
         one = scores.sequences(index, index + 1)
-        for labels in product(range(scores.labels), repeat=len(one.unary)):
-            if self.score(one, np.array(labels, np.int32))[0] > -np.inf:
-                yield labels
+        for block in in_blocks(product(range(scores.labels), repeat=len(one.unary))):
+            values = self.score(one.repeated(len(block)), np.array(block, np.int32).ravel())
+            yield from (labels for labels, value in zip(block, values, strict=True) if value > -np.inf)
 
 
 def indicator(offsets: Longs, labels: Ints, count: int, order: int) -> ChainParts:
@@ -809,16 +819,17 @@ def require_exact(miss: Floats) -> None:
 
 def require_feasible(best: Floats) -> None:
     """Raise `Infeasible` naming the first sequence whose best score is -inf; `DataError` where it is no number."""
+    if np.isfinite(best).all():
+        return
     large = np.flatnonzero(~(best < np.inf))
     if len(large):
         raise DataError(
             f"sequence {large[0]} has scores that are no numbers, or add up to more than numbers can be (about 1e308); "
             "scale them down"
         )
-    bad = np.flatnonzero(~(best > -np.inf))
-    if len(bad):
-        raise Infeasible(
-            f"has no output of finite score ({len(bad)} such in the batch): every output has a part that is "
-            "impossible by the model or excluded by what is known about it",
-            int(bad[0]),
-        )
+    bad = np.flatnonzero(best == -np.inf)
+    raise Infeasible(
+        f"has no output of finite score ({len(bad)} such in the batch): every output has a part that is "
+        "impossible by the model or excluded by what is known about it",
+        int(bad[0]),
+    )

@@ -70,7 +70,8 @@ class Covers(FlatStructure):
         batch = CoverBatch(
             scores.offsets, shapes, np.ascontiguousarray(scores.values, np.float64), self.output_offsets(scores)
         )
-        require_feasible(np.where(batch.any_part(~(batch.values < np.inf)), np.nan, 0.0))
+        if not (batch.values < np.inf).all():
+            require_feasible(np.where(batch.any_part(~(batch.values < np.inf)), np.nan, 0.0))
         return batch
 
     def argmax(self, scores: FlatParts, *, seed: int | None = None) -> Best:

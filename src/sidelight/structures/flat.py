@@ -22,7 +22,7 @@ from .chain import mixed, product_of, require_feasible
 from .known import Outputs, places_of
 from .polytope import LinearRows
 from .program_rows import Points
-from .protocol import Best, Loss, Marginals, Ranked, Tangents
+from .protocol import Best, Loss, Marginals, Ranked, Tangents, in_blocks
 
 # What a structure has to know of an input beside its scores; whole numbers, but for structures with rows of their own.
 Shape = tuple[Any, ...]
@@ -380,7 +380,9 @@ class FlatStructure(ABC):
 
     def support(self, scores: FlatParts, index: int) -> Iterator[tuple[int, ...]]:
         """Every output of one (tiny) input that has a finite score."""
-        theta, shape = scores.of(index)
-        for output in self.all_outputs(shape):
-            if theta[self.parts_of(shape, output)].sum() > -np.inf:
-                yield tuple(int(v) for v in output)
+        _, shape = scores.of(index)
+        for outputs in in_blocks(self.all_outputs(shape)):
+            values = self.score(scores.take(np.full(len(outputs), index)), np.concatenate(outputs))
+            for output, value in zip(outputs, values, strict=True):
+                if value > -np.inf:
+                    yield tuple(output.tolist())

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -70,7 +71,7 @@ class LinearRows:
     def adding(self, row: Numbers, variable: Numbers, value: Floats) -> "LinearRows":
         """Returns these rows with more entries in them."""
         return LinearRows.of(
-            self.low, self.high, np.concatenate((self._row, row)), np.concatenate((self.index, variable)),
+            self.low, self.high, np.concatenate((self.row, row)), np.concatenate((self.index, variable)),
             np.concatenate((self.value, value)),
         )  # fmt: skip
 
@@ -83,33 +84,37 @@ class LinearRows:
 
     def times(self, x: Floats) -> Floats:
         """Returns A x: (rows,)."""
-        return np.bincount(self._row, weights=self.value * x[self.index], minlength=len(self)).astype(float)
+        return np.bincount(self.row, weights=self.value * x[self.index], minlength=len(self)).astype(float)
 
-    @property
-    def _row(self) -> Longs:
+    @cached_property
+    def row(self) -> Longs:
         """The row of each entry."""
         return np.repeat(np.arange(len(self)), np.diff(self.start))
+
+    @cached_property
+    def room(self) -> Floats:
+        """By how much each row may be missed, for its sums are rounded: (rows,)."""
+        return ROUNDING * row_sizes(self)
 
 
 def rows_hold(rows: LinearRows, x: Floats) -> Flags:
     """Returns which rows a point satisfies, but for what rounding may add: (rows,) bool."""
-    room, sums = ROUNDING * row_sizes(rows), rows.times(x)
-    held: Flags = (sums >= rows.low - room) & (sums <= rows.high + room)
+    sums = rows.times(x)
+    held: Flags = (sums >= rows.low - rows.room) & (sums <= rows.high + rows.room)
     return held
 
 
 def rows_hold_all(rows: LinearRows, points: Flags) -> Flags:
     """Returns which of some points satisfy all rows, as `rows_hold` has it: (points,) bool; points: (points, width)."""
     matrix = np.zeros((len(rows), points.shape[1]))
-    matrix[np.repeat(np.arange(len(rows)), np.diff(rows.start)), rows.index] = rows.value
-    room, sums = ROUNDING * row_sizes(rows), points.astype(float) @ matrix.T
-    return np.asarray(((sums >= rows.low - room) & (sums <= rows.high + room)).all(axis=1))
+    matrix[rows.row, rows.index] = rows.value
+    sums = points.astype(float) @ matrix.T
+    return np.asarray(((sums >= rows.low - rows.room) & (sums <= rows.high + rows.room)).all(axis=1))
 
 
 def row_sizes(rows: LinearRows) -> Floats:
     """Returns Σ |a| of each row: (rows,)."""
-    row = np.repeat(np.arange(len(rows)), np.diff(rows.start))
-    return np.bincount(row, weights=np.abs(rows.value), minlength=len(rows)).astype(float)
+    return np.bincount(rows.row, weights=np.abs(rows.value), minlength=len(rows)).astype(float)
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,9 @@ from ..supervision import Signal
 from .chain import require_feasible
 from .flat import FlatParts, FlatStructure, KnownOutputs, Shape, require_count
 from .known import Outputs
-from .polytope import LinearRows
+from .polytope import LinearRows, rows_hold_all
 from .program_rows import Component, Points, ProgramRows
-from .protocol import TIME_LIMIT, Loss, Ranked
+from .protocol import TIME_LIMIT, Loss, Ranked, in_blocks
 
 if TYPE_CHECKING:
     from ..inference.highs import HighsProgram
@@ -203,10 +203,9 @@ class Programs(FlatStructure):
     def all_outputs(self, shape: Shape) -> Iterator[Ints]:
         """Every output that satisfies the rows."""
         variables, rows = shape
-        for values in product((0, 1), repeat=variables):
-            output = np.array(values, np.int32)
-            if not rows.broken(output):
-                yield output
+        for block in in_blocks(product((0, 1), repeat=variables)):
+            outputs = np.array(block, np.int32)
+            yield from outputs[rows_hold_all(rows.rows, outputs > 0)]
 
     def only(self, scores: FlatParts, known: KnownOutputs) -> FlatParts:
         """Returns scores under which variables that are known to be 1 are.

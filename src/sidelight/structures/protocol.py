@@ -7,6 +7,7 @@ take a whole batch.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
@@ -90,6 +91,7 @@ class RuledParts(Parts, Protocol):
 
 
 P = TypeVar("P", bound=Parts)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -202,3 +204,11 @@ class Structure(Protocol[P]):
     def support(self, scores: P, index: int) -> Iterator[tuple[int, ...]]:
         """Every output of one (tiny) input that has a finite score: the oracle of the tests."""
         ...
+
+
+def in_blocks(outputs: Iterator[T]) -> Iterator[list[T]]:
+    """Returns outputs some at a time, so that they can be scored together; few at first, for whoever needs but one."""
+    size = 8
+    while block := list(islice(outputs, size)):
+        yield block
+        size = min(2 * size, 1024)

@@ -22,8 +22,7 @@ LISTED = 2048
 
 def idle_variables(rows: LinearRows, scores: Floats) -> Flags:
     """Returns which variables may be left at 0 where only one best output is asked for: (variables,)."""
-    row = np.repeat(np.arange(len(rows)), np.diff(rows.start))
-    needing = np.where(rows.value > 0, rows.low[row] > -np.inf, rows.high[row] < np.inf)
+    needing = np.where(rows.value > 0, rows.low[rows.row] > -np.inf, rows.high[rows.row] < np.inf)
     needed = np.zeros(len(scores), bool)
     needed[rows.index[needing]] = True
     return np.asarray((scores <= 0) & ~needed | np.isneginf(scores))
@@ -37,7 +36,7 @@ def without_variables(program: "ProgramRows", left: Longs) -> "ProgramRows | Non
     rows, place = program.rows, np.full(program.variables, -1, np.int32)
     place[left] = np.arange(len(left))
     kept = place[rows.index] >= 0
-    row = np.repeat(np.arange(len(rows)), np.diff(rows.start))[kept]
+    row = rows.row[kept]
     index, value = place[rows.index[kept]], rows.value[kept]
     least, most = (
         np.bincount(row, weights=np.where(sign * value > 0, value, 0.0), minlength=len(rows)) for sign in (-1, 1)

@@ -19,7 +19,7 @@ from ..kernels.compiling import Floats, Ints, Longs
 from .chain import EXACT, LARGE, joined_offsets, mixed, product_of, require_exact, require_feasible
 from .known import KnownLabels, Outputs
 from .lattice import SegmentLattice
-from .protocol import Best, Charge, Loss, Marginals, Ranked
+from .protocol import Best, Charge, Loss, Marginals, Ranked, in_blocks
 
 _TABLES = ("unary", "opens", "closes", "pair", "length", "start", "end")
 
@@ -503,10 +503,10 @@ class Segmentation:
 
     def support(self, scores: SegmentParts, index: int) -> Iterator[tuple[int, ...]]:
         """Every output of sequence `index` with a finite score."""
-        one = scores.sequences(index, index + 1)
-        for output in _segmentations(len(one.unary), scores.labels):
-            if self.score(one, np.array(output, np.int32))[0] > -np.inf:
-                yield output
+        tokens = int(scores.offsets[index + 1] - scores.offsets[index])
+        for block in in_blocks(_segmentations(tokens, scores.labels)):
+            values = self.score(scores.take(np.full(len(block), index)), np.array(block, np.int32).ravel())
+            yield from (output for output, value in zip(block, values, strict=True) if value > -np.inf)
 
 
 def ranges(starts: Longs, lengths: Longs) -> Longs:
