@@ -31,6 +31,7 @@ from sidelight import (
     LatentStructuralSVM,
     PosteriorRegularization,
     SelfTraining,
+    SemiCRF,
     StructuralSVM,
     StructuredPerceptron,
     TransductiveSVM,
@@ -62,6 +63,8 @@ SUPERVISED = {
     "cutting planes": StructuralSVM(tolerance=0.05),
     "subgradient": StructuralSVM(solver="sgd", max_iterations=6),
     "eg on the hinge loss": StructuralSVM(solver="eg", loss="hinge", max_iterations=6),
+    "eg on segments": SemiCRF(max_iterations=6),
+    "eg on segments, then l-bfgs": SemiCRF(tolerance=1e-6, max_iterations=36),
 }
 OTHERS = {
     "em": (EM(HMM(), iterations=4, guard=False), HALF),
