@@ -60,7 +60,7 @@ def minimize(
     steps before have a dual only. After so many `passes`, where that is a number, L-BFGS goes on from the weights.
     """
     encoded: Any = loss.encoded
-    dual = _Dual.at_gold(loss.scorer, encoded, loss.known.outputs.values, l2)
+    dual = _SegmentDual.at_gold(loss.scorer, encoded, loss.known.outputs.values, l2)
     if start.any():
         dual.take_scores(encoded, start)
 
@@ -84,7 +84,7 @@ def minimize(
 
 
 @dataclass(frozen=True)
-class _Dual:
+class _SegmentDual:
     """The dual point and the weights that belong to it, changed in place; arrays as the kernel says.
 
     D = Σ_i share_i - l2 ‖w‖²; rows: the attributes of tokens, of first and of last tokens as those of three times as
@@ -111,7 +111,7 @@ class _Dual:
     tables: Floats
 
     @classmethod
-    def at_gold(cls, scorer: SegmentScorer, encoded: SegmentEncoded, gold: Ints, l2: float) -> "_Dual":
+    def at_gold(cls, scorer: SegmentScorer, encoded: SegmentEncoded, gold: Ints, l2: float) -> "_SegmentDual":
         """Nearly all mass on the gold outputs; the weights are zero and know of none of it yet."""
         L, pairs = scorer.labels, scorer.token.pairs
         kept = pairs[pairs // L != pairs % L]
