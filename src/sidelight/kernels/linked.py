@@ -1,8 +1,8 @@
 """Functions that only kernels call, compiled as far as a kernel needs.
 
 Numba optimises every function and makes machine code of it before it becomes a part of its callers, which are optimised
-again. Python never calls these functions, so both are left to the kernels: compiling takes a quarter less time, and the
-machine code of kernels is as fast.
+again. Python never calls these functions, so both are left to the kernels, whose machine code is as fast. Functions
+that call each other in turn are not for this: one of them would be dropped before the other is compiled.
 """
 
 from functools import cache
@@ -17,7 +17,7 @@ class _NoEnvironments:
     """Stands for the compiler where numba would set the environment of a function, which has no memory for it yet."""
 
     def set_env(self, name: str, environment: Any) -> None:
-        """Does nothing: `set_environments` does so for the kernel."""
+        """Does nothing; `set_environments` sets it for the kernel."""
 
 
 class LinkedLibrary(JITCodeLibrary):  # type: ignore[misc]
@@ -29,7 +29,7 @@ class LinkedLibrary(JITCodeLibrary):  # type: ignore[misc]
         return _NoEnvironments()
 
     def get_pointer_to_function(self, name: str) -> int:
-        """No address."""
+        """There is no machine code, so no address."""
         self._ensure_finalized()
         return 0
 

@@ -547,11 +547,14 @@ def beam_search(
     last = (n - 1) * width
     for j in range(last, last + alive[n - 1]):
         value[j] -= final_cost(joint[j], place[j] % L, final, sizes, penalty)
-    order = np.argsort(-value[last : last + alive[n - 1]], kind="mergesort")
-    for rank in range(min(k, len(order))):
-        node = last + order[rank]
+    for rank in range(min(k, alive[n - 1])):
+        node = last
+        for j in range(last + 1, last + alive[n - 1]):
+            if value[j] > value[node]:
+                node = j
         if value[node] == -np.inf:
             break
         scores[rank] = value[node]
+        value[node] = -np.inf
         write_output(node, n, L, place, parent, outputs[rank])
     return expanded

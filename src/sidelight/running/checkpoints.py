@@ -24,7 +24,7 @@ from .digests import UNIMPORTANT, digest
 
 T = TypeVar("T")
 
-_FORMAT, _VERSION, _FILE, _LOCK = "sidelight checkpoint", 1, "checkpoint.zip", "lock"
+_FORMAT, _VERSION, _FILE, _LOCK = "sidelight checkpoint", 2, "checkpoint.zip", "lock"
 # Writing may take this share of the time at most.
 _SHARE = 0.1
 # So many characters of a parameter are shown where two differ.

@@ -38,9 +38,10 @@ def suits(scorer: Any) -> bool:
 
 
 def dual_bytes(scorer: SegmentScorer, encoded: Any) -> int:
-    """Memory that the dual takes."""
+    """Memory that the dual takes, and the rows of attributes that it is visited with."""
     tables = scorer.labels * (scorer.labels + int(scorer.buckets.max()) + 1)
-    return int(8 * (3 * encoded.tokens * scorer.labels + len(encoded) * tables))
+    rows = sum(one.entries * (12 if len(one.values) else 4) for one in (encoded, encoded.first, encoded.last))
+    return int(8 * (3 * encoded.tokens * scorer.labels + len(encoded) * tables) + rows)
 
 
 def minimize(
@@ -69,7 +70,7 @@ def minimize(
 
     made = max_iterations if passes is None else min(passes, max_iterations)
     found = ascend(dual, primal, tolerance, made, seed, on_step)
-    if found.converged or made == max_iterations:
+    if found.converged or made == max_iterations or len(found.steps) < made:  # fewer where it was asked to stop
         return found
 
     def after(step: Step) -> None:
@@ -218,7 +219,7 @@ class _SegmentDual:
         return self.vector
 
     def value(self) -> float:
-        """D."""
+        """Returns the dual objective D."""
         return float(self.share.sum()) - penalty(self.weights(), 0.0, self.l2)
 
 

@@ -5,7 +5,7 @@ two questions about scores θ, `argmax` and `marginals`; the other calls follow 
 take a whole batch.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Generic, Protocol, Self, TypeVar
@@ -206,9 +206,9 @@ class Structure(Protocol[P]):
         ...
 
 
-def in_blocks(outputs: Iterator[T]) -> Iterator[list[T]]:
+def in_blocks(outputs: Iterable[T]) -> Iterator[list[T]]:
     """Returns outputs some at a time, so that they can be scored together; few at first, for whoever needs but one."""
-    size = 8
-    while block := list(islice(outputs, size)):
+    size, rest = 8, iter(outputs)
+    while block := list(islice(rest, size)):
         yield block
         size = min(2 * size, 1024)
