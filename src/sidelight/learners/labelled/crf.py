@@ -195,8 +195,8 @@ class CRF(LinearParameters, LogLinear):
         '"eg", exponentiated gradient on the dual, is the fast one, for l1 = 0, l2 > 0, full labels, and label chains '
         'of order 1 or segments; "lbfgs" does everything; "auto" takes the first where it applies and is likely the '
         "faster one (not with very long sequences, a tiny l2 for the size of the features, hundreds of labels on short "
-        "sequences, a tolerance below 1e-7, on a cluster, or where its dual, 8 bytes for each token and label, of segments "
-        "24, would take more than 1 GiB); on segments, L-BFGS goes on where 30 passes of it were not enough. "
+        "sequences, a tolerance below 1e-7, on a cluster, or where its dual, 8 bytes for each token and label, of "
+        "segments 24, would take more than 1 GiB); on segments, L-BFGS goes on where 30 passes of it were not enough. "
         '"sgd", averaged stochastic gradient steps, is there for comparison, for l1 = 0 and l2 > 0, '
         "and needs hundreds of passes for a gap of a thousandth. All stop by the same certificate, and warn if they "
         "do not reach it.",
