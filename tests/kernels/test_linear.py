@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from sidelight.kernels import linear
+from sidelight.kernels.row_products import bits_of
 
 TOKENS, ATTRIBUTES = 30, 12
 
@@ -75,7 +76,8 @@ def test_moving_weights_tells_the_growth_of_the_norm(problem):
     free = np.zeros_like(problem.dense)
     linear.spread(problem.pointer, problem.label, np.ones_like(w), problem.heavy, free)
     linear.spread(problem.pointer, problem.label, w, problem.heavy, problem.dense)
-    growth = linear.move_weights(*problem.rows, problem.spans, problem.label, mass, -0.3, w, problem.dense, free)
+    where = problem.spans, problem.label
+    growth = linear.move_weights(*problem.rows, *where, mass, -0.3, w, problem.dense, bits_of(free))
     for row, attribute in enumerate(problem.heavy):  # whose weights are in the dense rows
         at = slice(problem.pointer[attribute], problem.pointer[attribute + 1])
         np.testing.assert_array_equal(w[at], problem.w[at])

@@ -1,10 +1,10 @@
-"""Rows times matrices against NumPy: sums of products, and maxima of sums."""
+"""Rows of matrices against NumPy: sums of products, maxima of sums, and steps of one row."""
 
 import numpy as np
 import pytest
 
-from sidelight.kernels.compiling import Floats, kernel
-from sidelight.kernels.row_products import maxima_of_sums, sums_of_products
+from sidelight.kernels.compiling import Bytes, Floats, Singles, kernel
+from sidelight.kernels.row_products import bits_of, maxima_of_sums, step_row, sums_of_products
 
 
 @kernel
@@ -13,6 +13,26 @@ def run(maxima: bool, row: Floats, skip: int, matrix: Floats, out: Floats) -> No
         maxima_of_sums(row, skip, matrix, out)
     else:
         sums_of_products(row, skip, matrix, out)
+
+
+@kernel
+def run_step(table: Floats, row: int, free: Bytes, mass: Singles | Floats, factor: float) -> float:
+    return step_row(table, row, free, mass, factor)
+
+
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+@pytest.mark.parametrize("labels", [1, 2, 7, 8, 9, 16, 22])
+def test_steps_of_a_row(labels, precision):
+    rng = np.random.default_rng(labels)
+    table, free = rng.normal(size=(3, labels)), (rng.random((3, labels)) < 0.5).astype(float)
+    mass = rng.normal(size=labels).astype(precision)
+    mass[free[1] == 0] = np.nan  # of no concern where there is no weight
+    before, after = table.copy(), table.copy()
+    after[1] += np.where(free[1] > 0, -0.3 * np.nan_to_num(mass.astype(float)), 0.0)
+    growth = run_step(table, 1, bits_of(free), mass, -0.3)
+    np.testing.assert_allclose(table, after, rtol=0, atol=1e-15)
+    np.testing.assert_array_equal(table[[0, 2]], before[[0, 2]])
+    assert growth == pytest.approx((after**2).sum() - (before**2).sum(), abs=1e-12)
 
 
 @pytest.mark.parametrize("skip", [1, 3])

@@ -22,6 +22,9 @@ Bits = NDArray[np.uint64]
 Flags = NDArray[np.bool_]
 Bytes = NDArray[np.uint8]
 
+# Whether kernels are compiled: NUMBA_DISABLE_JIT runs them in Python, which knows no instructions of LLVM.
+COMPILED = not config.DISABLE_JIT
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -59,7 +62,7 @@ def ordered_inner(function: Callable[P, R]) -> Callable[P, R]:
 
 def _compiled(function: Callable[P, R], options: dict[str, Any]) -> Callable[P, R]:
     dispatcher = numba.njit(**options)(function)
-    if not config.DISABLE_JIT:
+    if COMPILED:
         dispatcher._cache = store = Store(function)
         dispatcher.compile = _in_turn(dispatcher, store)
         dispatcher.get_call_template = _for_all_values(dispatcher.get_call_template)

@@ -16,13 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .chain import RANGE, backward, forward
-from .compiling import Floats, Ints, Longs, Singles, inner, kernel
+from .compiling import Bytes, Floats, Ints, Longs, Singles, inner, kernel
 from .exponential import exponentiate
 from .lanes import advance, reached
 from .linear import add_scores, move_weights
 
-# An accepted rate grows by this factor for the sequence's next visit, up to a limit.
-FASTER = 1.2
+# An accepted rate grows by this factor for the sequence's next visit, up to a limit: since a refused one is halved,
+# about one visit of eight is refused.
+FASTER = 1.1
 FASTEST = 1.0
 FASTEST_HINGE = 10.0
 # Who does what: both kinds of work, or that on the weights or on marginals beside another lane.
@@ -51,14 +52,16 @@ class Rows(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """Weights, those of label pairs in the order of `Dual.kept`; which of them are free, 1 or 0."""
+    """Weights, those of label pairs in the order of `Dual.kept`; which of them are free, as bits for dense rows, else
+    as 1 or 0.
+    """
 
     w: Floats
     dense: Floats
     pair: Floats
     start: Floats
     end: Floats
-    free_dense: Floats
+    free_dense: Bytes
     free_pair: Floats
     free_start: Floats
     free_end: Floats

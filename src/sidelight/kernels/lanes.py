@@ -15,7 +15,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from .compiling import Longs, inner
+from .compiling import COMPILED, Longs, inner
 
 R = TypeVar("R")
 
@@ -135,12 +135,17 @@ def _look(typing: Any, array: Any, at: Any) -> Any:
 @inner
 def advance(counter: Longs, lane: int) -> None:
     """Say that this lane is a step further."""
-    _increment(counter, _LINE * (lane + 1))
+    if COMPILED:
+        _increment(counter, _LINE * (lane + 1))
+    else:
+        counter[_LINE * (lane + 1)] += 1
 
 
 @inner
 def reached(counter: Longs, lane: int, steps: int) -> bool:
     """Wait until a lane has advanced so many steps; False where that takes long, or all are to stop."""
+    if not COMPILED:
+        return bool(counter[_LINE * (lane + 1)] >= steps)
     for _ in range(_LOOKS):
         if _look(counter, _LINE * (lane + 1)) >= steps:
             return True

@@ -9,12 +9,17 @@ operation is cheaper than a few scattered ones. What visits attributes at random
 
 import numpy as np
 
-from .compiling import Bits, Flags, Floats, Ints, Longs, Singles, kernel
-from .row_products import add_rows
+from .compiling import Bits, Bytes, Flags, Floats, Ints, Longs, Singles, inner, kernel
+from .fetching import fetch
+from .row_products import add_rows, step_row
 
 # Bits of a span that count weights.
 COUNT = 20
 _MOST = (1 << COUNT) - 1
+# How many attributes ahead spans, and then weights, are asked for; entries of a cache line, and of a dense row that are
+# asked for at most: the processor itself goes on from there.
+_SPANS_AHEAD, _WEIGHTS_AHEAD = 40, 20
+_LINE, _LONGEST = 8, 32
 
 
 def spans_of(pointer: Longs, heavy: Longs) -> Longs:
@@ -23,6 +28,17 @@ def spans_of(pointer: Longs, heavy: Longs) -> Longs:
     spans |= np.diff(pointer)
     spans[heavy] = -1 - np.arange(len(heavy))
     return spans
+
+
+@inner
+def fetch_weights(span: int, label: Ints, w: Floats, dense: Floats, L: int) -> None:
+    """Ask for the weights of an attribute; dense: flat, with rows of L weights."""
+    if span < 0:
+        for c in range(0, min(L, _LONGEST), _LINE):
+            fetch(dense, (-1 - span) * L + c)
+    else:
+        fetch(w, span >> COUNT)
+        fetch(label, span >> COUNT)
 
 
 @kernel
@@ -37,13 +53,17 @@ def add_scores(
     unary: Floats,
 ) -> None:
     """unary[t, c] += Σ_a value * w[a, c] for all rows t."""
-    widest = 0
+    widest, end, L, flat = 0, indptr[-1], unary.shape[1], dense.reshape(dense.size)
     for t in range(len(indptr) - 1):
         widest = max(widest, indptr[t + 1] - indptr[t])
     rows, factors = np.empty(widest, np.int64), np.ones(widest)
     for t in range(len(indptr) - 1):
         row, count = unary[t], 0
         for n in range(indptr[t], indptr[t + 1]):
+            if n + _SPANS_AHEAD < end:
+                fetch(spans, indices[n + _SPANS_AHEAD])
+            if n + _WEIGHTS_AHEAD < end:
+                fetch_weights(spans[indices[n + _WEIGHTS_AHEAD]], label, w, flat, L)
             span = spans[indices[n]]
             value = values[n] if len(values) > 0 else 1.0
             if span < 0:
@@ -111,11 +131,11 @@ def move_weights(
     factor: float,
     w: Floats,
     dense: Floats,
-    free: Floats,
+    free: Bytes,
 ) -> float:
     """(dense or w) += factor * Fᵀ mass, and how much ‖w‖² grew by it.
 
-    free: like `dense`, 1 where there is a weight, else 0.
+    free: where a row of `dense` has weights, as bits (`row_products.bits_of`).
     """
     growth = 0.0
     for t in range(len(indptr) - 1):
@@ -124,11 +144,7 @@ def move_weights(
             span = spans[indices[n]]
             value = factor * values[n] if len(values) > 0 else factor
             if span < 0:
-                weights, there = dense[-1 - span], free[-1 - span]
-                for c in range(len(row)):
-                    step = value * row[c] * there[c]
-                    growth += step * (2 * weights[c] + step)
-                    weights[c] += step
+                growth += step_row(dense, -1 - span, free, row, value)
             else:
                 begin = span >> COUNT
                 for k in range(begin, begin + (span & _MOST)):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .compiling import Floats, Ints, Longs, Singles, inner, kernel
+from .compiling import Bytes, Floats, Ints, Longs, Singles, inner, kernel
 from .exponentiated import FASTER, FASTEST, mix, move_table, stored
 from .linear import add_scores, move_weights
 
@@ -24,7 +24,7 @@ AT, TRIED = 0, 1
 
 class Rows(NamedTuple):
     """Attributes of all tokens, then of all as first tokens and of all as last tokens, and their weights, as for
-    `linear`; free: where a dense row has a weight, 1 or 0.
+    `linear`; free: where a dense row has a weight, as bits.
     """
 
     indptr: Longs
@@ -34,7 +34,7 @@ class Rows(NamedTuple):
     label: Ints
     w: Floats
     dense: Floats
-    free: Floats
+    free: Bytes
 
 
 class Tables(NamedTuple):

@@ -11,7 +11,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from .compiling import inner
+from .compiling import COMPILED, Floats, inner
 from .row_products import _LANES, _WHOLE, WIDTH, _eight, _sum
 
 _NOTHING = [0.0] * WIDTH
@@ -38,8 +38,8 @@ def _eights(builder: Any, columns: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def sum_closing(typing: Any, values: Any, weights: Any, last: Any, count: Any, out: Any) -> Any:
-    """out = Σ_k values[last - k] * weights[k] over the first `count` rows of weights."""
+def _sum_closing(typing: Any, values: Any, weights: Any, last: Any, count: Any, out: Any) -> Any:
+    """As `sum_closing`, of arrays without gaps in memory."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         values, weights, out = _arrays(context, builder, signature, arguments, (0, 1, 4))
@@ -59,15 +59,10 @@ def sum_closing(typing: Any, values: Any, weights: Any, last: Any, count: Any, o
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def spread_opening(
+def _spread_opening(
     typing: Any, values: Any, weights: Any, first: Any, count: Any, factor: Any, out: Any, lengths: Any, tokens: Any
 ) -> Any:
-    """out = Σ_k values[first + k] * weights[k], and what `factor` times its terms adds to lengths and tokens.
-
-    The k-th term is that of a segment of k + 1 tokens, from the one at first - 1 on. lengths[k] gets the term without
-    its weight, which is the same in all sums; a token gets the terms of the segments that reach it, added up from the
-    longest.
-    """
+    """As `spread_opening`, of arrays without gaps in memory."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         which = (0, 1, 4, 5, 6, 7)
@@ -96,3 +91,41 @@ def spread_opening(
         return context.get_dummy_value()
 
     return types.none(values, weights, types.intp, types.intp, factor, out, lengths, tokens), build
+
+
+@inner
+def sum_closing(values: Floats, weights: Floats, last: int, count: int, out: Floats) -> None:
+    """out = Σ_k values[last - k] * weights[k] over the first `count` rows of weights."""
+    if COMPILED:
+        _sum_closing(values, weights, last, count, out)
+    else:
+        out[:] = 0.0
+        for k in range(count):
+            out += values[last - k] * weights[k]
+
+
+@inner
+def spread_opening(
+    values: Floats,
+    weights: Floats,
+    first: int,
+    count: int,
+    factor: Floats,
+    out: Floats,
+    lengths: Floats,
+    tokens: Floats,
+) -> None:
+    """out = Σ_k values[first + k] * weights[k], and what `factor` times its terms adds to lengths and tokens.
+
+    The k-th term is that of a segment of k + 1 tokens, from the one at first - 1 on. lengths[k] gets the term without
+    its weight, which is the same in all sums; a token gets the terms of the segments that reach it, added up from the
+    longest.
+    """
+    if COMPILED:
+        _spread_opening(values, weights, first, count, factor, out, lengths, tokens)
+    else:
+        out[:] = 0.0
+        for k in range(count - 1, -1, -1):
+            out += values[first + k] * weights[k]
+            lengths[k] += factor * values[first + k]
+            tokens[first + k - 1] += factor * out

@@ -27,7 +27,7 @@ import numpy as np
 
 from ..errors import NotSupported
 from ..features.encoded import Encoded
-from ..kernels.compiling import Floats, Ints, Longs, Singles
+from ..kernels.compiling import Bytes, Floats, Ints, Longs, Singles
 from ..kernels.lanes import Lanes, Meeting
 from ..kernels.parallel import WORTH_TOKENS, available_cores, thread_count
 from ..running.checkpoints import step
@@ -39,12 +39,12 @@ from .losses import HingeLoss, LogLoss
 
 # Dual scores start at this value for the gold labels and at 0 for the others: nearly all mass on the gold output, so
 # that the first weights are small.
-_GOLD_SCORE = 14.0
+GOLD_SCORE = 14.0
 _GOLD_SCORE_HINGE = 10.0
 # Sequences whose gold labels are put there at a time, since that takes more memory than the labels.
 _SEQUENCES = 1000
 # η of the first pass.
-_FIRST_RATE = 0.5
+FIRST_RATE = 0.5
 _FIRST_RATE_HINGE = 2.0
 # How sequences are visited, where there are fewer than this (see `pace`).
 _PACES = (1000, 1, 1, 64), (np.inf, 4, 2, 1000)
@@ -140,7 +140,7 @@ class _Dual:
     pair: Floats
     first: Floats
     last: Floats
-    free: tuple[Floats, Floats, Floats, Floats]
+    free: tuple[Bytes, Floats, Floats, Floats]
     lanes: Lanes
 
     @classmethod
@@ -148,6 +148,8 @@ class _Dual:
         cls, scorer: LinearScorer, encoded: Encoded, gold: Ints, *, scale: float, l2: float, hinge: bool, n_jobs: int
     ) -> "_Dual":
         """Nearly all mass on the gold outputs; the weights are zero and know of none of it yet."""
+        from ..kernels.row_products import bits_of
+
         L, tokens, sequences = scorer.labels, encoded.tokens, len(encoded)
         precision = np.float64 if hinge else np.float32
         # Label pairs without a weight keep θ = 0; for the hinge loss, whose θ are shifted, that is no fixed point.
@@ -157,16 +159,16 @@ class _Dual:
         for first in range(0, sequences, _SEQUENCES):
             offsets = encoded.offsets[first : first + _SEQUENCES + 1]
             here = np.arange(offsets[0], offsets[-1])
-            theta[here, gold[here]] = _GOLD_SCORE_HINGE if hinge else _GOLD_SCORE
+            theta[here, gold[here]] = _GOLD_SCORE_HINGE if hinge else GOLD_SCORE
             mu[here, gold[here]] = 1.0
             _count_pairs(mu_pair[first:], offsets - offsets[0], gold[here], L, kept)
         ones = scorer.prepare(np.ones(scorer.size))
-        free = ones.dense, ones.pair.ravel()[kept], ones.start, ones.end
+        free = bits_of(ones.dense), ones.pair.ravel()[kept], ones.start, ones.end
         threads = min(thread_count(n_jobs), available_cores(), 2)  # one for the weights, one for marginals
         return cls(
             scorer, encoded, gold if hinge else np.empty(0, np.int32), scale, l2, kept,
             theta, theta_pair, mu, mu_pair, np.zeros(sequences),
-            np.full(sequences, _FIRST_RATE_HINGE if hinge else _FIRST_RATE),
+            np.full(sequences, _FIRST_RATE_HINGE if hinge else FIRST_RATE),
             np.zeros(scorer.size), np.zeros_like(ones.dense), np.zeros(len(kept)),
             np.zeros(L), np.zeros(L), free, Lanes(threads),
         )  # fmt: skip

@@ -15,18 +15,15 @@ import numpy as np
 
 from ..features.encoded import Encoded
 from ..features.segments import SegmentEncoded
-from ..kernels.compiling import Floats, Ints, Longs, Singles
+from ..kernels.compiling import Bytes, Floats, Ints, Longs, Singles
 from ..scorers.linear import LinearScorer
 from ..scorers.segments import SegmentScorer
 from ..structures.segmentation import Segments
 from . import lbfgs
 from .certificate import Solution, Step, penalty
-from .exponentiated import ascend
+from .exponentiated import FIRST_RATE, GOLD_SCORE, ascend
 from .losses import LogLoss
 
-# As for chains: θ of the gold labels at the start, and η of the first pass.
-_GOLD_SCORE = 14.0
-_FIRST_RATE = 0.5
 _PLACES = ("token", "first", "last")
 # What sweeps change of a dual point.
 _CHANGING = ("theta", "theta_table", "mu", "mu_table", "share", "rate", "attributes", "dense", "tables")
@@ -108,12 +105,14 @@ class _SegmentDual:
     vector: Floats
     attributes: Floats
     dense: Floats
-    free: Floats
+    free: Bytes
     tables: Floats
 
     @classmethod
     def at_gold(cls, scorer: SegmentScorer, encoded: SegmentEncoded, gold: Ints, l2: float) -> "_SegmentDual":
         """Nearly all mass on the gold outputs; the weights are zero and know of none of it yet."""
+        from ..kernels.row_products import bits_of
+
         L, pairs = scorer.labels, scorer.token.pairs
         kept = pairs[pairs // L != pairs % L]
         theta, mu = (np.zeros((3, encoded.tokens, L), np.float32) for _ in range(2))
@@ -121,7 +120,7 @@ class _SegmentDual:
         mu[0, np.arange(len(gold)), gold >> 1] = 1.0
         mu[1, cut.first, cut.labels] = 1.0
         mu[2, cut.last, cut.labels] = 1.0
-        theta[0] = _GOLD_SCORE * mu[0]
+        theta[0] = GOLD_SCORE * mu[0]
         buckets = int(scorer.buckets.max()) + 1
         mu_table = np.zeros((len(encoded), len(kept) + buckets * L), np.float32)
         sequence = np.searchsorted(cut.heads, np.arange(len(cut.first)), side="right") - 1
@@ -133,11 +132,11 @@ class _SegmentDual:
         if buckets:
             np.add.at(mu_table, (sequence, len(kept) + scorer.buckets[cut.lengths - 1] * L + cut.labels), 1.0)
         rows, joint = _joined_rows(encoded), _joined_scorer(scorer)
-        free = joint.prepare(np.ones(joint.size)).dense
+        ones = joint.prepare(np.ones(joint.size)).dense
         return cls(
             scorer, encoded.offsets, rows, joint, l2, kept, theta, np.zeros_like(mu_table), mu, mu_table,
-            np.zeros(len(encoded)), np.full(len(encoded), _FIRST_RATE), np.zeros(scorer.size), np.zeros(joint.size),
-            np.zeros_like(free), free, np.zeros(3 * L + mu_table.shape[1]),
+            np.zeros(len(encoded)), np.full(len(encoded), FIRST_RATE), np.zeros(scorer.size), np.zeros(joint.size),
+            np.zeros_like(ones), bits_of(ones), np.zeros(3 * L + mu_table.shape[1]),
         )  # fmt: skip
 
     def take_scores(self, encoded: SegmentEncoded, start: Floats) -> None:
