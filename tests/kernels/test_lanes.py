@@ -1,6 +1,6 @@
 """Threads that meet inside a kernel: none goes on before all have come, and none is left waiting."""
 
-from itertools import count as ticks
+import time
 from threading import active_count, current_thread, main_thread
 
 import numpy as np
@@ -49,7 +49,7 @@ def test_nobody_goes_on_before_all_have_come(most):
         seen.append((number, wrong))
         return wrong, current_thread()
 
-    assert Lanes(most).run(work) == (0, main_thread())
+    assert Lanes(most).run(work, 1.0) == (0, main_thread())
     assert sorted(seen) == [(number, 0) for number in range(most)]
 
 
@@ -65,22 +65,53 @@ def test_an_error_in_one_lane_ends_all(failing, error):
         return meet(number, count, meeting, np.full(count, -1))
 
     with pytest.raises(error, match="here"):
-        Lanes(3).run(work)
+        Lanes(3).run(work, 1.0)
     assert active_count() == before
 
 
-def test_one_lane_while_the_cores_are_busy(monkeypatch):
-    """A first lane that gets little of a processor: the work then runs in one lane once, twice, four times."""
-    clock = (1e-6 * tick for tick in ticks())
-    monkeypatch.setattr(lanes, "thread_time", lambda: next(clock))
+def lanes_of(monkeypatch, seconds, runs):
+    """How many lanes each of some runs has, where `seconds(run, lanes)` go by in it."""
+    clock = [0.0]
+    monkeypatch.setattr(lanes, "perf_counter", lambda: clock[0])
     some, counts = Lanes(2), []
-    for _ in range(10):
-        counts.append(some.run(lambda number, count, meeting: count))
-    assert counts == [2, 1, 2, 1, 1, 2, 1, 1, 1, 1]
+
+    def work(number, count, meeting):
+        if number == 0:
+            clock[0] += seconds(len(counts), count)
+            counts.append(count)
+
+    for _ in range(runs):
+        some.run(work, 10.0)
+    return counts
+
+
+def test_several_lanes_while_the_cores_are_free(monkeypatch):
+    """One lane is tried again after twice as many runs each time."""
+    counts = lanes_of(monkeypatch, lambda run, count: 1.0 / count, 20)
+    assert [run for run, count in enumerate(counts) if count == 1] == [2, 7, 16]
+
+
+def test_one_lane_while_the_cores_are_busy(monkeypatch):
+    """From the first trial on, and only trials have two."""
+    counts = lanes_of(monkeypatch, lambda run, count: float(count), 20)
+    assert [run for run, count in enumerate(counts) if count == 2] == [0, 1, 5, 10, 19]
 
 
 def test_lanes_again_when_the_cores_are_free(monkeypatch):
-    used = iter([0.0, 0.0, 0.0, 9.0, 9.0, 18.0, 18.0, 27.0])
-    monkeypatch.setattr(lanes, "thread_time", lambda: next(used))
-    some = Lanes(2)
-    assert [some.run(lambda number, count, meeting: count) for _ in range(5)] == [2, 1, 2, 2, 2]
+    counts = lanes_of(monkeypatch, lambda run, count: float(count) if run < 8 else 1.0 / count, 20)
+    assert counts[2:5] == [1, 1, 1]
+    assert counts[10:13] == [2, 2, 2]
+
+
+def test_the_size_of_the_work_is_taken_into_account():
+    """Less work takes less time, which is no reason to go on in one lane."""
+    some, counts = Lanes(2), []
+
+    def work(number, count, meeting):
+        if number == 0:
+            counts.append(count)
+            time.sleep(0.001 * size * (1.0 if count == 2 else 1.5))
+
+    for size in (20, 20, 5, 20, 20):  # the third run is a trial
+        some.run(work, size)
+    assert counts == [2, 2, 1, 2, 2]

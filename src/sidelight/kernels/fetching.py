@@ -7,12 +7,16 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from .compiling import COMPILED, inner
+from .compiling import COMPILED
+
+
+def _go_on(array: Any, at: int) -> None:
+    """Python asks for nothing."""
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def _fetch(typing: Any, array: Any, at: Any) -> Any:
-    """As `fetch`."""
+    """Ask for the cache line of an entry of a flat array, which need not be inside: nothing is read."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
@@ -26,8 +30,4 @@ def _fetch(typing: Any, array: Any, at: Any) -> Any:
     return types.none(array, types.intp), build
 
 
-@inner
-def fetch(array: Any, at: int) -> None:
-    """Ask for the cache line of an entry of a flat array, which need not be inside: nothing is read."""
-    if COMPILED:
-        _fetch(array, at)
+fetch = _fetch if COMPILED else _go_on

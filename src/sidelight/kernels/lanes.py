@@ -6,8 +6,9 @@ for another that never begins.
 """
 
 from collections.abc import Callable
+from math import inf
 from threading import Thread
-from time import perf_counter, sleep, thread_time
+from time import perf_counter, sleep
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,11 +25,11 @@ _LOOKS = 500_000
 _REST = 5e-5
 # The counter has a cache line, of so many numbers, for whether all are to stop, and one for the steps of each lane.
 _LINE = 8
-# Work is done in one lane for some time where the first of several had the processor for less than this share of the
-# time: others use the cores, and lanes that wait for each other are then slower than one. At most so many times in a
-# row.
-_ENOUGH = 0.5
-_LONGEST_PAUSE = 64
+# Where others use the cores, lanes that wait for each other are slower than one. So both ways are tried again and
+# again, the one that is not in use after this many runs, after twice as many where it was no better, at most so many;
+# and it is taken where it needs less than this share of the other's time.
+_FIRST_TRIAL, _LAST_TRIAL = 2, 64
+_BETTER = 0.95
 
 
 class Meeting:
@@ -53,23 +54,31 @@ class _Stopped(Exception):
 
 
 class Lanes:
-    """Runs work in lanes, in one where the cores turn out to be busy; so no result may depend on their number."""
+    """Runs work in lanes, or in one where that turns out to be faster; so no result may depend on their number."""
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self._alone, self._pause = 0, 1
+        self._usual, self._cost = most, inf  # the number of lanes in use, and what a unit of work took last
+        self._runs, self._patience = 0, _FIRST_TRIAL
 
-    def run(self, work: Callable[[int, int, Meeting], R]) -> R:
-        """`work(number, lanes, meeting)` in every lane; the result of the first, which is this thread."""
-        if self._alone or self.most == 1:
-            self._alone = max(0, self._alone - 1)
+    def run(self, work: Callable[[int, int, Meeting], R], size: float) -> R:
+        """`work(number, lanes, meeting)` in every lane; the result of the first, which is this thread.
+
+        size: of the work, in any unit that its time is about proportional to.
+        """
+        if self.most == 1:
             return work(0, 1, Meeting(1))
-        begin, used = perf_counter(), thread_time()
-        result = _run(work, self.most)
-        if thread_time() - used < _ENOUGH * (perf_counter() - begin):
-            self._alone, self._pause = self._pause, min(2 * self._pause, _LONGEST_PAUSE)
+        trial = self._runs == self._patience
+        lanes = self.most + 1 - self._usual if trial else self._usual
+        begin = perf_counter()
+        result = _run(work, lanes)
+        cost = (perf_counter() - begin) / size
+        if not trial:
+            self._cost, self._runs = cost, self._runs + 1
+        elif cost < _BETTER * self._cost:
+            self._usual, self._cost, self._runs, self._patience = lanes, cost, 0, _FIRST_TRIAL
         else:
-            self._pause = 1
+            self._runs, self._patience = 0, min(2 * self._patience, _LAST_TRIAL)
         return result
 
 

@@ -9,7 +9,7 @@ operation is cheaper than a few scattered ones. What visits attributes at random
 
 import numpy as np
 
-from .compiling import Bits, Bytes, Flags, Floats, Ints, Longs, Singles, inner, kernel
+from .compiling import Bits, Bytes, Flags, Floats, Ints, Longs, Singles, kernel
 from .fetching import fetch
 from .row_products import add_rows, step_row
 
@@ -28,17 +28,6 @@ def spans_of(pointer: Longs, heavy: Longs) -> Longs:
     spans |= np.diff(pointer)
     spans[heavy] = -1 - np.arange(len(heavy))
     return spans
-
-
-@inner
-def fetch_weights(span: int, label: Ints, w: Floats, dense: Floats, L: int) -> None:
-    """Ask for the weights of an attribute; dense: flat, with rows of L weights."""
-    if span < 0:
-        for c in range(0, min(L, _LONGEST), _LINE):
-            fetch(dense, (-1 - span) * L + c)
-    else:
-        fetch(w, span >> COUNT)
-        fetch(label, span >> COUNT)
 
 
 @kernel
@@ -63,7 +52,13 @@ def add_scores(
             if n + _SPANS_AHEAD < end:
                 fetch(spans, indices[n + _SPANS_AHEAD])
             if n + _WEIGHTS_AHEAD < end:
-                fetch_weights(spans[indices[n + _WEIGHTS_AHEAD]], label, w, flat, L)
+                ahead = spans[indices[n + _WEIGHTS_AHEAD]]
+                if ahead < 0:
+                    for c in range(0, min(L, _LONGEST), _LINE):
+                        fetch(flat, (-1 - ahead) * L + c)
+                else:
+                    fetch(w, ahead >> COUNT)
+                    fetch(label, ahead >> COUNT)
             span = spans[indices[n]]
             value = values[n] if len(values) > 0 else 1.0
             if span < 0:

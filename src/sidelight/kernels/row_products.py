@@ -139,9 +139,20 @@ def _add_rows(typing: Any, rows: Any, factors: Any, count: Any, matrix: Any, out
     return types.none(rows, factors, types.intp, matrix, out), build
 
 
+def _step_plainly(table: Floats, row: int, free: Bytes, mass: Singles | Floats, factor: float) -> float:
+    """table[row, c] += factor * mass[c] where the bit of c is set in free[row]; by how much the row's squares grew."""
+    growth = 0.0
+    for c in range(table.shape[1]):
+        if free[row, c // WIDTH] >> (c % WIDTH) & 1:
+            step = factor * mass[c]
+            growth += step * (2 * table[row, c] + step)
+            table[row, c] += step
+    return growth
+
+
 @intrinsic  # type: ignore[untyped-decorator]
 def _step_row(typing: Any, table: Any, row: Any, free: Any, mass: Any, factor: Any) -> Any:
-    """As `step_row`, of arrays without gaps in memory."""
+    """As `_step_plainly`, of arrays without gaps in memory."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         table, free, mass = (context.make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 2, 3))
@@ -167,6 +178,8 @@ def _step_row(typing: Any, table: Any, row: Any, free: Any, mass: Any, factor: A
 
 _sums = _product("sums", _sum, 0.0)
 _maxima = _product("maxima", _maximum, float("-inf"))
+# Not a function that kernels call, which LLVM does not always make a part of them: a call takes longer than a step.
+step_row = _step_row if COMPILED else _step_plainly
 
 
 @inner
@@ -213,17 +226,3 @@ def add_rows(rows: Longs, factors: Floats, count: int, matrix: Floats, out: Floa
 def bits_of(free: Floats) -> Bytes:
     """Which entries of a table differ from zero, in rows of bytes as `step_row` takes them."""
     return np.packbits(free != 0, axis=1, bitorder="little")
-
-
-@inner
-def step_row(table: Floats, row: int, free: Bytes, mass: Singles | Floats, factor: float) -> float:
-    """table[row, c] += factor * mass[c] where the bit of c is set in free[row]; by how much the row's squares grew."""
-    if COMPILED:
-        return float(_step_row(table, row, free, mass, factor))
-    growth = 0.0
-    for c in range(table.shape[1]):
-        if free[row, c // WIDTH] >> (c % WIDTH) & 1:
-            step = factor * mass[c]
-            growth += step * (2 * table[row, c] + step)
-            table[row, c] += step
-    return growth

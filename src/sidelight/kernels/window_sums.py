@@ -37,9 +37,16 @@ def _eights(builder: Any, columns: Any) -> Any:
     return cgutils.for_range_slice(builder, none, columns, step, _WHOLE)
 
 
+def _sum_plainly(values: Floats, weights: Floats, last: int, count: int, out: Floats) -> None:
+    """out = Σ_k values[last - k] * weights[k] over the first `count` rows of weights."""
+    out[:] = 0.0
+    for k in range(count):
+        out += values[last - k] * weights[k]
+
+
 @intrinsic  # type: ignore[untyped-decorator]
 def _sum_closing(typing: Any, values: Any, weights: Any, last: Any, count: Any, out: Any) -> Any:
-    """As `sum_closing`, of arrays without gaps in memory."""
+    """As `_sum_plainly`, of arrays without gaps in memory."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         values, weights, out = _arrays(context, builder, signature, arguments, (0, 1, 4))
@@ -58,11 +65,34 @@ def _sum_closing(typing: Any, values: Any, weights: Any, last: Any, count: Any, 
     return types.none(values, weights, types.intp, types.intp, out), build
 
 
+def _spread_plainly(
+    values: Floats,
+    weights: Floats,
+    first: int,
+    count: int,
+    factor: Floats,
+    out: Floats,
+    lengths: Floats,
+    tokens: Floats,
+) -> None:
+    """out = Σ_k values[first + k] * weights[k], and what `factor` times its terms adds to lengths and tokens.
+
+    The k-th term is that of a segment of k + 1 tokens, from the one at first - 1 on. lengths[k] gets the term without
+    its weight, which is the same in all sums; a token gets the terms of the segments that reach it, added up from the
+    longest.
+    """
+    out[:] = 0.0
+    for k in range(count - 1, -1, -1):
+        out += values[first + k] * weights[k]
+        lengths[k] += factor * values[first + k]
+        tokens[first + k - 1] += factor * out
+
+
 @intrinsic  # type: ignore[untyped-decorator]
 def _spread_opening(
     typing: Any, values: Any, weights: Any, first: Any, count: Any, factor: Any, out: Any, lengths: Any, tokens: Any
 ) -> Any:
-    """As `spread_opening`, of arrays without gaps in memory."""
+    """As `_spread_plainly`, of arrays without gaps in memory."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         which = (0, 1, 4, 5, 6, 7)
@@ -93,39 +123,5 @@ def _spread_opening(
     return types.none(values, weights, types.intp, types.intp, factor, out, lengths, tokens), build
 
 
-@inner
-def sum_closing(values: Floats, weights: Floats, last: int, count: int, out: Floats) -> None:
-    """out = Σ_k values[last - k] * weights[k] over the first `count` rows of weights."""
-    if COMPILED:
-        _sum_closing(values, weights, last, count, out)
-    else:
-        out[:] = 0.0
-        for k in range(count):
-            out += values[last - k] * weights[k]
-
-
-@inner
-def spread_opening(
-    values: Floats,
-    weights: Floats,
-    first: int,
-    count: int,
-    factor: Floats,
-    out: Floats,
-    lengths: Floats,
-    tokens: Floats,
-) -> None:
-    """out = Σ_k values[first + k] * weights[k], and what `factor` times its terms adds to lengths and tokens.
-
-    The k-th term is that of a segment of k + 1 tokens, from the one at first - 1 on. lengths[k] gets the term without
-    its weight, which is the same in all sums; a token gets the terms of the segments that reach it, added up from the
-    longest.
-    """
-    if COMPILED:
-        _spread_opening(values, weights, first, count, factor, out, lengths, tokens)
-    else:
-        out[:] = 0.0
-        for k in range(count - 1, -1, -1):
-            out += values[first + k] * weights[k]
-            lengths[k] += factor * values[first + k]
-            tokens[first + k - 1] += factor * out
+sum_closing = _sum_closing if COMPILED else _sum_plainly
+spread_opening = _spread_opening if COMPILED else _spread_plainly

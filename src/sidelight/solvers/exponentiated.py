@@ -238,8 +238,8 @@ class _Dual:
                         np.zeros(1, bool), log_partition, visits.gamma[slot], space.sums, space.nowhere,
                     )  # fmt: skip
 
-        worth = lag > 1 and lengths.sum() >= WORTH_TOKENS
-        gain = self.lanes.run(run) if worth else run(0, 1, Meeting(1))
+        tokens = int(lengths.sum())
+        gain = self.lanes.run(run, tokens) if lag > 1 and tokens >= WORTH_TOKENS else run(0, 1, Meeting(1))
         refused, later = (order[visits.found == what] for what in (exponentiated.REFUSED, exponentiated.POSTPONED))
         return gain, refused, later
 
