@@ -144,6 +144,9 @@ def check_predictions(fitted, X, y):
     right = [a == b for labels, truth in zip(predicted, y, strict=True) for a, b in zip(labels, truth, strict=False)]
     np.testing.assert_allclose(fitted.score(X, y), np.mean(right))
     assert np.mean(right) > 0.8  # of its own training data
+    weights = np.arange(len(y)) % 3 + 0.5
+    each = np.repeat(weights, [len(labels) for labels in y])
+    np.testing.assert_allclose(fitted.score(X, y, sample_weight=weights), np.average(right, weights=each))
     assert fitted.predict(X[:1]) == predicted[:1]
     assert fitted.predict([]) == []
     encoded = fitted.encode(X)

@@ -29,7 +29,7 @@ ATTRIBUTES = {
     "weights_": ("array", "The weights."),
     "trace_": ("tuple", "A step for each iteration or round."),
     "converged_": ("bool", "Whether the tolerance was reached."),
-    "solver_": ("str", "The solver that ran."),
+    "solver_": ("str", 'The solver that ran; "eg, then lbfgs" where L-BFGS took over.'),
     "mistakes_": ("tuple of int", "Wrong tokens in each pass."),
     "base_": ("learner", "The fitted base learner."),
     "penalties_": ("array", "The penalty of each rule; infinite for hard rules."),

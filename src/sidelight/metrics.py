@@ -9,17 +9,19 @@ All scores but information (in bits) and `labels_per_word` are fractions from 0 
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sidelight.errors import DataError
+from sidelight.sample_weights import read_weights
 
 Labels: TypeAlias = Sequence[str]
+Weights: TypeAlias = Sequence[float] | NDArray[np.float64]
 Scheme: TypeAlias = Literal["bio", "runs", "auto"]
 Span: TypeAlias = tuple[str, int, int]
 
@@ -31,17 +33,20 @@ _SPAN_PREFIXES = frozenset("BIESLU")
 
 @dataclass(frozen=True)
 class Score:
-    """Precision, recall and F1, from ``correct`` of ``predicted`` where the truth has ``support``."""
+    """Precision, recall and F1, from ``correct`` of ``predicted`` where the truth has ``support``.
+
+    The three are whole numbers, or sums of weights where inputs have some.
+    """
 
     precision: float
     recall: float
     f1: float
-    support: int
-    predicted: int
-    correct: int
+    support: float
+    predicted: float
+    correct: float
 
     @classmethod
-    def from_counts(cls, correct: int, predicted: int, support: int) -> Score:
+    def from_counts(cls, correct: float, predicted: float, support: float) -> Score:
         """Compute the ratios; one without a denominator is 0."""
         precision = correct / predicted if predicted else 0.0
         recall = correct / support if support else 0.0
@@ -59,7 +64,9 @@ class SpanScores:
     tokens: int
 
 
-def token_accuracy(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> float:
+def token_accuracy(
+    y_true: Sequence[Labels], y_pred: Sequence[Labels], *, sample_weight: Weights | None = None
+) -> float:
     """Return the fraction of tokens whose label is right.
 
     Parameters
@@ -68,6 +75,8 @@ def token_accuracy(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> float:
         The true labels of each sequence.
     y_pred : sequence of sequence of str
         The predicted labels of each sequence.
+    sample_weight : sequence of float or None, default=None
+        What each sequence counts, at least 0; None: 1 for all.
 
     Returns
     -------
@@ -75,7 +84,7 @@ def token_accuracy(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> float:
         The token accuracy, from 0 to 1.
     """
     _check_aligned(y_true, y_pred)
-    return _accuracy(y_true, y_pred)
+    return _accuracy(y_true, y_pred, _weights(sample_weight, y_true))
 
 
 @dataclass(frozen=True)
@@ -153,7 +162,13 @@ def scheme_of(labels: Iterable[str]) -> Scheme:
     return "bio" if all(map(_is_prefixed, labels)) else "runs"
 
 
-def span_scores(y_true: Sequence[Labels], y_pred: Sequence[Labels], *, scheme: Scheme = "auto") -> SpanScores:
+def span_scores(
+    y_true: Sequence[Labels],
+    y_pred: Sequence[Labels],
+    *,
+    scheme: Scheme = "auto",
+    sample_weight: Weights | None = None,
+) -> SpanScores:
     """Return the scores of predicted spans, which are right if type, start and end are.
 
     The numbers are conlleval's, as fractions from 0 to 1.
@@ -166,6 +181,8 @@ def span_scores(y_true: Sequence[Labels], y_pred: Sequence[Labels], *, scheme: S
         The predicted labels of each sequence.
     scheme : {'bio', 'runs', 'auto'}, default='auto'
         How labels are read as spans, see `sidelight.metrics.spans`; 'auto' chooses by all labels, true and predicted.
+    sample_weight : sequence of float or None, default=None
+        What each sequence counts, at least 0; None: 1 for all.
 
     Returns
     -------
@@ -174,22 +191,27 @@ def span_scores(y_true: Sequence[Labels], y_pred: Sequence[Labels], *, scheme: S
     """
     _check_aligned(y_true, y_pred)
     resolved = _resolve(scheme, _distinct(y_true) | _distinct(y_pred))
-    support: Counter[str] = Counter()
-    predicted: Counter[str] = Counter()
-    correct: Counter[str] = Counter()
-    for truth, guess in zip(y_true, y_pred, strict=True):
+    weights = _weights(sample_weight, y_true)
+    support: dict[str, float] = defaultdict(int)
+    predicted: dict[str, float] = defaultdict(int)
+    correct: dict[str, float] = defaultdict(int)
+    for truth, guess, weight in zip(y_true, y_pred, weights, strict=True):
         true_spans, guessed_spans = _spans(truth, *resolved), _spans(guess, *resolved)
-        support.update([span[0] for span in true_spans])
-        predicted.update([span[0] for span in guessed_spans])
-        correct.update([span[0] for span in set(true_spans).intersection(guessed_spans)])
+        both = set(true_spans).intersection(guessed_spans)
+        for counted, found in ((support, true_spans), (predicted, guessed_spans), (correct, both)):
+            for kind, _, _ in found:
+                counted[kind] += weight
     by_type = {
-        kind: Score.from_counts(correct[kind], predicted[kind], support[kind]) for kind in sorted(support | predicted)
+        kind: Score.from_counts(correct[kind], predicted[kind], support[kind])
+        for kind in sorted(support.keys() | predicted.keys())
     }
-    overall = Score.from_counts(correct.total(), predicted.total(), support.total())
-    return SpanScores(overall, by_type, _accuracy(y_true, y_pred), sum(map(len, y_true)))
+    overall = Score.from_counts(sum(correct.values()), sum(predicted.values()), sum(support.values()))
+    return SpanScores(overall, by_type, _accuracy(y_true, y_pred, weights), sum(map(len, y_true)))
 
 
-def label_scores(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> dict[str, Score]:
+def label_scores(
+    y_true: Sequence[Labels], y_pred: Sequence[Labels], *, sample_weight: Weights | None = None
+) -> dict[str, Score]:
     """Return the scores of each label over tokens.
 
     Parameters
@@ -198,17 +220,17 @@ def label_scores(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> dict[str
         The true labels of each sequence.
     y_pred : sequence of sequence of str
         The predicted labels of each sequence.
+    sample_weight : sequence of float or None, default=None
+        What each sequence counts, at least 0; None: 1 for all.
 
     Returns
     -------
     dict of str to Score
         Precision, recall and F1 of each label, in the order of the labels' names.
     """
-    labels, matrix = confusion(y_true, y_pred)
-    correct, predicted, support = matrix.diagonal(), matrix.sum(axis=0), matrix.sum(axis=1)
-    return {
-        label: Score.from_counts(int(correct[i]), int(predicted[i]), int(support[i])) for i, label in enumerate(labels)
-    }
+    labels, matrix = _confusion(y_true, y_pred, sample_weight)
+    counts = zip(matrix.diagonal().tolist(), matrix.sum(axis=0).tolist(), matrix.sum(axis=1).tolist(), strict=True)
+    return {label: Score.from_counts(*some) for label, some in zip(labels, counts, strict=True)}
 
 
 def confusion(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> tuple[list[str], NDArray[np.int64]]:
@@ -228,12 +250,8 @@ def confusion(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> tuple[list[
     matrix : array of int64, shape (labels, labels)
         At [i, j] the number of tokens of true label i that are predicted as label j.
     """
-    _check_aligned(y_true, y_pred)
-    labels = sorted(_distinct(y_true) | _distinct(y_pred))
-    index = {label: i for i, label in enumerate(labels)}
-    cells = _encode(y_true, index) * len(labels) + _encode(y_pred, index)
-    counts = np.bincount(cells, minlength=len(labels) ** 2).astype(np.int64)
-    return labels, counts.reshape(len(labels), len(labels))
+    labels, counts = _confusion(y_true, y_pred, None)
+    return labels, counts.astype(np.int64)
 
 
 def one_to_many(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> float:
@@ -345,6 +363,21 @@ def labels_per_word(
     return float(often.largest(np.concatenate(marginals)[often.token]).sum() / often.words)
 
 
+def _confusion(
+    y_true: Sequence[Labels], y_pred: Sequence[Labels], sample_weight: Weights | None
+) -> tuple[list[str], NDArray[Any]]:
+    """`confusion`; where sequences have weights, of sums of these."""
+    _check_aligned(y_true, y_pred)
+    labels = sorted(_distinct(y_true) | _distinct(y_pred))
+    index = {label: i for i, label in enumerate(labels)}
+    cells = _encode(y_true, index) * len(labels) + _encode(y_pred, index)
+    weights = None
+    if sample_weight is not None:
+        weights = np.repeat(_weights(sample_weight, y_true), list(map(len, y_true)))
+    counts = np.bincount(cells, weights, minlength=len(labels) ** 2)
+    return labels, counts.reshape(len(labels), len(labels))
+
+
 def _entropies(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> tuple[float, float, float]:
     """H(true), H(predicted) and H(both) in bits."""
     matrix = confusion(y_true, y_pred)[1]
@@ -437,10 +470,19 @@ def _check_labels(labels: object, index: int, whose: str) -> None:
     )
 
 
-def _accuracy(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> float:
-    pairs = zip(y_true, y_pred, strict=True)
-    right = sum(sum(map(str.__eq__, truth, guess)) for truth, guess in pairs)
-    return right / sum(map(len, y_true))
+def _weights(sample_weight: Weights | None, y_true: Sequence[Labels]) -> list[float]:
+    """What each sequence counts."""
+    if sample_weight is None:
+        return [1] * len(y_true)
+    weights: list[float] = read_weights(sample_weight, len(y_true), "sequence", "score").tolist()
+    return weights
+
+
+def _accuracy(y_true: Sequence[Labels], y_pred: Sequence[Labels], weights: Sequence[float]) -> float:
+    triples = zip(y_true, y_pred, weights, strict=True)
+    right = sum(weight * sum(map(str.__eq__, truth, guess)) for truth, guess, weight in triples)
+    total = sum(weight * len(truth) for truth, weight in zip(y_true, weights, strict=True))
+    return right / total if total else 0.0
 
 
 def _distinct(y: Sequence[Labels]) -> set[str]:

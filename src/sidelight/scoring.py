@@ -5,10 +5,11 @@ from typing import Any
 from .errors import DataError
 from .features.encoded import some_of
 from .metrics import OUTSIDE, label_scores, span_scores
+from .sample_weights import read_weights
 from .supervision import Companion, Signal, StoredOutputs, by_kind, some_known
 
 
-def span_f1(estimator: Any, X: Any, y: Any) -> float:
+def span_f1(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
     """Return the F1 score of spans, those of conlleval, for `scoring=` of scikit-learn's model selection.
 
     A span is right if its type, its first and its last token are; all types count together (micro-averaged). Spans are
@@ -22,16 +23,19 @@ def span_f1(estimator: Any, X: Any, y: Any) -> float:
         The sequences.
     y : list
         The labels of each; sequences that are not labelled (None, GOOD, BAD) are left out.
+    sample_weight : sequence of float or None, default=None
+        What each sequence counts, at least 0; None: 1 for all.
 
     Returns
     -------
     float
         The score, from 0 to 1; 0 where there is no span.
     """
-    return span_scores(*_compared(estimator, X, y)).overall.f1
+    known, predicted, weights = _compared(estimator, X, y, sample_weight)
+    return span_scores(known, predicted, sample_weight=weights).overall.f1
 
 
-def flat_f1(estimator: Any, X: Any, y: Any) -> float:
+def flat_f1(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
     """Return the F1 score of tokens, for `scoring=` of scikit-learn's model selection.
 
     It is the mean of the F1 scores of all labels other than "O" that y has, each counted as often as tokens have the
@@ -45,20 +49,26 @@ def flat_f1(estimator: Any, X: Any, y: Any) -> float:
         The sequences.
     y : list
         The labels of each; sequences that are not labelled (None, GOOD, BAD) are left out.
+    sample_weight : sequence of float or None, default=None
+        What each sequence counts, at least 0; None: 1 for all.
 
     Returns
     -------
     float
         The score, from 0 to 1; 0 where all labels are "O".
     """
-    found = label_scores(*_compared(estimator, X, y))
+    known, predicted, weights = _compared(estimator, X, y, sample_weight)
+    found = label_scores(known, predicted, sample_weight=weights)
     some = [one for label, one in found.items() if label != OUTSIDE]
     tokens = sum(one.support for one in some)
     return sum(one.support * one.f1 for one in some) / tokens if tokens else 0.0
 
 
-def labelled_part(X: Any, y: Any, noun: str) -> tuple[Any, Any]:
-    """Returns the inputs that are labelled, and their outputs; raises `DataError` where there are none."""
+def labelled_part(X: Any, y: Any, sample_weight: Any, noun: str) -> tuple[Any, Any, Any]:
+    """Returns the inputs that are labelled and count, their outputs, and what each counts, None where none are given.
+
+    Raises `DataError` where there are no such inputs.
+    """
     if isinstance(y, StoredOutputs):
         which = by_kind(y)
         labelled = sorted([*which[Signal.FULL], *which[Signal.PARTIAL]])
@@ -66,12 +76,19 @@ def labelled_part(X: Any, y: Any, noun: str) -> tuple[Any, Any]:
         labelled = [i for i, known in enumerate(y) if known is not None and not isinstance(known, Companion)]
     if not labelled:
         raise DataError(f"no {noun} is labelled, so there is nothing to score")
+    weights = None
+    if sample_weight is not None:
+        counts = read_weights(sample_weight, len(y), noun, "score")
+        labelled = [i for i in labelled if counts[i]]
+        if not labelled:
+            raise DataError(f"sample_weight is zero for all {noun}s that are labelled, so there is nothing to score")
+        weights = counts[labelled]
     if len(labelled) == len(y):
-        return X, y
-    return some_of(X, labelled), some_known(y, labelled)
+        return X, y, weights
+    return some_of(X, labelled), some_known(y, labelled), weights
 
 
-def _compared(estimator: Any, X: Any, y: Any) -> tuple[list[Any], list[Any]]:
-    """True and predicted labels of the sequences that are labelled."""
-    some, known = labelled_part(X, y, "sequence")
-    return list(known), list(estimator.predict(some))
+def _compared(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[list[Any], list[Any], Any]:
+    """True and predicted labels of the sequences that are labelled and count, and what each counts."""
+    some, known, weights = labelled_part(X, y, sample_weight, "sequence")
+    return list(known), list(estimator.predict(some)), weights

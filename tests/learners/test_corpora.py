@@ -182,6 +182,9 @@ def test_predictions_of_all_kinds_are_those_of_lists(corpus):
         np.testing.assert_array_equal(mine, theirs)
     np.testing.assert_array_equal(model.log_partition(corpus), model.log_partition(X))
     assert model.score(corpus, corpus.y) == pytest.approx(model.score(X, y), abs=1e-12)
+    weights = np.arange(len(X)) % 3 / 2
+    weighed = model.score(corpus, corpus.y, sample_weight=weights)
+    assert weighed == pytest.approx(model.score(X, y, sample_weight=weights), abs=1e-12)
     assert model.infer(corpus).scores.tolist() == model.infer(X).scores.tolist()
     free = [None] * len(X)
     assert model.complete(corpus, free) == model.complete(X, free)

@@ -6,6 +6,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sidelight import CRF, DataError, SemiCRF, generate_references, load
 from sidelight.features.segments import SegmentEncoder
+from sidelight.learners.labelled import crf
 from sidelight.learners.tasks.segmenting import Segmenting
 from sidelight.scorers.segments import SegmentScorer
 from sidelight.solvers.certificate import duality_gap, penalty
@@ -65,7 +66,7 @@ def _loss_of(fitted, X, y):
     return LogLoss(fitted.scorer_, Segmentation(), encoded, known)
 
 
-def test_stops_at_a_certified_gap():
+def test_stops_at_a_certified_gap(monkeypatch, tmp_path):
     X, y = labelled()
     exact = SemiCRF(l2=0.5, tolerance=1e-9).fit(X, y)
     assert exact.solver_ == "lbfgs"  # visits are in single precision
@@ -80,6 +81,13 @@ def test_stops_at_a_certified_gap():
         assert best - 1e-9 <= last.objective <= best + last.gap + 1e-9
     np.testing.assert_allclose(duality_gap(fitted.weights_, gradient, 0.0, 0.5), last.gap, rtol=1e-5, atol=1e-9)
     assert SemiCRF(l2=0.5, tolerance=1e-4).fit(X, y).solver_ == "eg"
+    monkeypatch.setattr(crf, "_PASSES", 2)
+    both = SemiCRF(l2=0.5, tolerance=1e-4).fit(X, y)
+    assert both.converged_
+    assert both.solver_ == "eg, then lbfgs"
+    both.save(tmp_path / "both.model")
+    assert load(tmp_path / "both.model").solver_ == "eg, then lbfgs"
+    assert CRF(task=Segmenting(), l2=0.5, tolerance=1e-4, solver="eg").fit(X, y).solver_ == "eg"
     with pytest.warns(ConvergenceWarning, match="SemiCRF stopped before its tolerance"):
         SemiCRF(max_iterations=1).fit(X, y)
 

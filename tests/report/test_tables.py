@@ -1,8 +1,11 @@
+import pytest
 from rich.console import Console, RenderableType
 
-from sidelight import HMM, generate_references
+from sidelight import HMM, SemiCRF, generate_references
+from sidelight.learners.labelled import crf
 from sidelight.report.evaluation import compare, evaluate
-from sidelight.report.tables import confusion_table, evaluation_page, transitions_table
+from sidelight.report.summary import summarize_training
+from sidelight.report.tables import confusion_table, evaluation_page, training_table, transitions_table
 from sidelight.report.weights import strongest_weights, transition_scores, weights_by_label
 
 
@@ -51,3 +54,11 @@ def test_transitions_and_weights() -> None:
     by_label = weights_by_label(model, 3)
     assert set(by_label) == set(model.classes_)
     assert all(w.weight > 0 and w.label == label for label, found in by_label.items() for w in found)
+
+
+def test_training_names_the_solver_that_took_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = generate_references(12)
+    monkeypatch.setattr(crf, "_PASSES", 2)
+    model = SemiCRF(["word"]).fit(X, y)
+    page = shown(training_table(summarize_training(model, X, y, 1.0, "none.model", None)), 200)
+    assert f"{len(model.trace_)} iterations of eg, then lbfgs, converged" in page

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from sidelight import CRF, DataError, Segmenting
 from sidelight.kernels import segmentation
 from sidelight.learners.labelled.semicrf import SemiCRF
 from sidelight.learners.model import prepare
@@ -102,9 +103,11 @@ def test_lbfgs_goes_on_after_some_passes():
     assert len(found.steps) > 4
     assert [step.iteration for step in found.steps] == list(range(1, len(found.steps) + 1))
     assert [step.iteration for step in told] == [step.iteration for step in found.steps]
+    assert found.went_on == "lbfgs"
     assert value - 1e-8 <= found.last.objective <= value * (1 + 1e-6)
     short = segment_ascent.minimize(loss, start, max_iterations=3, **common)
     assert len(short.steps) == 3
+    assert short.went_on is None
     longer = segment_ascent.minimize(loss, start, max_iterations=6, **common)
     assert len(longer.steps) == 6
     assert not longer.converged
@@ -143,3 +146,42 @@ def test_proposals_that_need_log_space(monkeypatch):
     assert found.converged
     assert value - 1e-8 <= found.last.objective <= value * (1 + 1e-6)
     np.testing.assert_allclose(found.weights, w, atol=0.01)
+
+
+def test_proposals_without_marginals_are_refused(monkeypatch):
+    """Scores beyond 1e10 have none: the weights stay numbers, and the rate is halved until scores are smaller."""
+    in_logs, refused = segmentation.log_forward_backwards, []
+
+    def seen(*arguments):
+        in_logs(*arguments)
+        refused.append(np.isnan(arguments[9][0]))
+
+    monkeypatch.setattr(segmentation, "log_forward_backwards", seen)
+    loss = make_steep(2e7)
+    dual = segment_ascent._SegmentDual.at_gold(loss.scorer, loss.encoded, loss.known.outputs.values, 1.0)
+    order = np.arange(len(loss.encoded))
+    dual.sweep(order, True)
+    values = [dual.value()]
+    for _ in range(3):
+        assert dual.sweep(order, False) >= -1e-6 * abs(values[-1])
+        values.append(dual.value())
+        assert np.isfinite(dual.weights()).all()
+    assert any(refused)
+    assert values[-1] > values[0]
+
+
+def make_steep(size):
+    rng = np.random.default_rng(0)
+    X = [size * rng.normal(size=(n, 3)) for n in rng.integers(3, 9, size=20)]
+    y = [["A" if row[0] > 0 and rng.random() < 0.8 else "B" for row in x] for x in X]
+    learner = CRF(task=Segmenting(), n_jobs=1)
+    prepared = prepare(learner, X, y)
+    return LogLoss(prepared.scorer, learner.structure_, prepared.encoded, prepared.known)
+
+
+def test_scores_that_grow_too_large_are_an_error_that_helps():
+    loss = make_steep(1e9)
+    with pytest.raises(DataError, match=r"scores under the weights of solver 'eg' grew too large .* solver='lbfgs'"):
+        run(loss, 1.0, 1e-3, max_iterations=5)
+    with pytest.raises(DataError, match=r"weights to start from are too large for solver 'eg'; use solver='lbfgs'"):
+        run(loss, 1.0, 1e-3, start=np.full(loss.scorer.size, 1e9), max_iterations=5)

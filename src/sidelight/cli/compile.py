@@ -60,6 +60,10 @@ def command(
         os.environ.update(NUMBA_CPU_NAME=cpu, NUMBA_CPU_FEATURES="")
     from llvmlite.binding import get_host_cpu_features
 
+    from sidelight.kernels.compiling import keeps_kernels
+
+    if not keeps_kernels():
+        raise SidelightError("compiled kernels cannot be kept with this version of numba, as the warning says")
     from sidelight.kernels import store
 
     if cpu and not all(get_host_cpu_features().get(one) for one in store.LEVELS[cpu]):

@@ -1,17 +1,23 @@
-"""One place that says how kernels are compiled; `store.py` keeps what was."""
+"""One place that says how kernels are compiled; `store.py` keeps what was.
+
+That takes more of numba than it promises to keep (`internals.py`). Where some of that is not there, kernels are
+compiled in numba's ordinary way, in every process anew.
+"""
 
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numba
 import numpy as np
 from numba.core import config
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.types.misc import unliteral
 from numpy.typing import NDArray
 
-from .linked import LinkedCompiler, LinkedLibrary, set_environments
-from .store import Store
+from ..errors import listed, warn
+from .internals import CHECKED, missing
+
+if TYPE_CHECKING:
+    from .store import Store
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -32,9 +38,6 @@ R = TypeVar("R")
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": _FAST}
 _ORDERED: dict[str, Any] = {**_OPTIONS, "fastmath": False}
-_UNWRAPPED: dict[str, Any] = {
-    "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": LinkedCompiler
-}  # fmt: skip
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -44,7 +47,7 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 def inner(function: Callable[P, R]) -> Callable[P, R]:
     """The same for a function that only kernels call: it compiles faster, but Python cannot call it."""
-    return _compiled(function, {**_OPTIONS, **_UNWRAPPED})
+    return _compiled(function, _OPTIONS, linked=True)
 
 
 def ordered(function: Callable[P, R]) -> Callable[P, R]:
@@ -57,23 +60,48 @@ def ordered(function: Callable[P, R]) -> Callable[P, R]:
 
 def ordered_inner(function: Callable[P, R]) -> Callable[P, R]:
     """The same for a function that only kernels call."""
-    return _compiled(function, {**_ORDERED, **_UNWRAPPED})
+    return _compiled(function, _ORDERED, linked=True)
 
 
-def _compiled(function: Callable[P, R], options: dict[str, Any]) -> Callable[P, R]:
+@cache
+def keeps_kernels() -> bool:
+    """Whether numba has all that keeps compiled kernels; warns where it does not."""
+    lacks = missing()
+    if lacks:
+        warn(
+            f"kernels are compiled anew in every process, and take longer to compile, since numba {numba.__version__} "
+            f"has no {listed(lacks, 'or')}; install numba {CHECKED}, which has"
+        )
+    return not lacks
+
+
+def _compiled(function: Callable[P, R], options: dict[str, Any], *, linked: bool = False) -> Callable[P, R]:
+    """Linked: it becomes a part of kernels, and Python never calls it."""
+    if not COMPILED or not keeps_kernels():
+        return numba.njit(**options)(function)  # type: ignore[no-any-return]
+    from .linked import LinkedCompiler
+    from .store import Store
+
+    if linked:
+        options = {
+            **options, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": LinkedCompiler
+        }  # fmt: skip
     dispatcher = numba.njit(**options)(function)
-    if COMPILED:
-        dispatcher._cache = store = Store(function)
-        dispatcher.compile = _in_turn(dispatcher, store)
-        dispatcher.get_call_template = _for_all_values(dispatcher.get_call_template)
+    dispatcher._cache = store = Store(function)
+    dispatcher.compile = _in_turn(dispatcher, store)
+    dispatcher.get_call_template = _for_all_values(dispatcher.get_call_template)
     return dispatcher  # type: ignore[no-any-return]
 
 
-def _in_turn(dispatcher: Any, store: Store) -> Callable[[Any], Any]:
+def _in_turn(dispatcher: Any, store: "Store") -> Callable[[Any], Any]:
     """Numba's `compile`, while no other process compiles the same version.
 
     Threads come first: one that waited for them with the file's lock in hand would keep those from it that need it.
     """
+    from numba.core.compiler_lock import global_compiler_lock
+
+    from .linked import LinkedLibrary, set_environments
+
     compile_ = dispatcher.compile
 
     def in_turn(signature: Any) -> Any:
@@ -91,6 +119,8 @@ def _in_turn(dispatcher: Any, store: Store) -> Callable[[Any], Any]:
 
 def _for_all_values(call: Callable[..., Any]) -> Callable[..., Any]:
     """Numba's answer to a call from another kernel, without a version of its own for each number written out there."""
+    from numba.core.types.misc import unliteral
+
     return lambda types, named: call(
         [unliteral(one) for one in types], {name: unliteral(one) for name, one in named.items()}
     )

@@ -214,23 +214,27 @@ def step(
 
     state: where the pass is, at first before its order: (-1, 0); what the dual gains is added to gain[0].
 
-    A proposal that lowers the dual is refused, and made again with half of the rate. In the first pass the weights do
-    not know of the sequences yet, and the marginals of θ as it stands are taken into them.
+    A proposal that lowers the dual is refused, and made again with half of the rate; so is one that has no marginals,
+    since its scores are too large, whose log-partition is no number. In the first pass the weights do not know of the
+    sequences yet, and the marginals of θ as it stands are taken into them.
     """
     if state[AT] >= 0:
         i = order[state[AT]]
         p, q = offsets[i], offsets[i + 1]
-        h = weigh(i, p, q - p, log_partition[0], tables, dual, proposal)
-        growth = move(p, q, 1.0 / strength, rows, tables, proposal)
-        rise = h - dual.share[i] - 0.5 * strength * growth
-        if first_pass or rise >= -1e-9 * (1.0 + abs(h)):
+        judged, h, rise = abs(log_partition[0]) < np.inf, 0.0, -np.inf
+        if judged:
+            h = weigh(i, p, q - p, log_partition[0], tables, dual, proposal)
+            growth = move(p, q, 1.0 / strength, rows, tables, proposal)
+            rise = h - dual.share[i] - 0.5 * strength * growth
+        if judged and (first_pass or rise >= -1e-9 * (1.0 + abs(h))):
             settle(i, p, q - p, h, dual, proposal)
             gain[0] += rise
             if not first_pass:
                 dual.rate[i] = min(FASTEST, FASTER * dual.rate[i])
             state[TRIED] = TRIES
         else:
-            move(p, q, -1.0 / strength, rows, tables, proposal)
+            if judged:
+                move(p, q, -1.0 / strength, rows, tables, proposal)
             dual.rate[i] *= 0.5
             state[TRIED] += 1
     if state[AT] < 0 or state[TRIED] >= TRIES:

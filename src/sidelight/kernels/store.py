@@ -54,7 +54,7 @@ _DIGEST = 32  # bytes of a file before its content
 _DAYS = 90  # after which a file that nobody has read is removed
 _PATIENCE = 120.0  # seconds to wait for another process that compiles the same kernel
 _PAUSE = 0.02  # seconds between two looks whether it is done
-_IMPORTED = re.compile(r"^from \.(\w+) import ", re.MULTILINE)
+_IMPORTED = re.compile(r"^ *from \.(\w+) import ", re.MULTILINE)
 
 
 class Store(caching.NullCache):  # type: ignore[misc]

@@ -26,6 +26,7 @@ from ..inference.constrained import Constrained
 from ..kernels.compiling import Floats
 from ..running import checkpoints, scatter
 from ..running.places import current
+from ..sample_weights import read_weights
 from ..structures.known import Outputs
 from ..supervision import some_known
 from .registry import REGISTRY
@@ -222,21 +223,6 @@ def numbers_among_all(kept: Sequence[int], noun: str) -> Iterator[None]:
 
 
 # What each input counts ----------------------------------------------------------------------------------------------
-
-
-def read_weights(sample_weight: Any, count: int, noun: str) -> Floats:
-    """Returns a weight for each of `count` inputs, 1 where none are given; raises `DataError` for what is none."""
-    if sample_weight is None:
-        return np.ones(count)
-    try:
-        weights = np.asarray(sample_weight, float)
-    except (TypeError, ValueError):
-        weights = np.empty(0)
-    if weights.shape != (count,) or not np.isfinite(weights).all() or (weights < 0).any():
-        raise DataError(f"sample_weight has a number of at least 0 for each of the {count} {noun}s")
-    if not weights.any():
-        raise DataError(f"sample_weight is zero for all {noun}s, so there is nothing to learn from")
-    return weights
 
 
 def weighed(learner: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Floats | None]:

@@ -9,6 +9,7 @@ What a stranger may rely on of every fitted learner: `classes_`, `trace_`, `mode
 
 from collections.abc import Sequence
 from copy import copy
+from inspect import signature
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -368,19 +369,38 @@ class Learner(Estimator):
         with inputs_called(self.task_.noun):
             return self.structure_.marginals(self.decoder_.fold(X, scores))
 
-    def score(self, X: Any, y: Any) -> float:
-        """Share of right labels; inputs that are not labelled (None, GOOD, BAD) are left out."""
-        X, y = labelled_part(X, y, self.task_.noun)
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of right labels; inputs that are not labelled (None, GOOD, BAD) are left out.
+
+        sample_weight : what each input counts, at least 0; None: 1 for all.
+        """
+        X, y, weights = labelled_part(X, y, sample_weight, self.task_.noun)
         if isinstance(X, Corpus) and len(X) == len(y):  # a block of it is in memory at a time
-            right = 0
+            right = total = 0.0
             for first, last in in_blocks(X):
-                some = X[first:last]
-                right += round(some.tokens * self.task_.score(list(y[first:last]), self.predict(some)))
-            return right / X.tokens
+                some, known = X[first:last], list(y[first:last])
+                counts = None if weights is None else weights[first:last]
+                share = self._share_right(known, self.predict(some), counts)
+                if counts is None:
+                    right, total = right + round(some.tokens * share), total + some.tokens
+                else:
+                    tokens = float(counts @ list(map(len, known)))
+                    right, total = right + tokens * share, total + tokens
+            return right / total
         predicted = self.predict(X)
         if len(predicted) != len(y):
             raise DataError(f"X has {len(predicted)} {self.task_.noun}s but y has {len(y)}")
-        return self.task_.score(y, predicted)
+        return self._share_right(y, predicted, weights)
+
+    def _share_right(self, y: Any, predicted: Any, weights: Floats | None) -> float:
+        if weights is None:
+            return self.task_.score(y, predicted)
+        if "weights" not in signature(self.task_.score).parameters:  # a task from outside of the package
+            raise NotSupported(
+                f"the score of {type(self.task_).__name__} takes no weights: give it a third parameter `weights`, "
+                "with a number for each input, or leave sample_weight out"
+            )
+        return self.task_.score(y, predicted, weights)
 
     # Explanation ------------------------------------------------------------------------------------------------------
 

@@ -86,7 +86,9 @@ class _Counts:
         self.scheme = scheme
         self.sequences, self.skipped = 0, 0
         self.cells: Counter[tuple[str, str]] = Counter()
-        self.spans: dict[str, dict[str, list[int]]] = {one: {} for one in (SCHEMES if scheme == "auto" else (scheme,))}
+        self.spans: dict[str, dict[str, list[float]]] = {
+            one: {} for one in (SCHEMES if scheme == "auto" else (scheme,))
+        }
 
     def add(self, y: list[Any], predicted: list[Any]) -> None:
         """Count more sequences."""

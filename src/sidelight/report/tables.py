@@ -115,7 +115,7 @@ def _course(summary: "TrainingSummary") -> str:
     if final:  # a round is one step of the model inside, whose own solver has nothing to add
         return ", ".join(parts)
     if summary.passes is not None:
-        passes = counted(summary.passes, "iteration" if summary.solver == "lbfgs" else "pass")
+        passes = counted(summary.passes, "iteration" if "lbfgs" in (summary.solver or "") else "pass")
         parts.append(passes + (f" of {summary.solver}" if summary.solver else ""))
     if summary.mistakes is not None:
         parts.append(f"{summary.mistakes:,} tokens wrong in the last")

@@ -62,13 +62,15 @@ class Step(Record):
 class Solution:
     """Weights, all steps, and whether the tolerance was reached.
 
-    unproved: of how many inputs the last objective has a bound only, since a time limit ended their searches.
+    unproved: of how many inputs the last objective has a bound only, since a time limit ended their searches; went_on:
+    the solver that took over from the one that began, if any did.
     """
 
     weights: Floats
     steps: tuple[Step, ...]
     converged: bool
     unproved: int = 0
+    went_on: str | None = None
 
     @property
     def last(self) -> Step:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import DataError
 from ..features.encoded import Encoded
 from ..features.segments import SegmentEncoded
 from ..kernels.compiling import Bytes, Floats, Ints, Longs, Singles
@@ -54,8 +55,9 @@ def minimize(
 ) -> Solution:
     """Passes over the sequences in random order until the duality gap is at most tolerance * objective.
 
-    A non-zero `start` sets every θ_i to its scores there. The primal is worked out only when a pass gained little; the
-    steps before have a dual only. After so many `passes`, where that is a number, L-BFGS goes on from the weights.
+    A non-zero `start` sets every θ_i to its scores there, which is an error where these are so large that marginals
+    would be no numbers. The primal is worked out only when a pass gained little; the steps before have a dual only.
+    After so many `passes`, where that is a number, L-BFGS goes on from the weights.
     """
     encoded: Any = loss.encoded
     dual = _SegmentDual.at_gold(loss.scorer, encoded, loss.known.outputs.values, l2)
@@ -63,7 +65,13 @@ def minimize(
         dual.take_scores(encoded, start)
 
     def primal(weights: Floats) -> float:
-        return loss.value(weights) + penalty(weights, 0.0, l2)
+        try:
+            return loss.value(weights) + penalty(weights, 0.0, l2)
+        except DataError as error:
+            raise DataError(
+                "scores under the weights of solver 'eg' grew too large for exact probabilities; scale the features "
+                "down, raise l2, or use solver='lbfgs'"
+            ) from error
 
     made = max_iterations if passes is None else min(passes, max_iterations)
     found = ascend(dual, primal, tolerance, made, seed, on_step)
@@ -78,7 +86,7 @@ def minimize(
         on_step=after,
     )  # fmt: skip
     more = tuple(replace(step, iteration=made + step.iteration) for step in rest.steps)
-    return Solution(rest.weights, found.steps + more, rest.converged)
+    return Solution(rest.weights, found.steps + more, rest.converged, went_on="lbfgs")
 
 
 @dataclass(frozen=True)
@@ -176,6 +184,11 @@ class _SegmentDual:
             scaled_segments.forward_backward(0, 1, *scores, trusted, log_partition, *found)
             if not trusted[0]:
                 segmentation.log_forward_backwards(0, 1, *scores, trusted, log_partition, *found)
+            if initial and not np.isfinite(log_partition[0]):
+                raise DataError(
+                    "the scores under the weights to start from are too large for solver 'eg'; use solver='lbfgs', or "
+                    "warm_start=False"
+                )
         return float(gain[0])
 
     @property

@@ -49,7 +49,7 @@ class Metric:
         pairs = zip(gold, predicted, strict=True)
         return np.array([self._counts(list(truth), list(guess)) for truth, guess in pairs], float).reshape(-1, 2)
 
-    def _counts(self, truth: list[str], guess: list[str]) -> tuple[int, int]:
+    def _counts(self, truth: list[str], guess: list[str]) -> tuple[float, float]:
         if self.outside is None:
             return sum(map(str.__eq__, truth, guess)), len(truth)
         if self.scheme == "runs":

@@ -102,9 +102,10 @@ class LogLinear(LayoutParameters, Learner):
         return found
 
     def adopt(self, prepared: Prepared, solution: Solution, solver: str) -> None:
-        """Take over a model with the weights that a solver found."""
+        """Take over a model with the weights that a solver found, or two, one after the other."""
         self._adopt(prepared.model(solution.weights))
-        self.trace_, self.converged_, self.solver_ = solution.steps, solution.converged, solver
+        self.trace_, self.converged_ = solution.steps, solution.converged
+        self.solver_ = solver if solution.went_on is None else f"{solver}, then {solution.went_on}"
 
     def check_numbers(self) -> None:
         """Raise `DataError` for parameters that make no sense."""
@@ -196,7 +197,8 @@ class CRF(LinearParameters, LogLinear):
         'of order 1 or segments; "lbfgs" does everything; "auto" takes the first where it applies and is likely the '
         "faster one (not with very long sequences, a tiny l2 for the size of the features, hundreds of labels on short "
         "sequences, a tolerance below 1e-7, on a cluster, or where its dual, 8 bytes for each token and label, of "
-        "segments 24, would take more than 1 GiB); on segments, L-BFGS goes on where 30 passes of it were not enough. "
+        "segments 24, would take more than 1 GiB); on segments, L-BFGS goes on where 30 passes of it were not enough, "
+        'and `solver_` is "eg, then lbfgs". '
         '"sgd", averaged stochastic gradient steps, is there for comparison, for l1 = 0 and l2 > 0, '
         "and needs hundreds of passes for a gap of a thousandth. All stop by the same certificate, and warn if they "
         "do not reach it.",

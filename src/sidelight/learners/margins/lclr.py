@@ -14,6 +14,7 @@ from ...errors import DataError, NotSupported
 from ...estimator import available_if, clone, is_fitted, require_fitted
 from ...kernels.compiling import Flags, Floats
 from ...rules.language import Rule
+from ...sample_weights import read_weights
 from ...solvers import latent_margins
 from ...solvers.certificate import warn_unconverged
 from ...solvers.latent_margins import LatentProblem
@@ -229,11 +230,13 @@ class StructureClassifier(LinearParameters, CompanionParameters, Learner):
         chance = 1.0 / (1.0 + np.exp(-(slope * self.decision_function(X) + intercept)))
         return np.stack((1.0 - chance, chance), axis=1)
 
-    def score(self, X: Any, y: Any) -> float:
-        """Share of right labels."""
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of right labels; sample_weight: what each input counts, None for 1."""
         good = self.decision_function(X) > 0
         _, known = read_answers(y, len(good), self.task_.noun)
-        return float(np.mean([one == (label is GOOD) for one, label in zip(good, known, strict=True)]))
+        weights = read_weights(sample_weight, len(good), self.task_.noun, "score")
+        right = [one == (label is GOOD) for one, label in zip(good, known, strict=True)]
+        return float(np.average(right, weights=weights))
 
 
 @declared

@@ -85,10 +85,10 @@ class Classifying(LabelTask):
         """Returns the label of every document."""
         return [labels[0] for labels in decisions]
 
-    def score(self, y: Sequence[Any], predicted: Sequence[Any]) -> float:
+    def score(self, y: Sequence[Any], predicted: Sequence[Any], weights: Floats | None = None) -> float:
         """Returns the share of documents with the right label."""
         as_sequences(y, len(predicted))
-        return float(np.mean([a == b for a, b in zip(predicted, y, strict=True)]))
+        return float(np.average([a == b for a, b in zip(predicted, y, strict=True)], weights=weights))
 
     def lay_out(self, encoded: Encoded, known: KnownLabels, labels: int, *, all_weights: bool) -> ChoiceScorer:
         """Returns weights of attributes and labels."""

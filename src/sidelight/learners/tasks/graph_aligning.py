@@ -194,9 +194,9 @@ class GraphAligning(PartsTask):
         links = x_shape[1].graphs.links
         return list(map(tuple, links[np.asarray(output[: len(links)]) > 0].tolist()))
 
-    def score(self, y: Sequence[Any], predicted: Sequence[Any]) -> float:
+    def score(self, y: Sequence[Any], predicted: Sequence[Any], weights: Floats | None = None) -> float:
         """Returns the F1 of the links; 1 where there are none in either."""
-        return links_f1(y, predicted)
+        return links_f1(y, predicted, weights)
 
 
 def _sentences(x: Any) -> tuple[Sentence, Sentence]:

@@ -80,9 +80,9 @@ class Labelling(LabelTask):
         """Returns the labels of every sequence."""
         return decisions
 
-    def score(self, y: Sequence[Any], predicted: Sequence[Any]) -> float:
+    def score(self, y: Sequence[Any], predicted: Sequence[Any], weights: Floats | None = None) -> float:
         """Returns token accuracy."""
-        return token_accuracy(y, predicted)
+        return token_accuracy(y, predicted, sample_weight=weights)
 
     def lay_out(self, encoded: Encoded, known: KnownLabels, labels: int, *, all_weights: bool) -> Any:
         """Returns weights of attributes and labels, of label pairs, and of triples for order two."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import DataError
 from ...features.parts import token_columns
-from ...kernels.compiling import Flags, Ints, Longs
+from ...kernels.compiling import Flags, Floats, Ints, Longs
 from ...rules.part_view import EndView, PartView
 from ...structures.flat import Shape
 from ...supervision import Given, Partial, Signal
@@ -207,14 +207,14 @@ class PairTask(PartsTask):
         out[numbers] = True
         return out
 
-    def score(self, y: Sequence[Any], predicted: Sequence[Any]) -> float:
+    def score(self, y: Sequence[Any], predicted: Sequence[Any], weights: Floats | None = None) -> float:
         """Returns the F1 of the links; 1 where there are none in either."""
-        return links_f1(y, predicted)
+        return links_f1(y, predicted, weights)
 
 
-def links_f1(y: Sequence[Any], predicted: Sequence[Any]) -> float:
+def links_f1(y: Sequence[Any], predicted: Sequence[Any], weights: Floats | None = None) -> float:
     """Returns the F1 of the links of some pairs; 1 where there are none in either."""
-    found = right = known = 0
+    found = right = known = 0.0
     for i, (gold, mine) in enumerate(zip(y, predicted, strict=True)):
         if isinstance(gold, Partial):  # the other links are not known
             continue
@@ -222,7 +222,10 @@ def links_f1(y: Sequence[Any], predicted: Sequence[Any]) -> float:
             one, other = ({_written(link) for link in links} for links in (gold, mine))
         except (DataError, TypeError) as error:
             raise DataError(f"pair {i}: {gold!r} cannot be compared: {error}") from None
-        found, known, right = found + len(other), known + len(one), right + len(one & other)
+        weight = 1.0 if weights is None else weights[i]
+        found, known, right = (
+            found + weight * len(other), known + weight * len(one), right + weight * len(one & other)
+        )  # fmt: skip
     return 2 * right / (found + known) if found + known else 1.0
 
 

@@ -287,10 +287,11 @@ class Parsing(PartsTask):
             return [int(head) for head in output]
         return [(int(code) // count, classes[int(code) % count]) for code in output]
 
-    def score(self, y: Sequence[Any], predicted: Sequence[Any]) -> float:
+    def score(self, y: Sequence[Any], predicted: Sequence[Any], weights: Floats | None = None) -> float:
         """Returns the share of words with the right head, and label if arcs have some; unknown heads are left out."""
-        right = total = 0
+        right = total = 0.0
         for i, (one, other) in enumerate(zip(y, predicted, strict=True)):
+            weight = 1.0 if weights is None else weights[i]
             try:
                 heads, labels = self._heads((len(other),), one)
             except DataError as error:
@@ -298,10 +299,10 @@ class Parsing(PartsTask):
             for head, label, found in zip(heads, labels, other, strict=True):
                 if head is None or (self.labelled and label is None):
                     continue
-                total += 1
-                right += (head, label) == tuple(found) if self.labelled else head == found
+                total += weight
+                right += weight * ((head, label) == tuple(found) if self.labelled else head == found)
         if not total:
-            raise DataError("no head is known, so there is nothing to score")
+            raise DataError("no head is known of a sentence that counts, so there is nothing to score")
         return right / total
 
     def chances(self, parts: FlatParts) -> list[Any]:

@@ -233,9 +233,9 @@ class PartsTask(ABC):
         parts = self.compiled([rule], [x], classes).broken_at(values)
         return sorted(set(view.ends[view.main].covered(parts)[1].tolist()))
 
-    def score(self, y: Sequence[Any], predicted: Sequence[Any]) -> float:
+    def score(self, y: Sequence[Any], predicted: Sequence[Any], weights: Floats | None = None) -> float:
         """Returns the share of outputs that are right as a whole."""
-        return float(np.mean([a == b for a, b in zip(y, predicted, strict=True)]))
+        return float(np.average([a == b for a, b in zip(y, predicted, strict=True)], weights=weights))
 
     def lay_out(self, encoded: PartsEncoded, known: Any, labels: int, *, all_weights: bool) -> PartScorer:
         """Returns a weight for every attribute, or for every attribute and label."""

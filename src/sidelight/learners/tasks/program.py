@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ...errors import DataError
-from ...kernels.compiling import Flags, Ints
+from ...kernels.compiling import Flags, Floats, Ints
 from ...rules.part_view import PartView
 from ...structures.flat import Shape
 from ...structures.polytope import LinearRows
@@ -301,15 +301,17 @@ class Program(PartsTask):
         """Returns the names that are 1, in the order of declaration."""
         return [x_shape[1].names[k] for k in np.flatnonzero(np.asarray(output) > 0)]
 
-    def score(self, y: Sequence[Any], predicted: Sequence[Any]) -> float:
+    def score(self, y: Sequence[Any], predicted: Sequence[Any], weights: Floats | None = None) -> float:
         """Returns the share of outputs that are right as a whole, whatever the order of names.
 
         Outputs that are known in part are left out.
         """
-        pairs = [(a, b) for a, b in zip(y, predicted, strict=True) if not isinstance(a, Partial)]
-        if not pairs:
-            raise DataError(f"of no {self.noun} the whole output is known, so there is nothing to score")
-        return float(np.mean([set(map(read_name, a)) == set(map(read_name, b)) for a, b in pairs]))
+        counts = np.ones(len(y)) if weights is None else weights
+        whole = [i for i, known in enumerate(y) if not isinstance(known, Partial) and counts[i]]
+        if not whole:
+            raise DataError(f"of no {self.noun} that counts the whole output is known, so there is nothing to score")
+        right = [set(map(read_name, y[i])) == set(map(read_name, predicted[i])) for i in whole]
+        return float(np.average(right, weights=counts[whole]))
 
 
 def _label(name: Any) -> str:

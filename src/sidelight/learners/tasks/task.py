@@ -174,8 +174,8 @@ class Task(Protocol):
         """Returns how large an input is, for learners that divide by it."""
         ...
 
-    def score(self, y: Sequence[Any], predicted: Sequence[Any]) -> float:
-        """Returns the share of right decisions."""
+    def score(self, y: Sequence[Any], predicted: Sequence[Any], weights: Floats | None = None) -> float:
+        """Returns the share of right decisions; weights: what each input counts, None for 1."""
         ...
 
     def lay_out(self, encoded: Any, known: Any, labels: int, *, all_weights: bool) -> Any:

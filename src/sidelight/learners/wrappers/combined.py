@@ -35,13 +35,13 @@ from ...rules.automata import about_the_corpus
 from ...rules.comparisons import Comparison
 from ...rules.language import Rule
 from ...running.checkpoints import Carried, all_of
+from ...sample_weights import read_weights
 from ...solvers import rounds
 from ...solvers.expected import Companions, Fitting, PoolWeights, ToFit, joined
 from ...solvers.projections import Projector, onto_rows
 from ...supervision import BAD, GOOD, Signal, by_kind, kind_of
 from ..choosing.signals import COMPANIONS, PARTIAL, UNLABELLED, WORSE, SignalWeight, choose_weights
 from ..decoding import Decoder, Within, expectation_decoder
-from ..inputs import read_weights
 from ..learner import Learner
 from ..parameters import ExpectationParameters
 from ..tasks.task import predict_the_same
