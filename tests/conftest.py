@@ -1,5 +1,6 @@
 import gc
 import os
+import sys
 from functools import cache
 from typing import Any
 
@@ -9,6 +10,10 @@ from hypothesis import HealthCheck, settings
 # Small matrices are no work for several threads: those that wait for more would only burn processor time.
 # NumPy and SciPy read this when they are imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# Tests start many processes, and without files of bytecode each of them would compile all modules anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # Until everything is imported there is no garbage to look for.
 gc.disable()

@@ -8,6 +8,7 @@ those.
 import tempfile
 from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -22,18 +23,13 @@ try:
     import pycrfsuite
 except ImportError:
     pycrfsuite = None
-try:
-    import skweak
-    import spacy
-except ImportError:
-    skweak = None
 
 MISSING = "python-crfsuite and skweak are not both installed, so peers are left out; pip install 'sidelight[bench]'"
 
 
 def installed() -> bool:
     """Whether both peers are there."""
-    return pycrfsuite is not None and skweak is not None
+    return pycrfsuite is not None and find_spec("skweak") is not None
 
 
 def conditions(rules: Sequence[Rule]) -> list[Any]:
@@ -102,6 +98,9 @@ class CRFsuite:
 
 def with_skweak(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any], pool: Sequence[Any]) -> CRFsuite:
     """CRFsuite trained on labelled sequences and on unlabelled ones as skweak labels them."""
+    import skweak  # takes seconds, and most who import this module fit nothing
+    import spacy
+
     first = CRFsuite(rules).fit(X, y)
     guessed, classes = first.predict(pool), sorted({label for labels in y for label in labels})
     blank, docs = spacy.blank("en"), []
@@ -141,4 +140,6 @@ def _runs(labels: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _span(doc: Any, a: int, b: int, label: str) -> Any:
-    return spacy.tokens.Span(doc, int(a), int(b), label)
+    from spacy.tokens import Span
+
+    return Span(doc, int(a), int(b), label)

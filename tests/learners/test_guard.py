@@ -64,8 +64,8 @@ LEARNERS = [
     (DeterministicAnnealing(FAST, TRUE, iterations=2, temperatures=1, n_jobs=1), "CRF"),
     (GeneralizedExpectation(FAST, TRUE, n_jobs=1), "CRF"),
     (EntropyRegularization(FAST, TRUE, n_jobs=1), "CRF"),
-    (JLIS(["word"], max_rounds=2, max_iterations=5, n_jobs=1), "StructuralSVM"),
-    (TransductiveSVM(["word"], steps=1, max_rounds=2, max_iterations=5, n_jobs=1), "StructuralSVM"),
+    (JLIS(["word"], max_rounds=2, max_iterations=20, n_jobs=1), "StructuralSVM"),
+    (TransductiveSVM(["word"], steps=1, max_rounds=2, max_iterations=20, n_jobs=1), "StructuralSVM"),
 ]
 
 
@@ -74,7 +74,7 @@ def known_to(learner):
     if isinstance(learner, CCM):
         return X[:12], Y[:12]
     if isinstance(learner, JLIS):
-        return X[:12] + X[12:20] + shuffled(X[12:20]), Y[:12] + [GOOD] * 8 + [BAD] * 8
+        return X[:12] + X[12:30] + shuffled(X[12:30]), Y[:12] + [GOOD] * 18 + [BAD] * 18
     return X, HALF
 
 

@@ -136,7 +136,7 @@ def test_known_outputs_are_kept(data):
     model = StructuredPerceptron(epochs=1, task=Joint(), n_jobs=1).fit(X[:20], y[:20])
     completed = model.complete(X[:3], [y[0], None, y[2]])
     assert [set(completed[0]), set(completed[2])] == [y[0], y[2]]
-    latent = LatentStructuralSVM(C=1.0, tolerance=0.1, change=0.1, task=Joint(), n_jobs=1).fit(X[:8], y[:8])
+    latent = LatentStructuralSVM(C=1.0, task=Joint(), n_jobs=1).fit(X[:8], y[:8])
     assert latent.score(X[:8], y[:8]) > 0.8
 
 
@@ -333,7 +333,7 @@ def test_rules_count_variables_by_label(tmp_path):
     """A rule about all relations of a sentence, hard and soft, with labels and without."""
     rng = np.random.default_rng(5)
     X, y = map(list, zip(*[sentence(rng) for _ in range(24)], strict=True))
-    base, rule = StructuralSVM(C=0.1, tolerance=0.05, task=Joint(), n_jobs=1), count("works for", "lives in") >= 2
+    base, rule = StructuralSVM(C=0.1, task=Joint(), n_jobs=1), count("works for", "lives in") >= 2
     model = CCM(base, [rule.hard()]).fit(X[:12], y[:12])
     found = model.infer(X[12:])
     assert found.exact.all()

@@ -33,6 +33,8 @@ from sidelight.running.cluster import _parsed
 from sidelight.running.joblib_cluster import JoblibProcesses
 from sidelight.running.places import current
 
+from . import work
+
 X, Y = generate_references(80, seed=3)
 HALF = [*Y[:10], *[None] * 70]
 RULES = [starts_with("author"), changes_only_after(punctuation)]
@@ -112,19 +114,9 @@ def test_errors_of_the_work_are_raised_here(place):
         model.predict([["one"], ["two"]])
 
 
-def _warn(part, common):
-    warnings.warn(f"part {part}", UserWarning, stacklevel=1)
-    return part
-
-
 def test_warnings_of_the_work_are_heard_here(place):
     with pytest.warns(UserWarning, match="part 1"):
-        assert list(scatter([0, 1]).map(_warn)) == [0, 1]
-
-
-def _slowly(part, common, shared):
-    sleep(0.3)
-    return part + common + shared
+        assert list(scatter([0, 1]).map(work.warn)) == [0, 1]
 
 
 def test_a_process_that_dies_is_replaced(place):
@@ -132,23 +124,19 @@ def test_a_process_that_dies_is_replaced(place):
     victims = set(place.evaluated("__import__('os').getpid()"))
     with ThreadPoolExecutor(1) as pool:
         killing = pool.submit(lambda: (sleep(0.5), os.kill(min(victims), signal.SIGKILL)))
-        assert list(parts.map(_slowly, 1000)) == [1100 + i for i in range(8)]
+        assert list(parts.map(work.slowly, 1000)) == [1100 + i for i in range(8)]
         killing.result()
-    assert list(parts.map(_slowly, 2000)) == [2100 + i for i in range(8)]
+    assert list(parts.map(work.slowly, 2000)) == [2100 + i for i in range(8)]
 
 
 def test_parts_travel_once_and_what_is_shared_each_time(place):
     parts, before = scatter([np.zeros(100_000), np.ones(100_000)]), place.traffic.placed
     place.traffic.sent = place.traffic.received = 0
     for _ in range(3):
-        list(parts.map(_total, np.zeros(10_000)))
+        list(parts.map(work.total, np.zeros(10_000)))
     assert place.traffic.placed == before
     assert 3 * place.workers * 80_000 <= place.traffic.sent < 3 * place.workers * 82_000
     assert place.traffic.received < 3 * place.workers * 2000
-
-
-def _total(part, common, shared):
-    return float(part.sum() + shared.sum())
 
 
 @pytest.mark.parametrize("where", ["joblib", "dask:0", "spark:4", 0, True, None, "joblib:four"])

@@ -18,6 +18,8 @@ from ..errors import DataError
 _MOST_STATES = 2_000
 # Moves that are remembered at most.
 _MOST_MOVES = 20_000
+# Answers about strings, such as words, that are asked about again and again: how many at most, and how long these are.
+_MOST_ANSWERS, _LONGEST = 20_000, 40
 
 _ATOMS = (_constants.LITERAL, _constants.NOT_LITERAL, _constants.ANY, _constants.IN, _constants.RANGE)
 _REPEATS = (_constants.MAX_REPEAT, _constants.MIN_REPEAT)
@@ -63,6 +65,7 @@ class Pattern:
         except RecursionError:
             raise DataError(f"bad regular expression {text[:40]!r}...: it is nested too deeply") from None
         self._moves: dict[tuple[frozenset[int], tuple[bool, ...], str], frozenset[int]] = {}
+        self._answers: dict[str, bool] = {}
         self._asserted = sorted({place[0] for place in self._places if place is not None})
 
     def found_in(self, value: str) -> bool:
@@ -78,6 +81,16 @@ class Pattern:
         bool
             What `re.search(text, value) is not None` is.
         """
+        if len(value) > _LONGEST:
+            return self._search(value)
+        answer = self._answers.get(value)
+        if answer is None:
+            if len(self._answers) >= _MOST_ANSWERS:
+                self._answers.clear()
+            answer = self._answers[value] = self._search(value)
+        return answer
+
+    def _search(self, value: str) -> bool:
         before: frozenset[int] = frozenset()
         for at in range(len(value) + 1):
             holds = tuple([self._tests[k].match(value, at) is not None for k in self._asserted])
