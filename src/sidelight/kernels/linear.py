@@ -18,7 +18,7 @@ COUNT = 20
 _MOST = (1 << COUNT) - 1
 # How many attributes ahead spans, and then weights, are asked for; entries of a cache line, and of a dense row that are
 # asked for at most: the processor itself goes on from there.
-_SPANS_AHEAD, _WEIGHTS_AHEAD = 40, 20
+_SPANS_AHEAD, _WEIGHTS_AHEAD = 24, 12
 _LINE, _LONGEST = 8, 32
 
 
@@ -56,6 +56,7 @@ def add_scores(
                 if ahead < 0:
                     for c in range(0, min(L, _LONGEST), _LINE):
                         fetch(flat, (-1 - ahead) * L + c)
+                    fetch(flat, -ahead * L - 1)
                 else:
                     fetch(w, ahead >> COUNT)
                     fetch(label, ahead >> COUNT)

@@ -184,13 +184,15 @@ class _Dual:
     def sweep(self, order: Longs, initial: bool) -> float:
         """Visit the sequences in this order; the gain of D."""
         size, lag, stretch = pace(len(order))
-        gain, postponed = 0.0, [np.empty(0, np.int64)]
+        gain, refused, postponed = 0.0, np.empty(0, np.int64), []
         for begin in range(0, len(order), stretch):
-            more, later = self._persist(order[begin : begin + stretch], size, lag, initial, False)
+            here = np.concatenate((refused, order[begin : begin + stretch]))
+            more, refused, later = self._visit(here, size, lag, initial, False)
             gain += more
             postponed.append(later)
-        alone = np.concatenate(postponed)
-        return self.scale * (gain + self._persist(alone, 1, 1, initial, True)[0])
+        more, later = self._persist(refused, size, lag, initial, False)
+        alone = np.concatenate((*postponed, later))
+        return self.scale * (gain + more + self._persist(alone, 1, 1, initial, True)[0])
 
     def _persist(self, order: Longs, size: int, lag: int, initial: bool, log_space: bool) -> tuple[float, Longs]:
         """`_visit` again those that were refused, with their smaller rates; the gain, and who needs log space."""

@@ -96,7 +96,7 @@ class _LogLossTerms:
         """The loss of these inputs."""
         loss, weights = 0.0, scorer.prepare(w)
         for lo, hi in blocks(self.encoded.offsets, block_of(scorer.scorer)):
-            terms, _ = self._terms(weights.scores(self.encoded.sequences(lo, hi)), lo, hi)
+            terms, _ = self._terms(weights.scores(self.encoded.sequences(lo, hi)), lo, hi, rest=False)
             loss += float(terms.sum() if self.counts is None else self.counts[lo:hi] @ terms)
         return loss
 
@@ -108,15 +108,16 @@ class _LogLossTerms:
             return [(first, last, scores if apart is None else apart)]
         return [(first + a, first + b, scores.sequences(a, b)) for a, b in pairwise([0, *cuts, last - first])]
 
-    def _terms(self, scores: Any, lo: int, hi: int) -> tuple[Floats, Any]:
-        """The loss of each input, and expected parts less those given what is known."""
+    def _terms(self, scores: Any, lo: int, hi: int, rest: bool = True) -> tuple[Floats, Any]:
+        """The loss of each input, and where `rest` is wanted expected parts less those given what is known."""
         predicted, known = self.structure.marginals(scores), self.known.inputs(lo, hi)
         if known.full:
             outputs = known.outputs.values
             terms = predicted.log_partition - self.structure.score(scores, outputs)
-            return terms, predicted.parts - self.structure.indicator(scores, outputs)
+            return terms, predicted.parts - self.structure.indicator(scores, outputs) if rest else None
         target = self.structure.marginals(known.restrict(scores))
-        return predicted.log_partition - target.log_partition, predicted.parts - target.parts
+        terms = predicted.log_partition - target.log_partition
+        return terms, predicted.parts - target.parts if rest else None
 
 
 @dataclass(frozen=True)
