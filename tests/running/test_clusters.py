@@ -1,6 +1,7 @@
 """Real processes of joblib, Dask and Ray: the same numbers as threads, errors and warnings, processes that die."""
 
 import os
+import pickle
 import signal
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -180,6 +181,24 @@ def test_results_of_calls_that_were_given_up_are_not_taken_for_others(tmp_path):
     for shared in (100, 200):
         assert list(place.map(_added, parts, range(3), (shared,), None)) == [shared + 10 + i for i in (1, 2, 3)]
         assert place.evaluated("6 * 7") == [42, 42]
+
+
+def test_only_names_go_through_joblib(tmp_path):
+    """A process that is killed while it sends something long would leave all others waiting."""
+
+    class Sizes(_Leftovers):
+        def __call__(self, calls):
+            found = super().__call__(calls)
+            assert max(len(pickle.dumps(one)) for one in found) < 1000
+            return found
+
+    place = JoblibProcesses(Sizes(), tmp_path)
+    parts = place.hold([np.zeros(100_000), np.ones(100_000)], 10)
+    for shared in (100, 200):
+        first, second = place.map(_added, parts, range(2), (shared,), None)
+        assert (first == shared + 10).all()
+        assert (second == shared + 11).all()
+    assert len(list(tmp_path.glob("answer-*"))) == 0
 
 
 def _added(part, common, shared):

@@ -1,10 +1,15 @@
-"""Work in processes of this machine, by joblib."""
+"""Work in processes of this machine, by joblib.
+
+Values and answers are files of a temporary folder, and only their names go through joblib: where a process is killed
+while it sends something long, joblib and all its other processes wait for the rest of it for ever.
+"""
 
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from ..errors import ClusterError
@@ -13,7 +18,7 @@ from .packing import unpack
 
 
 class JoblibProcesses(Cluster):
-    """Processes of `joblib.Parallel`; values are files of a temporary folder, which processes read once."""
+    """Processes of `joblib.Parallel`, which read the file of a value once."""
 
     def __init__(self, parallel: Any, folder: Path) -> None:
         from joblib import effective_n_jobs
@@ -21,18 +26,11 @@ class JoblibProcesses(Cluster):
         super().__init__(effective_n_jobs(parallel.n_jobs) if parallel.n_jobs else 1)
         self.parallel, self.folder = parallel, folder
         self._asked: list[tuple[str, ...]] = []
-        self._answers: dict[tuple[str, ...], bytes] = {}
+        self._answers: dict[tuple[str, ...], str] = {}
 
     def put(self, value: Named, worker: int | None) -> str:
         """Write a file."""
-        path = self.folder / value.name.replace("/", "+")
-        try:
-            path.write_bytes(value.packed)
-        except OSError as error:
-            raise ClusterError(
-                f"{path} could not be written ({error.strerror}); give a folder with more room in TMPDIR"
-            ) from None
-        return str(path)
+        return _written(self.folder / value.name.replace("/", "+"), value.packed)
 
     def submit(self, part: Any, common: Any, shared: Any, worker: int) -> Any:
         """Note a call; all of them are made when the first result is asked for."""
@@ -48,7 +46,10 @@ class JoblibProcesses(Cluster):
             except LostWorker:
                 self._asked = [one for one in waiting if one != asked]
                 raise
-        return self._answers.pop(asked)
+        answer = Path(self._answers.pop(asked))
+        packed = answer.read_bytes()
+        answer.unlink()
+        return packed
 
     def evaluated(self, expression: str) -> list[Any]:
         """Processes of joblib have the environment of this one."""
@@ -96,8 +97,20 @@ def _evaluate(expression: str, number: str) -> Any:
     return eval(expression)
 
 
-def _call_files(part: str, common: str, shared: str) -> bytes:
-    return call(*(_Filed(_name_of(path), path) for path in (part, common, shared)))
+def _call_files(part: str, common: str, shared: str) -> str:
+    """Make a call, write its answer to a file, and return the path of that."""
+    answer = call(*(_Filed(_name_of(path), path) for path in (part, common, shared)))
+    return _written(Path(part).with_name(f"answer-{token_hex(8)}"), answer)
+
+
+def _written(path: Path, packed: bytes) -> str:
+    try:
+        path.write_bytes(packed)
+    except OSError as error:
+        raise ClusterError(
+            f"{path} could not be written ({error.strerror}); give a folder with more room in TMPDIR"
+        ) from None
+    return str(path)
 
 
 def _name_of(path: str) -> str:
