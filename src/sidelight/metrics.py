@@ -83,8 +83,7 @@ def token_accuracy(
     float
         The token accuracy, from 0 to 1.
     """
-    _check_aligned(y_true, y_pred)
-    return _accuracy(y_true, y_pred, _weights(sample_weight, y_true))
+    return _accuracy(*_counted(y_true, y_pred, sample_weight))
 
 
 @dataclass(frozen=True)
@@ -189,9 +188,8 @@ def span_scores(
     SpanScores
         The scores of all types together (micro-averaged) and of each type, and the accuracy over tokens.
     """
-    _check_aligned(y_true, y_pred)
+    y_true, y_pred, weights = _counted(y_true, y_pred, sample_weight)
     resolved = _resolve(scheme, _distinct(y_true) | _distinct(y_pred))
-    weights = _weights(sample_weight, y_true)
     support: dict[str, float] = defaultdict(int)
     predicted: dict[str, float] = defaultdict(int)
     correct: dict[str, float] = defaultdict(int)
@@ -367,14 +365,12 @@ def _confusion(
     y_true: Sequence[Labels], y_pred: Sequence[Labels], sample_weight: Weights | None
 ) -> tuple[list[str], NDArray[Any]]:
     """`confusion`; where sequences have weights, of sums of these."""
-    _check_aligned(y_true, y_pred)
+    y_true, y_pred, weights = _counted(y_true, y_pred, sample_weight)
     labels = sorted(_distinct(y_true) | _distinct(y_pred))
     index = {label: i for i, label in enumerate(labels)}
     cells = _encode(y_true, index) * len(labels) + _encode(y_pred, index)
-    weights = None
-    if sample_weight is not None:
-        weights = np.repeat(_weights(sample_weight, y_true), list(map(len, y_true)))
-    counts = np.bincount(cells, weights, minlength=len(labels) ** 2)
+    each = None if sample_weight is None else np.repeat(weights, list(map(len, y_true)))
+    counts = np.bincount(cells, each, minlength=len(labels) ** 2)
     return labels, counts.reshape(len(labels), len(labels))
 
 
@@ -470,19 +466,26 @@ def _check_labels(labels: object, index: int, whose: str) -> None:
     )
 
 
-def _weights(sample_weight: Weights | None, y_true: Sequence[Labels]) -> list[float]:
-    """What each sequence counts."""
+def _counted(
+    y_true: Sequence[Labels], y_pred: Sequence[Labels], sample_weight: Weights | None
+) -> tuple[Sequence[Labels], Sequence[Labels], list[float]]:
+    """The sequences that count, and what each counts; raises `DataError` for what cannot be scored."""
+    _check_aligned(y_true, y_pred)
     if sample_weight is None:
-        return [1] * len(y_true)
-    weights: list[float] = read_weights(sample_weight, len(y_true), "sequence", "score").tolist()
-    return weights
+        return y_true, y_pred, [1] * len(y_true)
+    weights = read_weights(sample_weight, len(y_true), "sequence", "score")
+    which = np.flatnonzero(weights).tolist()
+    truth, guess = [y_true[i] for i in which], [y_pred[i] for i in which]
+    if not any(map(len, truth)):
+        raise DataError("expected at least one token in the sequences that count, got none")
+    return truth, guess, weights[which].tolist()
 
 
 def _accuracy(y_true: Sequence[Labels], y_pred: Sequence[Labels], weights: Sequence[float]) -> float:
     triples = zip(y_true, y_pred, weights, strict=True)
     right = sum(weight * sum(map(str.__eq__, truth, guess)) for truth, guess, weight in triples)
     total = sum(weight * len(truth) for truth, weight in zip(y_true, weights, strict=True))
-    return right / total if total else 0.0
+    return right / total
 
 
 def _distinct(y: Sequence[Labels]) -> set[str]:

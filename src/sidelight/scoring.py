@@ -85,6 +85,9 @@ def labelled_part(X: Any, y: Any, sample_weight: Any, noun: str) -> tuple[Any, A
         weights = counts[labelled]
     if len(labelled) == len(y):
         return X, y, weights
+    inputs = X.shape[0] if hasattr(X, "shape") else len(X)
+    if inputs != len(y):
+        raise DataError(f"X has {inputs} {noun}s but y has {len(y)}")
     return some_of(X, labelled), some_known(y, labelled), weights
 
 

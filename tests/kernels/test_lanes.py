@@ -1,6 +1,5 @@
 """Threads that meet inside a kernel: none goes on before all have come, and none is left waiting."""
 
-import time
 from threading import active_count, current_thread, main_thread
 
 import numpy as np
@@ -69,8 +68,8 @@ def test_an_error_in_one_lane_ends_all(failing, error):
     assert active_count() == before
 
 
-def lanes_of(monkeypatch, seconds, runs):
-    """How many lanes each of some runs has, where `seconds(run, lanes)` go by in it."""
+def lanes_of(monkeypatch, seconds, runs, sizes=None):
+    """How many lanes each of some runs has, where `seconds(run, lanes)` go by in it; sizes: of their work."""
     clock = [0.0]
     monkeypatch.setattr(lanes, "perf_counter", lambda: clock[0])
     some, counts = Lanes(2), []
@@ -80,8 +79,8 @@ def lanes_of(monkeypatch, seconds, runs):
             clock[0] += seconds(len(counts), count)
             counts.append(count)
 
-    for _ in range(runs):
-        some.run(work, 10.0)
+    for run in range(runs):
+        some.run(work, sizes[run] if sizes else 10.0)
     return counts
 
 
@@ -103,15 +102,8 @@ def test_lanes_again_when_the_cores_are_free(monkeypatch):
     assert counts[10:13] == [2, 2, 2]
 
 
-def test_the_size_of_the_work_is_taken_into_account():
-    """Less work takes less time, which is no reason to go on in one lane."""
-    some, counts = Lanes(2), []
-
-    def work(number, count, meeting):
-        if number == 0:
-            counts.append(count)
-            time.sleep(0.001 * size * (1.0 if count == 2 else 1.5))
-
-    for size in (20, 20, 5, 20, 20):  # the third run is a trial
-        some.run(work, size)
+def test_the_size_of_the_work_is_taken_into_account(monkeypatch):
+    """Less work takes less time, which is no reason to go on in one lane; the third run is a trial."""
+    sizes = [20.0, 20.0, 5.0, 20.0, 20.0]
+    counts = lanes_of(monkeypatch, lambda run, count: sizes[run] * (1.0 if count == 2 else 1.5), 5, sizes)
     assert counts == [2, 2, 1, 2, 2]

@@ -186,3 +186,17 @@ def test_weights_are_routed_to_scores():
     np.testing.assert_allclose([*found, search.best_score_, *other], expected)
     np.testing.assert_allclose(plain, fitted.score(*test))
     assert abs(plain[0] - expected) > 1e-3
+
+
+def test_sequences_that_do_not_count_are_left_out_altogether():
+    truth, guess = [["B-x", "O"], ["z"]], [["B-x", "O"], ["y"]]
+    assert span_scores(truth, guess, sample_weight=[1, 0]) == span_scores(truth[:1], guess[:1])
+    assert label_scores(truth, guess, sample_weight=[1, 0]) == label_scores(truth[:1], guess[:1])
+    with pytest.raises(DataError, match="at least one token in the sequences that count"):
+        token_accuracy([["a"], []], [["b"], []], sample_weight=[0, 1])
+
+
+def test_lengths_are_compared_whatever_the_weights():
+    model = HMM().fit(X, Y)
+    with pytest.raises(DataError, match="X has 8 sequences but y has 3"):
+        model.score(X, Y[:3], sample_weight=[1, 0, 1])

@@ -2,7 +2,8 @@
 
 All of it was in every version from 0.60 to `CHECKED`. Where a version lacks some of it, kernels are compiled in the
 ordinary way: they do the same, but every process compiles what it needs, and functions that only kernels call are
-optimised twice.
+optimised twice. Attributes that numba sets when it makes an object (`_cache` of a dispatcher, `_finalized` of a
+library, `_defined_symbols` of the engine) are used too, and cannot be looked for here.
 """
 
 from importlib import import_module

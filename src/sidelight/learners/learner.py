@@ -400,7 +400,7 @@ class Learner(Estimator):
                 f"the score of {type(self.task_).__name__} takes no weights: give it a third parameter `weights`, "
                 "with a number for each input, or leave sample_weight out"
             )
-        return self.task_.score(y, predicted, weights)
+        return self.task_.score(y, predicted, weights=weights)
 
     # Explanation ------------------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from hashlib import blake2b
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -98,14 +99,18 @@ def _evaluate(expression: str, number: str) -> Any:
 
 
 def _call_files(part: str, common: str, shared: str) -> str:
-    """Make a call, write its answer to a file, and return the path of that."""
+    """Make a call, write its answer to a file, and return the path of that: the same for the same call."""
     answer = call(*(_Filed(_name_of(path), path) for path in (part, common, shared)))
-    return _written(Path(part).with_name(f"answer-{token_hex(8)}"), answer)
+    name = blake2b("\n".join((part, common, shared)).encode(), digest_size=16).hexdigest()
+    return _written(Path(part).with_name(f"answer-{name}"), answer)
 
 
 def _written(path: Path, packed: bytes) -> str:
+    """Write a file in one step, since after a death of a process two others may make the same call."""
+    temporary = path.with_name(f"{token_hex(8)}.tmp")
     try:
-        path.write_bytes(packed)
+        temporary.write_bytes(packed)
+        temporary.replace(path)
     except OSError as error:
         raise ClusterError(
             f"{path} could not be written ({error.strerror}); give a folder with more room in TMPDIR"

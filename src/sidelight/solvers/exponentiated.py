@@ -182,7 +182,11 @@ class _Dual:
         self.theta_pair[:] = scores.pair[0].ravel()[self.kept]
 
     def sweep(self, order: Longs, initial: bool) -> float:
-        """Visit the sequences in this order; the gain of D."""
+        """Visit the sequences in this order; the gain of D.
+
+        Those that are refused are visited again with the next stretch, with half of the rate, and after the last one
+        until they are accepted, which a small rate is.
+        """
         size, lag, stretch = pace(len(order))
         gain, refused, postponed = 0.0, np.empty(0, np.int64), []
         for begin in range(0, len(order), stretch):
