@@ -6,10 +6,11 @@ CRFsuite uses one thread; sidelight all cores, unless a row says otherwise.
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 from sidelight import CRF, StructuredPerceptron
+from sidelight.estimator import clone
 
 from . import crfsuite
 from .chunk_features import TEMPLATES, feature_dicts
@@ -26,6 +27,9 @@ DICT_PREDICTION, DICT_TRAINING = 1.0, 0.5
 CRF_TIMES = {0.5: 0.08, 0.1: 1 / 3}
 PERCEPTRON_TIME = 0.2
 THREADS = 1.5
+# Inputs of a batch of the perceptron, and how many sentences are few.
+BATCHES = 1, 4, 16, 64
+FEW = 300
 
 
 def files(setting: Setting) -> list[Path]:
@@ -108,6 +112,9 @@ def compare_threads(task: Task, setting: Setting, report: Report) -> None:
         "CRF, default solver": lambda **more: CRF(TEMPLATES, l2=0.5, boundaries=False, **more),
         "CRF, 20 iterations of L-BFGS": lambda **more: CRF(TEMPLATES, solver="lbfgs", max_iterations=20, **more),
         "perceptron": lambda **more: StructuredPerceptron(TEMPLATES, epochs=EPOCHS, **more),
+        "perceptron, batches of 16": lambda **more: StructuredPerceptron(
+            TEMPLATES, epochs=EPOCHS, batch_size=16, **more
+        ),
     }
     for name, make in learners.items():
         one, two = in_turns(
@@ -123,6 +130,21 @@ def compare_threads(task: Task, setting: Setting, report: Report) -> None:
         report.add(f"{name}: two threads are faster", "times", one[0] / two[0], RATIO, at_least=target)
 
 
+def compare_batches(task: Task, setting: Setting, report: Report) -> None:
+    """Batches of the perceptron with two threads: time of a fit and accuracy, with many sentences and with few."""
+    for size in BATCHES:
+        name = f"batches of {size}" if size > 1 else "one by one"
+        for count in (len(task.train_X), FEW):
+            X, y = task.train_X[:count], task.train_y[:count]
+            make = StructuredPerceptron(TEMPLATES, epochs=EPOCHS, batch_size=size, n_jobs=2)
+            ((seconds, fitted),) = in_turns(
+                setting, lambda seed, X=X, y=y, make=make: clone(make).set_params(random_state=seed).fit(X, y)
+            )
+            scores = [learner.score(task.eval_X, task.eval_y) for learner in fitted]
+            report.add(f"perceptron, {name}, {count:,} sentences", "fit", seconds, "s")
+            report.add(f"perceptron, {name}, {count:,} sentences", "accuracy", 100 * fmean(scores), "%")
+
+
 def compare_peaks(task: Task, setting: Setting, report: Report) -> None:
     """Peak memory of CRF training."""
     compare_memory(setting, report)
@@ -133,6 +155,7 @@ TABLES: dict[str, Callable[[Task, Setting, Report], None]] = {
     "speed-perceptron": compare_perceptron,
     "speed-crf": compare_penalties,
     "speed-threads": compare_threads,
+    "speed-batches": compare_batches,
     "speed-memory": compare_peaks,
 }
 

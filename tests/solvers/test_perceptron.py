@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from sidelight.scorers.linear import LinearScorer
+from sidelight.solvers import perceptron
 from sidelight.solvers.perceptron import Examples, PerceptronState, run
 from sidelight.structures.chain import Chain, indicator
 from tests.scorers.test_linear import random_encoded, random_targets
@@ -38,19 +39,24 @@ def names(scorer):
     return out + [("triple", k // (L * L), k // L % L, k % L) for k in scorer.triples.tolist()]
 
 
-def twin(scorer, encoded, gold, visits, margin):
-    """Algorithm: enumerate outputs, take the best of score + margin * Hamming, the last labels' order breaking ties."""
+def twin(scorer, encoded, gold, visits, margin, batches=None):
+    """Algorithm: enumerate outputs, take the best of score + margin * Hamming, the last labels' order breaking ties.
+
+    batches: for each visit whether a batch begins there; else every visit does.
+    """
     known = names(scorer)
     w = dict.fromkeys(known, 0.0)
     total = Counter()  # of the weights before the first visit (zero) and after each
-    mistakes = 0
-    for i in visits:
+    mistakes, seen = 0, dict(w)
+    for visit, i in enumerate(visits):
+        if batches is None or batches[visit]:
+            seen = dict(w)
         y = tuple(int(c) for c in gold[encoded.offsets[i] : encoded.offsets[i + 1]])
 
-        def augmented(z, i=i, y=y):
+        def augmented(z, i=i, y=y, seen=seen):
             loss = sum(a != b for a, b in zip(z, y, strict=True))
             counts = features(encoded, i, z, scorer.order)
-            return sum(w.get(k, 0.0) * n for k, n in counts.items()) + margin * loss
+            return sum(seen.get(k, 0.0) * n for k, n in counts.items()) + margin * loss
 
         outputs = list(product(range(scorer.labels), repeat=len(y)))
         values = {z: augmented(z) for z in outputs}
@@ -97,6 +103,46 @@ def test_against_the_twin(order, values, margin, all_weights):
         np.testing.assert_allclose(state.average(), total / (len(visits) + 1), atol=1e-9)
         assert sum(state.mistakes) == mistakes
         assert passes == list(enumerate(state.mistakes, start=1))
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("compiled", [True, False])
+def test_batches_against_the_twin(order, compiled):
+    """The best outputs of a batch are those under the weights before it; the last batch of a pass may be smaller."""
+    rng = np.random.default_rng(order)
+    encoded = random_encoded(rng, [1, 2, 4, 3, 5, 2, 3], values=True)
+    gold = random_targets(rng, encoded, 3)
+    scorer = LinearScorer.observed(encoded, gold, 3, order=order)
+    state, seen = PerceptronState.zero(scorer), scorer if compiled else WithoutChain(scorer)
+    run(Examples(seen, Chain(1), encoded, gold), state, passes=3, margin=0.5, batch_size=3, seed=7)
+    shuffled = np.random.default_rng(7)
+    visits = [i for _ in range(3) for i in shuffled.permutation(7)]
+    begins = [k in (0, 3, 6) for _ in range(3) for k in range(7)]
+    w, total, mistakes = twin(scorer, encoded, gold.labels, visits, 0.5, begins)
+    np.testing.assert_allclose(state.weights, w, atol=1e-5)
+    np.testing.assert_allclose(state.average(), total / (len(visits) + 1), atol=1e-5)
+    assert sum(state.mistakes) == mistakes
+
+
+@pytest.mark.parametrize("batch_size", [2, 5, 200])
+@pytest.mark.parametrize("threads", [2, 3])
+def test_threads_share_batches(batch_size, threads, monkeypatch):
+    """The weights of several lanes are those of one, to the last bit; batches may be larger than the data."""
+    monkeypatch.setattr(perceptron, "available_cores", lambda: threads)
+    monkeypatch.setattr(perceptron, "WORTH_TOKENS", 0)
+    monkeypatch.setattr(perceptron, "_STRETCH", 40)
+    rng = np.random.default_rng(batch_size)
+    encoded = random_encoded(rng, rng.integers(1, 9, 90), values=True)
+    gold = random_targets(rng, encoded, 4)
+    scorer, weights = LinearScorer.observed(encoded, gold, 4), rng.random(90)
+    states = []
+    for count in (1, threads):
+        states.append(PerceptronState.zero(scorer))
+        examples = Examples(scorer, Chain(count), encoded, gold, weights)
+        run(examples, states[-1], passes=5, margin=1.0, batch_size=batch_size, seed=3)
+    assert states[0].mistakes == states[1].mistakes
+    np.testing.assert_array_equal(states[0].weights, states[1].weights)
+    np.testing.assert_array_equal(states[0].late, states[1].late)
 
 
 def test_passes_go_on_from_the_state():

@@ -26,9 +26,9 @@ _REST = 5e-5
 # The counter has a cache line, of so many numbers, for whether all are to stop, and one for the steps of each lane.
 _LINE = 8
 # Where others use the cores, lanes that wait for each other are slower than one. So both ways are tried again and
-# again, the one that is not in use after this many runs, after twice as many where it was no better, at most so many;
-# and it is taken where it needs less than this share of the other's time.
-_FIRST_TRIAL, _LAST_TRIAL = 2, 64
+# again, the one that is not in use after this many runs, after so many times as many where it was no better, at most
+# so many; and it is taken where it needs less than this share of the other's time.
+_FIRST_TRIAL, _RARER, _LAST_TRIAL = 2, 4, 128
 _BETTER = 0.95
 
 
@@ -78,7 +78,7 @@ class Lanes:
         elif cost < _BETTER * self._cost:
             self._usual, self._cost, self._runs, self._patience = lanes, cost, 0, _FIRST_TRIAL
         else:
-            self._runs, self._patience = 0, min(2 * self._patience, _LAST_TRIAL)
+            self._runs, self._patience = 0, min(_RARER * self._patience, _LAST_TRIAL)
         return result
 
 

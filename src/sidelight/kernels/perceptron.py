@@ -1,11 +1,19 @@
-"""One pass of the averaged structured perceptron, or of averaged subgradient steps of a structural SVM, over chains."""
+"""One pass of the averaged structured perceptron, or of averaged subgradient steps of a structural SVM, over chains.
+
+Sequences are visited in batches: the best outputs of all sequences of a batch are found with the same weights, then
+each of them moves these. So lanes can share the first half of the work, and the weights do not depend on their number.
+"""
 
 import numpy as np
 
 from .chain import best_path
 from .compiling import Floats, Ints, Longs, inner, kernel
 from .difference import difference_row, row_bound
+from .lanes import advance, reached
 from .linear import add_scores
+
+# Places in a lane's state: the batch; whether its share of the best outputs is there; wrong tokens so far.
+BATCH, FOUND, MISTAKES = 0, 1, 2
 
 
 @inner
@@ -133,13 +141,22 @@ def perceptron_pass(
     dense: Floats,
     clock: float,
     sums: Floats,
-) -> int:
-    """Visit the sequences in `order`; returns how many tokens were wrong. The clock ticks once a sequence.
+    lane: int,
+    lanes: int,
+    state: Longs,
+    guesses: Ints,
+    counter: Longs,
+) -> bool:
+    """Visit the sequences in `order` as one of several lanes; False if it waits for another, or was stopped.
+
+    Then it goes on where it was when it is called again. state[MISTAKES] says how many tokens were wrong, in the first
+    lane, which alone moves the weights. The clock ticks once a sequence.
 
     A wrong token adds margin + growth * clock to the score of an output. weight: (sequences,) the length of the steps
     of each, empty for 1; with `squared` it is that of `implicit_step`. sums: (sequences, 2), to which the steps of each
     sequence and the steps times their wrong tokens are added; (0, 2) for neither. spans, dense: where the
-    weights of attributes are, and the rows that mirror w for those with several labels (`linear`).
+    weights of attributes are, and the rows that mirror w for those with several labels (`linear`). guesses: (batch,
+    tokens) best outputs, which all lanes share.
     """
     L, B = len(start), arcs.shape[2]
     longest, widest = 0, 0
@@ -150,39 +167,58 @@ def perceptron_pass(
     scratch = np.zeros(len(w) if squared else 0)
     touched = np.empty(widest, np.int64)
     unary, delta = np.empty((longest, L)), np.empty((longest, B * L))
-    guess, types = np.empty(longest, np.int32), np.zeros(longest, np.int32)
+    types = np.zeros(longest, np.int32)
     no_stream = np.empty(0, np.uint64)
-    mistakes = 0
-    for i in order:
-        p, q = offsets[i], offsets[i + 1]
-        n = q - p
-        price = margin + growth * clock
-        for t in range(n):
-            for c in range(L):
-                unary[t, c] = 0.0 if c == gold[p + t] else price
-        add_scores(indptr[p : q + 1], indices, values, spans, label, w, dense, unary[:n])
-        best_path(unary[:n], arcs, types[:n], start, end, delta, guess[:n], no_stream)
-        wrong, step = 0, weight[i] if len(weight) > 0 else 1.0
-        for t in range(n):
-            wrong += guess[t] != gold[p + t]
-        if squared and wrong > 0:
-            count = difference_row(
-                indptr[p : q + 1], indices, values, pointer, label, places, L, B > 1, gold[p:q], guess[:n], scratch,
-                touched,
-            )  # fmt: skip
-            step = implicit_step(count, touched, scratch, w, wrong, price)
-        if wrong > 0:
-            if len(sums) > 0:
-                sums[i, 0] += step
-                sums[i, 1] += step * wrong
-            for t in range(n):
-                if guess[t] != gold[p + t]:
-                    bump_row(
-                        indptr, indices, values, p + t, pointer, label, gold[p + t], guess[t], step, w, late, clock,
-                        spans, dense,
+    batch = len(guesses)
+    while state[BATCH] * batch < len(order):
+        begin, edge = state[BATCH] * batch, min((state[BATCH] + 1) * batch, len(order))
+        if state[FOUND] == 0:
+            if lane > 0 and not reached(counter, 0, state[BATCH]):
+                return False
+            for k in range(begin + lane, edge, lanes):
+                i = order[k]
+                p, q = offsets[i], offsets[i + 1]
+                n = q - p
+                price = margin + growth * (clock + k)
+                for t in range(n):
+                    for c in range(L):
+                        unary[t, c] = 0.0 if c == gold[p + t] else price
+                add_scores(indptr[p : q + 1], indices, values, spans, label, w, dense, unary[:n])
+                best_path(unary[:n], arcs, types[:n], start, end, delta, guesses[k - begin, :n], no_stream)
+            state[FOUND] = 1
+        if lane == 0:
+            for other in range(1, lanes):
+                if not reached(counter, other, state[BATCH] + 1):
+                    return False
+            for k in range(begin, edge):
+                i, now = order[k], clock + k
+                p, q = offsets[i], offsets[i + 1]
+                guess = guesses[k - begin, : q - p]
+                wrong, step = 0, weight[i] if len(weight) > 0 else 1.0
+                for t in range(q - p):
+                    wrong += guess[t] != gold[p + t]
+                if wrong == 0:
+                    continue
+                if squared:
+                    count = difference_row(
+                        indptr[p : q + 1], indices, values, pointer, label, places, L, B > 1, gold[p:q], guess,
+                        scratch, touched,
                     )  # fmt: skip
-            bump_tables(gold[p:q], step, clock, places, w, late, arcs, start, end)
-            bump_tables(guess[:n], -step, clock, places, w, late, arcs, start, end)
-        mistakes += wrong
-        clock += 1.0
-    return mistakes
+                    step = implicit_step(count, touched, scratch, w, wrong, margin + growth * now)
+                if len(sums) > 0:
+                    sums[i, 0] += step
+                    sums[i, 1] += step * wrong
+                for t in range(q - p):
+                    if guess[t] != gold[p + t]:
+                        bump_row(
+                            indptr, indices, values, p + t, pointer, label, gold[p + t], guess[t], step, w, late, now,
+                            spans, dense,
+                        )  # fmt: skip
+                bump_tables(gold[p:q], step, now, places, w, late, arcs, start, end)
+                bump_tables(guess, -step, now, places, w, late, arcs, start, end)
+                state[MISTAKES] += wrong
+        state[BATCH] += 1
+        state[FOUND] = 0
+        if lanes > 1:
+            advance(counter, lane)
+    return True

@@ -56,12 +56,12 @@ def _visit(state: PerceptronState, k: int, C: float, examples: Examples, order: 
 
     total, moves = 0.0, 0
     for number, index in enumerate(order.tolist()):
-        one = examples.one(index, state.weights)
+        one = examples.some(np.array([index]), state.weights)
         ranked = examples.structure.kbest(one.scores, k)
         outputs = [y for y, score in zip(ranked.outputs.values, ranked.scores[0], strict=True) if score > -np.inf]
-        found = [one.wrong(y) for y in outputs]
+        found = [float(one.wrong(y)[0]) for y in outputs]
         total += found[0]
-        steps = [one.step(y) for y, loss in zip(outputs, found, strict=True) if loss > 0]
+        steps = [one.steps(np.zeros(1, np.int64), y).row(0) for y, loss in zip(outputs, found, strict=True) if loss > 0]
         losses = [loss for loss in found if loss > 0]
         rows = _dense(steps)
         gram = rows @ rows.T

@@ -3,8 +3,9 @@
     w ← w + F(x, y) - F(x, argmax θ)      and the average of w over all visits is what is kept.
 
 With a margin the argmax is taken over θ + margin * Δ, Δ the loss of the structure: the large-margin structured
-perceptron of Fernandes and Brefeld 2011. Passes over chains, and over trees with features of arcs, are compiled; other
-structures go through the same steps in Python, input by input.
+perceptron of Fernandes and Brefeld 2011. In batches of several inputs each argmax is that under the weights before the
+batch (Zhao and Huang 2013), so that threads can share them. Passes over chains, and over trees with features of arcs
+input by input, are compiled; other structures go through the same steps in Python.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,10 +18,16 @@ import numpy as np
 from ..errors import NotSupported
 from ..features.encoded import Encoded
 from ..kernels.compiling import Floats, Ints, Longs
+from ..kernels.lanes import Lanes, Meeting
+from ..kernels.parallel import WORTH_TOKENS, available_cores, thread_count
 from ..running.checkpoints import JournalStep, step
 from ..scorers.linear import LinearScorer
+from ..scorers.protocol import SparseVectors
 from ..structures.known import Known, Outputs
 from ..structures.protocol import Loss, Structure
+
+# Sequences after which lanes are tried anew.
+_STRETCH = 1000
 
 
 @dataclass
@@ -105,10 +112,14 @@ class Examples:
             weights = self.weights[a:b] if len(self.weights) else self.weights
             yield replace(self, encoded=self.encoded.sequences(a, b).loaded(), known=known.loaded(), weights=weights)
 
-    def one(self, index: int, w: Floats) -> "Example":
-        """Returns one input with its scores under these weights."""
-        encoded = self.encoded.sequences(index, index + 1)
-        return Example(self, encoded, self.scorer.prepare(w).scores(encoded), self.known.inputs(index, index + 1))
+    def some(self, which: Longs, w: Floats) -> "SomeExamples":
+        """Returns some inputs with their scores under these weights."""
+        if len(which) == 1:
+            first = int(which[0])
+            encoded, known = self.encoded.sequences(first, first + 1), self.known.inputs(first, first + 1)
+        else:
+            encoded, known = self.encoded.take(which), self.known.take(which)
+        return SomeExamples(self, encoded, self.scorer.prepare(w).scores(encoded), known)
 
 
 # Visits some inputs in an order: by how much they were wrong, and a number that is 0 if no weight moved.
@@ -116,8 +127,8 @@ Visits = Callable[[Any, Longs], tuple[int, int]]
 
 
 @dataclass(frozen=True)
-class Example:
-    """One input: its scores, and what is known of it."""
+class SomeExamples:
+    """A few inputs: their scores, and what is known of them."""
 
     examples: Examples
     encoded: Encoded
@@ -126,7 +137,7 @@ class Example:
 
     @property
     def gold(self) -> Outputs:
-        """The output that it should have."""
+        """The outputs that they should have."""
         return self.known.outputs
 
     @cached_property
@@ -134,16 +145,15 @@ class Example:
         """How wrong others are."""
         return self.examples.structure.loss(self.scores, self.known)
 
-    def wrong(self, output: Ints) -> float:
-        """Returns the loss of an output."""
-        cost = self.examples.structure.score(self.loss.cost, output)[0]
-        return float(cost + self.loss.constant[0])
-
-    def step(self, output: Ints) -> tuple[Ints, Floats]:
-        """Returns F(x, y) - F(x, output): where it has entries, and these."""
-        rows = self.examples.scorer.rows(self.encoded, np.zeros(1, np.int64), self.gold.values, output)
-        found: tuple[Ints, Floats] = rows.row(0)
+    def wrong(self, outputs: Ints) -> Floats:
+        """Returns the loss of an output of each."""
+        found: Floats = self.examples.structure.score(self.loss.cost, outputs) + self.loss.constant
         return found
+
+    def steps(self, which: Longs, outputs: Ints) -> SparseVectors:
+        """Returns F(x, y) - F(x, output) of some of them."""
+        rows: SparseVectors = self.examples.scorer.rows(self.encoded, which, self.gold.values, outputs)
+        return rows
 
 
 def make_passes(
@@ -211,16 +221,16 @@ def run(
     growth: float = 0.0,
     squared: bool = False,
     sums: Floats | None = None,
+    batch_size: int = 1,
     seed: int,
     on_pass: Callable[[int, int], None] = lambda number, mistakes: None,
 ) -> None:
     """Make passes over the inputs in random order, changing `state`; stops after a pass without mistakes.
 
-    A step is as long as its input counts. The margin grows by `growth` with every visit, `squared` chooses the steps of
-    the squared hinge loss, and `sums` adds up the steps of each input: for `solvers.subgradient`, on chains.
+    A step is as long as its input counts. batch_size: how many inputs have their best outputs under the same weights,
+    found by as many threads as the structure has. The margin grows by `growth` with every visit, `squared` chooses the
+    steps of the squared hinge loss, and `sums` adds up the steps of each input: for `solvers.subgradient`, on chains.
     """
-    from ..kernels import perceptron
-
     chain = examples.chain()
     if chain is None and (growth or squared or sums is not None):
         raise NotSupported("subgradient steps have compiled passes only; use another solver for this structure")
@@ -228,17 +238,22 @@ def run(
         examples = replace(examples, encoded=examples.encoded.loaded())
 
     def visits() -> Visits:
-        if chain is None and hasattr(examples.scorer, "perceptron_pass"):
+        if chain is None and batch_size == 1 and hasattr(examples.scorer, "perceptron_pass"):
             gold = examples.known.outputs.values
             visit_trees = examples.scorer.perceptron_pass(examples.encoded, gold, examples.weights, state)
             return lambda _, order: (wrong := visit_trees(order, margin), wrong)
         if chain is None:
-            return partial(_visit, state, margin)
+            return partial(_visit, state, margin, batch_size)
         weights, added = compiled_weights(chain, examples.encoded, state), np.empty((0, 2)) if sums is None else sums
+        options = margin, growth, squared, *weights
+        lanes = Lanes(min(thread_count(examples.structure.n_jobs), available_cores(), batch_size))
 
         def visit(some: Examples, order: Longs) -> tuple[int, int]:
-            data = order, *some.arrays(chain), some.weights
-            wrong = perceptron.perceptron_pass(*(*data, margin, growth, squared, *weights, state.clock, added))
+            data, wrong = (*some.arrays(chain), some.weights), 0
+            stretch = len(order) if lanes.most == 1 else -(-_STRETCH // batch_size) * batch_size
+            for begin in range(0, len(order), stretch):
+                here = order[begin : begin + stretch]
+                wrong += _in_lanes(lanes, here, data, (*options, state.clock + begin, added), batch_size)
             return wrong, wrong
 
         return visit
@@ -246,18 +261,39 @@ def run(
     make_passes(examples.parts, state, visits, passes=passes, seed=seed, on_pass=on_pass)
 
 
-def _visit(state: PerceptronState, margin: float, examples: Examples, order: Longs) -> tuple[int, int]:
+def _in_lanes(lanes: Lanes, order: Longs, data: tuple[Any, ...], options: tuple[Any, ...], batch_size: int) -> int:
+    """Visit sequences by the compiled pass, which lanes share; wrong tokens."""
+    from ..kernels import perceptron
+
+    lengths = data[0][order + 1] - data[0][order]
+    guesses = np.empty((batch_size, int(lengths.max(initial=0))), np.int32)
+
+    def work(number: int, count: int, meeting: Meeting) -> int:
+        state = np.zeros(3, np.int64)
+        while not perceptron.perceptron_pass(*(order, *data, *options, number, count, state, guesses, meeting.counter)):
+            meeting.rest()
+        return int(state[perceptron.MISTAKES])
+
+    tokens = int(lengths.sum())
+    return lanes.run(work, tokens) if tokens >= WORTH_TOKENS else work(0, 1, Meeting(1))
+
+
+def _visit(state: PerceptronState, margin: float, batch_size: int, examples: Examples, order: Longs) -> tuple[int, int]:
     """One pass on any structure: the loop that compiled passes do for chains."""
     total, moves = 0.0, 0
-    for number, index in enumerate(order.tolist()):
-        one = examples.one(index, state.weights)
-        scores = one.scores + one.loss.cost.times(margin) if margin else one.scores
-        best = examples.structure.argmax(scores).outputs.values
-        if np.array_equal(best, one.gold.values):
+    for begin in range(0, len(order), batch_size):
+        which = order[begin : begin + batch_size]
+        some = examples.some(which, state.weights)
+        scores = some.scores + some.loss.cost.times(margin) if margin else some.scores
+        best = examples.structure.argmax(scores).outputs
+        off = some.gold.differing(best)
+        if not len(off):
             continue
-        at, step = one.step(best)
-        step = examples.weight(index) * step
-        state.weights[at] += step
-        state.late[at] += (state.clock + number) * step
-        total, moves = total + one.wrong(best), moves + 1
+        rows, wrong = some.steps(off, best.values), some.wrong(best.values)
+        for row, number in enumerate(off.tolist()):
+            at, step = rows.row(row)
+            step = examples.weight(int(which[number])) * step
+            state.weights[at] += step
+            state.late[at] += (state.clock + begin + number) * step
+        total, moves = total + float(wrong[off].sum()), moves + len(off)
     return round(total), moves

@@ -140,10 +140,17 @@ class StructuredPerceptron(OnlineLearner):
         "By how much the score of y must be above that of an output, for each wrong token of it; 0 asks only that y be "
         "the best.",
     ] = 0.0
+    batch_size: Annotated[
+        int,
+        "Inputs whose best outputs are found with the same weights, before each of them moves these (Zhao and Huang "
+        "2013). Threads share a batch; the result does not depend on their number. With few inputs to learn from, "
+        "batches cost accuracy.",
+    ] = 1
 
     def _check(self) -> None:
         require_number(self, "epochs", 1, whole=True)
+        require_number(self, "batch_size", 1, whole=True)
         require_number(self, "margin", 0)
 
     def _passes(self, examples: Examples, state: PerceptronState, **options: Any) -> None:
-        run(examples, state, margin=self.margin, **options)
+        run(examples, state, margin=self.margin, batch_size=self.batch_size, **options)
