@@ -1,20 +1,22 @@
 """What is done when a wheel is built: kernels are compiled for this machine, so that a first fit need not.
 
-They are those of a CRF from tokens, its predictions and its files. Where they cannot be compiled the wheel is built
-without, and every kernel is compiled when it is first needed; so it is with SIDELIGHT_COMPILE=0, and in an editable
-install, whose source may change.
+They are those of a CRF from tokens, its predictions and its files. In an editable install they lie beside the sources;
+one whose source changes later is compiled anew. Where they cannot be compiled the wheel is built without, and every
+kernel is compiled when it is first needed; so it is with SIDELIGHT_COMPILE=0.
 """
 
 import os
 import subprocess
 import sys
 from pathlib import Path
-from tempfile import mkdtemp
+from shutil import rmtree
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 _SECONDS = 300  # at most
+_HOME = "sidelight/kernels/compiled"
 _NEEDED = ("numpy", "numba", "threadpoolctl")
 _USE = """
 import sys
@@ -22,11 +24,11 @@ from pathlib import Path
 from sidelight import CRF, load
 from sidelight.kernels import store
 
-folder = Path(sys.argv[1])
+model = Path(sys.argv[2]) / "model"
 X, y = [["a", "b", "c"], ["d", "e"]], [["P", "Q", "Q"], ["Q", "P"]]
-with store.fill(folder):
-    CRF().fit(X, y).save(folder / "model")
-    load(folder / "model").predict(X)
+with store.fill(Path(sys.argv[1])):
+    CRF().fit(X, y).save(model)
+    load(model).predict(X)
 """
 
 
@@ -38,12 +40,22 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         return [one for one in self.metadata.core.dependencies if one.startswith(_NEEDED)] if _wanted() else []
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile into a folder of its own, and say which files of the wheel these are."""
-        if version == "editable" or not _wanted():
+        """Compile into a folder of its own, and say which files of the wheel these are; or beside the sources."""
+        if not _wanted():
             return
-        self._folder = Path(mkdtemp(prefix="sidelight-kernels-"))
-        path = os.pathsep.join(filter(None, (str(Path(self.root, "src")), os.environ.get("PYTHONPATH"))))
-        command = [sys.executable, "-c", _USE, str(self._folder)]
+        source = Path(self.root, "src")
+        with TemporaryDirectory(prefix="sidelight-model-") as scratch:
+            if version == "editable":
+                self._compile(source, source / _HOME, scratch)
+                return
+            self._folder = Path(mkdtemp(prefix="sidelight-kernels-"))
+            self._compile(source, self._folder, scratch)
+        for kernel in self._folder.glob("*.kernel"):
+            build_data["force_include"][str(kernel)] = f"{_HOME}/{kernel.name}"
+
+    def _compile(self, source: Path, folder: Path, scratch: str) -> None:
+        path = os.pathsep.join(filter(None, (str(source), os.environ.get("PYTHONPATH"))))
+        command = [sys.executable, "-c", _USE, str(folder), scratch]
         try:
             subprocess.run(
                 command, env={**os.environ, "PYTHONPATH": path}, check=True, capture_output=True, timeout=_SECONDS
@@ -52,15 +64,11 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
             said = (getattr(error, "stderr", None) or b"").decode(errors="replace").strip().splitlines()
             reason = said[-1] if said else type(error).__name__
             self.app.display_warning(f"kernels will be compiled when they are first needed, and not now: {reason}")
-        for kernel in self._folder.glob("*.kernel"):
-            build_data["force_include"][str(kernel)] = f"sidelight/kernels/compiled/{kernel.name}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove the folder."""
         if hasattr(self, "_folder"):
-            for path in self._folder.iterdir():
-                path.unlink()
-            self._folder.rmdir()
+            rmtree(self._folder)
 
 
 def _wanted() -> bool:

@@ -36,7 +36,7 @@ def module(monkeypatch):
 def test_what_is_compiled_becomes_a_part_of_the_wheel(module, monkeypatch):
     def run(command, env, **options):
         assert env["PYTHONPATH"].split(":")[0] == str(ROOT / "src")
-        Path(command[-1], "chain.forward-1.kernel").touch()
+        Path(command[-2], "chain.forward-1.kernel").touch()
         Path(command[-1], "model").touch()
 
     monkeypatch.setattr(module.subprocess, "run", run)
@@ -74,15 +74,30 @@ def test_an_install_does_not_fail_where_kernels_cannot_be_compiled(module, monke
     assert hook.warnings == [f"kernels will be compiled when they are first needed, and not now: {reason}"]
 
 
-@pytest.mark.parametrize(("version", "asked"), [("editable", "1"), ("standard", "0")])
-def test_installs_without_kernels(module, monkeypatch, version, asked):
-    monkeypatch.setenv("SIDELIGHT_COMPILE", asked)
+def test_an_editable_install_has_kernels_beside_its_sources(module, monkeypatch, tmp_path):
+    def run(command, env, **options):
+        assert Path(command[-2]) == tmp_path / "src" / "sidelight" / "kernels" / "compiled"
+        assert Path(command[-1]).is_dir()
+        scratch.append(Path(command[-1]))
+
+    scratch = []
+    monkeypatch.setattr(module.subprocess, "run", run)
+    hook, data = module.CustomBuildHook(str(tmp_path)), {"force_include": {}}
+    hook.initialize("editable", data)
+    hook.finalize("editable", data, "")
+    assert data == {"force_include": {}}
+    assert not scratch[0].exists()
+
+
+@pytest.mark.parametrize("version", ["editable", "standard"])
+def test_installs_without_kernels(module, monkeypatch, version):
+    monkeypatch.setenv("SIDELIGHT_COMPILE", "0")
     monkeypatch.setattr(module.subprocess, "run", None)
     hook, data = module.CustomBuildHook(str(ROOT)), {"force_include": {}}
     hook.initialize(version, data)
     hook.finalize(version, data, "")
     assert data == {"force_include": {}}
-    assert (hook.dependencies() == []) == (asked == "0")
+    assert hook.dependencies() == []
 
 
 def test_what_is_run_needs_no_other_package(module, tmp_path):
@@ -90,7 +105,7 @@ def test_what_is_run_needs_no_other_package(module, tmp_path):
     others = ("scipy", "sklearn", "highspy", "typer", "rich", "matplotlib", "pandas")
     code = f"import sys\nsys.modules.update(dict.fromkeys({others!r}))\n"
     # With kernels that are there already, which takes a second; the hook has a folder of its own filled.
-    run = module._USE.replace("with store.fill(folder):", "if True:")
+    run = module._USE.replace("with store.fill(Path(sys.argv[1])):", "if True:")
     assert run != module._USE
-    subprocess.run([sys.executable, "-c", code + run, str(tmp_path)], check=True)
+    subprocess.run([sys.executable, "-c", code + run, "", str(tmp_path)], check=True)
     assert (tmp_path / "model").is_file()
