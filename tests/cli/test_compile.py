@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,15 @@ def test_new_kernels_go_where_they_are_asked_for(tmp_path: Path) -> None:
     with store.fill(tmp_path):
         assert store.own_folder() == tmp_path
     assert store.own_folder() == before
+
+
+@pytest.mark.parametrize("before", [None, "znver4"])
+def test_later_work_is_for_this_processor_again(run: Run, tmp_path: Path, monkeypatch, before: str | None) -> None:
+    monkeypatch.delenv("NUMBA_CPU_NAME", raising=False)
+    if before:
+        monkeypatch.setenv("NUMBA_CPU_NAME", before)
+    run("compile", "crv", "--folder", tmp_path, "--cpu", "x86-64-v3")
+    assert os.environ.get("NUMBA_CPU_NAME") == before
 
 
 def test_learners_that_do_not_exist(run: Run, tmp_path: Path) -> None:

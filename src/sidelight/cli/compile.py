@@ -1,7 +1,8 @@
 """`sidelight compile`."""
 
 import os
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from enum import StrEnum
 from io import StringIO
 from pathlib import Path
@@ -56,8 +57,26 @@ def command(
 
     Trains on a few generated sequences with each learner, uses the models, and keeps what was compiled on the way.
     """
-    if cpu:  # numba reads these when it is imported
-        os.environ.update(NUMBA_CPU_NAME=cpu, NUMBA_CPU_FEATURES="")
+    with _variables({"NUMBA_CPU_NAME": cpu, "NUMBA_CPU_FEATURES": ""} if cpu else {}):  # numba reads them on import
+        _compile(learners or ["auto"], folder, cpu)
+
+
+@contextmanager
+def _variables(values: dict[str, str]) -> Iterator[None]:
+    """Set variables of the environment for a while."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _compile(learners: list[str], folder: Path | None, cpu: str | None) -> None:
     from llvmlite.binding import get_host_cpu_features
 
     from sidelight.kernels.compiling import keeps_kernels
@@ -78,7 +97,7 @@ def command(
         ) from error
     started = perf_counter()
     with store.fill(folder), TemporaryDirectory() as work:
-        for learner in learners or ["auto"]:
+        for learner in learners:
             _use(learner, Path(work))
     typer.echo(f"{len(list(folder.glob('*.kernel')))} kernels in {folder}, {perf_counter() - started:.0f} s")
 
