@@ -332,7 +332,8 @@ def spread_labels(theta: Floats, L: int, on_joint: Floats, mass: Floats) -> floa
         at = slice(p * L, (p + 1) * L)
         mass[at] = 0.0
         if on_joint[p] > 0.0:
-            mass[at] = theta[at]
+            for k in range(p * L, (p + 1) * L):
+                mass[k] = theta[k]
             entropy += shares(mass[at], L, on_joint[p])
     return entropy
 
@@ -434,7 +435,10 @@ def mark(output: Ints, n: int, m: int, L: int, longest: int, on: Floats) -> bool
     source_segments, target_segments = segments(n, longest), segments(m, longest)
     T = len(target_segments)
     links = len(source_segments) * T * L
-    if (output == -1).all():
+    known = False
+    for k in range(len(output)):
+        known = known or output[k] != -1
+    if not known:
         return True
     i, j = 0, 0
     while i < n:
@@ -445,8 +449,11 @@ def mark(output: Ints, n: int, m: int, L: int, longest: int, on: Floats) -> bool
         else:
             s, t = p // L // T, p // L % T
             a, begin = source_segments[s, 1], target_segments[t, 0]
-            if source_segments[s, 0] != i or begin < j or (output[i : i + a] != p).any():
+            if source_segments[s, 0] != i or begin < j:
                 return False
+            for k in range(i, i + a):
+                if output[k] != p:
+                    return False
             on[links + n + j : links + n + begin] = 1.0
             j = begin + target_segments[t, 1]
         on[p] = 1.0

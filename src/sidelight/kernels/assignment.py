@@ -110,7 +110,9 @@ def insert(
 @ordered_inner
 def first_prices(w: Floats, n: int, m: int, left: Floats, right: Floats, v: Floats, late: Flags) -> None:
     """Prices of right items before there are links, none below its deletion, and which of them come in at the end."""
-    top = left.max()
+    top = -np.inf
+    for i in range(n):
+        top = max(top, left[i])
     for j in range(m):
         high = -np.inf
         for i in range(n):

@@ -33,7 +33,8 @@ def spread(
 ) -> float:
     """Writes the weights of links with their shares of the gains; returns the constant beside them."""
     constant = 0.0
-    tilted[:] = weight
+    for k in range(len(weight)):  # arrays that are assigned as a whole take a second to compile
+        tilted[k] = weight[k]
     for p in range(len(gain)):
         a, b, g, s = first[p], second[p], gain[p], share[p]
         if state[a] != OPEN or state[b] != OPEN:
@@ -168,7 +169,7 @@ def best_alignment(
     only where the search ended early.
     """
     links = len(source)
-    own_left, own_right = left.copy(), right.copy()
+    own_left, own_right = np.empty(len(left)), np.empty(len(right))
     state, tilted, on = np.zeros(links, np.int64), np.empty(links), np.zeros(links)
     table, mates = np.empty(len(left) * len(right)), np.empty(len(left), np.int64)
     path, chosen = np.empty(links + 1, np.int64), np.empty(links + 1, np.bool_)
@@ -176,7 +177,10 @@ def best_alignment(
     while True:
         # This node: what the path has fixed.
         state[:] = OPEN
-        own_left[:], own_right[:] = left, right
+        for k in range(len(left)):
+            own_left[k] = left[k]
+        for k in range(len(right)):
+            own_right[k] = right[k]
         for d in range(depth):
             if chosen[d]:
                 fix(path[d], source, target, state, own_left, own_right)
@@ -193,7 +197,8 @@ def best_alignment(
             value = value_of(on, source, target, weight, left, right, first, second, gain)
             if value > low:
                 low = value
-                best[:] = on > 0
+                for k in range(links):
+                    best[k] = on[k] > 0
             bound = min(bound, here)
             close = CLOSE * max(abs(low), abs(bound), 1e-300)
             if bound <= low + close:

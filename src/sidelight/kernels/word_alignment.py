@@ -383,8 +383,9 @@ def _dual(
     heat = 1.0 if gamma == 0.0 else gamma
     value = 0.0
     if constraint == NONE:
-        one.x[:] = one.e
-        two.x[:] = two.e
+        for j in range(m):
+            for i in range(n):
+                one.x[j, i], two.x[i, j] = one.e[j, i], two.e[i, j]
     elif constraint == BIJECTIVE:
         for k in range(n + m):
             value -= prices[k]
@@ -622,6 +623,15 @@ def number_stems(rows: Longs, partners: Ints, words: Longs, starts: Longs, stems
     return count
 
 
+@inner
+def largest(numbers: Ints) -> int:
+    """The largest of some numbers, at least 0."""
+    found = 0
+    for number in numbers:
+        found = max(found, number)
+    return found
+
+
 @kernel
 def stem_uses(
     counts: Floats,
@@ -639,7 +649,7 @@ def stem_uses(
     pairs: the number of each pair's pair of stems, of which there are `number`.
     """
     both = np.zeros(number)
-    given, emitted = np.zeros(np.max(owner_stems) + 1), np.zeros(np.max(partner_stems) + 1)
+    given, emitted = np.zeros(largest(owner_stems) + 1), np.zeros(largest(partner_stems) + 1)
     words = np.zeros(len(partner_stems))
     for k in range(len(counts)):
         both[pairs[k]] += counts[k]
