@@ -13,7 +13,7 @@ from ..features.encoded import sequence_lengths, some_of
 from ..kernels.compiling import Floats, Ints
 from ..labels import check_lengths, encode_labels, label_set
 from ..rules.automata import labels_named
-from ..rules.compilation import Compilation
+from ..rules.compilation import Batch, Compilation
 from ..rules.language import Rule
 from ..supervision import Signal, StoredOutputs, all_kinds, some_known
 from .compiled import CompiledRules
@@ -101,11 +101,8 @@ class _LabelData:
 
     def corpus_violation(self, rule: Rule) -> float:
         """Over all labels that `each` stands for."""
-        singles = rule.expand(self.names, rule.title)
-        return sum(
-            single.corpus_violation(Compilation(rule, title, self.X, self.names), self.codes)
-            for title, single in singles
-        )
+        singles, batch = rule.expand(self.names, rule.title), Batch(self.X, self.names)
+        return sum(single.corpus_violation(Compilation(rule, title, batch), self.codes) for title, single in singles)
 
 
 def _labels(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any]) -> _LabelData:

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import DataError, NotSupported
 from ..features.templates import sequence_offsets
 from ..kernels.compiling import Floats, Ints, Longs
-from ..rules.automata import Automaton, compile_rules
+from ..rules.automata import Automaton, compiled_by_rule
 from ..rules.language import Reading, Rule
 from ..structures.protocol import Charge, RuledParts
 
@@ -58,7 +58,7 @@ class CompiledRules:
     @classmethod
     def compile(cls, rules: Sequence[Rule], X: Sequence[Any], labels: Sequence[str]) -> "CompiledRules":
         """Compile once for a batch; the rules' conditions are evaluated here."""
-        by_rule = [compile_rules([rule], X, labels) for rule in rules]
+        by_rule = compiled_by_rule(rules, X, labels)
         owner = tuple(k for k, found in enumerate(by_rule) for _ in found)
         automata = tuple(m for found in by_rule for m in found)
         return cls(tuple(rules), automata, sequence_offsets(X), len(labels), owner)

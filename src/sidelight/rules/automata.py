@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import DataError, did_you_mean
 from ..kernels.compiling import Floats, Ints
-from .compilation import Compilation
+from .compilation import Batch, Compilation
 from .language import Rule, require_rule
 
 
@@ -73,10 +73,15 @@ class Automaton:
 
 def compile_rules(rules: Sequence[Rule], X: Sequence[Any], labels: Sequence[str]) -> list[Automaton]:
     """All automata of all rules on a batch. Labels that do not exist are an error."""
-    out: list[Automaton] = []
+    return [automaton for found in compiled_by_rule(rules, X, labels) for automaton in found]
+
+
+def compiled_by_rule(rules: Sequence[Rule], X: Sequence[Any], labels: Sequence[str]) -> list[list[Automaton]]:
+    """The automata of each rule on a batch."""
+    batch, out = Batch(X, labels), list[list[Automaton]]()
     for rule in rules:
-        for title, single in require_rule(rule).expand(labels, rule.title):
-            out += single.automata(Compilation(rule, title, X, labels))
+        singles = require_rule(rule).expand(labels, rule.title)
+        out.append([one for title, single in singles for one in single.automata(Compilation(rule, title, batch))])
     return out
 
 

@@ -134,9 +134,9 @@ class Comparison(Rule):
         spoken = table.spoken
         if not spoken.any() and not table.at_end.any():
             raise DataError(f"rule {at.title!r} is about tokens of the corpus, and the data has none of them")
-        return float(np.logical_or.reduceat(spoken, at.offsets[:-1]).sum() if self.share else len(at.X))
+        return float(np.logical_or.reduceat(spoken, at.offsets[:-1]).sum() if self.share else len(at.batch.X))
 
     def corpus_violation(self, at: Compilation, labels: Ints) -> float:
         """By how much the count over the corpus misses its bound, that of an average times the sequences."""
         total = count_table(self.count, at).total(labels, at.offsets)
-        return float(missed(total, self.op, self.bound * len(at.X)))
+        return float(missed(total, self.op, self.bound * len(at.batch.X)))

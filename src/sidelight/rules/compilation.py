@@ -17,6 +17,30 @@ if TYPE_CHECKING:
     from .language import Rule
 
 
+class Batch:
+    """A batch of inputs and the labels that outputs can have; what several rules ask of it is found once."""
+
+    def __init__(self, X: Sequence[Any], labels: Sequence[str]) -> None:
+        self.X, self.labels = X, labels
+        self._masks: dict[int, tuple[Where, Mask]] = {}  # by identity, which the condition beside it keeps
+
+    @cached_property
+    def offsets(self) -> Longs:
+        """Where sequences begin and end among the tokens of the batch."""
+        return sequence_offsets(self.X)
+
+    @cached_property
+    def longest(self) -> int:
+        """The number of tokens of the longest sequence, so that no counter takes more steps."""
+        return int(np.diff(self.offsets).max())
+
+    def holds(self, condition: Where) -> Mask:
+        """Where a condition holds: (tokens,) bool, not to be changed."""
+        if id(condition) not in self._masks:
+            self._masks[id(condition)] = condition, mask_of(condition, self.X)
+        return self._masks[id(condition)][1]
+
+
 @dataclass(frozen=True)
 class Compilation:
     """One rule on a batch of inputs.
@@ -26,23 +50,27 @@ class Compilation:
 
     rule: "Rule"
     title: str
-    X: Sequence[Any]
-    labels: Sequence[str]
+    batch: Batch
 
-    @cached_property
+    @property
+    def labels(self) -> Sequence[str]:
+        """The labels that outputs can have."""
+        return self.batch.labels
+
+    @property
     def offsets(self) -> Longs:
         """Where sequences begin and end among the tokens of the batch."""
-        return sequence_offsets(self.X)
+        return self.batch.offsets
 
     @property
     def tokens(self) -> int:
         """The number of tokens in the batch."""
         return int(self.offsets[-1])
 
-    @cached_property
+    @property
     def longest(self) -> int:
         """The number of tokens of the longest sequence, so that no counter takes more steps."""
-        return int(np.diff(self.offsets).max())
+        return self.batch.longest
 
     def members(self, these: Labels) -> Floats:
         """0/1 over labels: whether each is one of these. A label that does not exist is an error."""
@@ -61,6 +89,6 @@ class Compilation:
         if condition is None:
             return np.ones(self.tokens, bool)
         try:
-            return mask_of(condition, self.X)
+            return self.batch.holds(condition)
         except DataError as error:
             raise DataError(f"rule {self.rule.title!r}: {error}") from error.__cause__

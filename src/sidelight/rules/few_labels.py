@@ -47,7 +47,7 @@ class FewLabels(Rule):
 
     def corpus_violation(self, at: Compilation, labels: Ints) -> float:
         """How many labels its words have beyond one each."""
-        token, edges = self.occurrences(at.X)
+        token, edges = self.occurrences(at.batch.X)
         words = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
         return float(len(np.unique(words * len(at.labels) + labels[token])) - (len(edges) - 1))
 

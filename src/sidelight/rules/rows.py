@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError, NotSupported
-from .compilation import Compilation
+from .compilation import Batch, Compilation
 from .count_table import CountTable
 from .counts import Op
 from .language import Rule, require_rule
@@ -51,12 +51,12 @@ def compile_statements(
     added to the bounds of the first statements, as many as it has.
     """
     out: list[Statement] = []
-    left = None if units is None else iter(units)
+    left, batch = None if units is None else iter(units), Batch(X, labels)
     for rule in rules:
         require_expected(rule)
         for title, single in rule.expand(labels, rule.title):
             try:
-                out.append(single.statement(Compilation(rule, title, X, labels), left))
+                out.append(single.statement(Compilation(rule, title, batch), left))
             except StopIteration:
                 raise DataError(f"there is no unit for {title!r}, which is about the corpus") from None
     if len(room) > len(out):
