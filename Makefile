@@ -50,8 +50,9 @@ $(VENV)/.bench: pyproject.toml | $(BIN)/python
 	touch $@
 
 # A wheel with kernels for all x86-64 processors that have AVX2, and where this one has it AVX-512; and for this Python,
-# numba and NumPy.
+# numba and NumPy. Those that lie beside the sources now, for this processor alone, are removed.
 wheel: $(VENV)/.installed
+	rm -rf src/sidelight/kernels/compiled
 	$(BIN)/sidelight compile --cpu x86-64-v3
 	-$(BIN)/sidelight compile --cpu x86-64-v4
 	SIDELIGHT_COMPILE=0 $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .

@@ -1,8 +1,9 @@
 """What is done when a wheel is built: kernels are compiled for this machine, so that a first fit need not.
 
-They are those of a CRF from tokens, its predictions and its files. In an editable install they lie beside the sources;
-one whose source changes later is compiled anew. Where they cannot be compiled the wheel is built without, and every
-kernel is compiled when it is first needed; so it is with SIDELIGHT_COMPILE=0.
+They are those of a CRF and of a SemiCRF from tokens, their predictions and their files, which is what `Auto` tries
+without rules. In an editable install they lie beside the sources; one whose source changes later is compiled anew.
+Where they cannot be compiled the wheel is built without, and every kernel is compiled when it is first needed; so it is
+with SIDELIGHT_COMPILE=0.
 """
 
 import os
@@ -21,14 +22,15 @@ _NEEDED = ("numpy", "numba", "threadpoolctl")
 _USE = """
 import sys
 from pathlib import Path
-from sidelight import CRF, load
+from sidelight import CRF, SemiCRF, load
 from sidelight.kernels import store
 
 model = Path(sys.argv[2]) / "model"
 X, y = [["a", "b", "c"], ["d", "e"]], [["P", "Q", "Q"], ["Q", "P"]]
 with store.fill(Path(sys.argv[1])):
-    CRF().fit(X, y).save(model)
-    load(model).predict(X)
+    for learner in (CRF(), SemiCRF()):
+        learner.fit(X, y).save(model)
+        load(model).predict(X)
 """
 
 
@@ -57,13 +59,19 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         path = os.pathsep.join(filter(None, (str(source), os.environ.get("PYTHONPATH"))))
         command = [sys.executable, "-c", _USE, str(folder), scratch]
         try:
-            subprocess.run(
+            done = subprocess.run(
                 command, env={**os.environ, "PYTHONPATH": path}, check=True, capture_output=True, timeout=_SECONDS
             )
         except (OSError, subprocess.SubprocessError) as error:
-            said = (getattr(error, "stderr", None) or b"").decode(errors="replace").strip().splitlines()
-            reason = said[-1] if said else type(error).__name__
-            self.app.display_warning(f"kernels will be compiled when they are first needed, and not now: {reason}")
+            self._warn(getattr(error, "stderr", None), type(error).__name__)
+        else:
+            if not any(folder.glob("*.kernel")):
+                self._warn(done.stderr, f"nothing was written to {folder}")
+
+    def _warn(self, said: bytes | None, otherwise: str) -> None:
+        lines = (said or b"").decode(errors="replace").strip().splitlines()
+        reason = lines[-1].strip() if lines else otherwise
+        self.app.display_warning(f"kernels will be compiled when they are first needed, and not now: {reason}")
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove the folder."""

@@ -85,25 +85,25 @@ def lanes_of(monkeypatch, seconds, runs, sizes=None):
 
 
 def test_several_lanes_while_the_cores_are_free(monkeypatch):
-    """One lane is tried again after four times as many runs each time."""
+    """One lane is tried again after four times as many runs each time, the first time after one."""
     counts = lanes_of(monkeypatch, lambda run, count: 1.0 / count, 50)
-    assert [run for run, count in enumerate(counts) if count == 1] == [2, 11, 44]
+    assert [run for run, count in enumerate(counts) if count == 1] == [1, 6, 23]
 
 
 def test_one_lane_while_the_cores_are_busy(monkeypatch):
     """From the first trial on, and only trials have two."""
     counts = lanes_of(monkeypatch, lambda run, count: float(count), 50)
-    assert [run for run, count in enumerate(counts) if count == 2] == [0, 1, 5, 14, 47]
+    assert [run for run, count in enumerate(counts) if count == 2] == [0, 6, 23]
 
 
 def test_lanes_again_when_the_cores_are_free(monkeypatch):
-    counts = lanes_of(monkeypatch, lambda run, count: float(count) if run < 8 else 1.0 / count, 20)
-    assert counts[2:5] == [1, 1, 1]
-    assert counts[13:17] == [1, 2, 2, 2]
+    counts = lanes_of(monkeypatch, lambda run, count: float(count) if run < 8 else 1.0 / count, 30)
+    assert counts[1:6] == [1, 1, 1, 1, 1]
+    assert counts[22:26] == [1, 2, 2, 2]
 
 
 def test_the_size_of_the_work_is_taken_into_account(monkeypatch):
-    """Less work takes less time, which is no reason to go on in one lane; the third run is a trial."""
-    sizes = [20.0, 20.0, 5.0, 20.0, 20.0]
+    """Less work takes less time, which is no reason to go on in one lane; the second run is a trial."""
+    sizes = [20.0, 5.0, 20.0, 20.0, 20.0]
     counts = lanes_of(monkeypatch, lambda run, count: sizes[run] * (1.0 if count == 2 else 1.5), 5, sizes)
-    assert counts == [2, 2, 1, 2, 2]
+    assert counts == [2, 1, 2, 2, 2]

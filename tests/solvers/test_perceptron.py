@@ -145,6 +145,20 @@ def test_threads_share_batches(batch_size, threads, monkeypatch):
     np.testing.assert_array_equal(states[0].late, states[1].late)
 
 
+def test_batches_of_no_inputs_and_larger_than_memory():
+    rng = np.random.default_rng(0)
+    encoded = random_encoded(rng, [3, 4, 2])
+    gold = random_targets(rng, encoded, 3)
+    scorer = LinearScorer.observed(encoded, gold, 3)
+    states = [PerceptronState.zero(scorer) for _ in range(3)]
+    for state, size in zip(states, (3, 10**30), strict=False):
+        run(Examples(scorer, Chain(2), encoded, gold), state, passes=2, margin=0.0, batch_size=size, seed=0)
+    np.testing.assert_array_equal(states[0].weights, states[1].weights)
+    nothing = Examples(scorer, Chain(1), encoded.sequences(0, 0), gold.inputs(0, 0))
+    run(nothing, states[2], passes=1, margin=0.0, seed=0)
+    assert states[2].mistakes == [0]
+
+
 def test_passes_go_on_from_the_state():
     """Two runs of one pass are the twin's two passes, the average taken over both."""
     rng = np.random.default_rng(9)

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sidelight.errors import SidelightError
+from sidelight.errors import SidelightError, did_you_mean
 
 NAME = "compile"
 EXAMPLES = ("sidelight compile", "sidelight compile crf codl --cpu x86-64-v3")
@@ -77,6 +77,14 @@ def _variables(values: dict[str, str]) -> Iterator[None]:
 
 
 def _compile(learners: list[str], folder: Path | None, cpu: str | None) -> None:
+    from sidelight.learners.registry import REGISTRY
+
+    known = [one.command for one in REGISTRY.values() if one.command]
+    for name in learners:
+        if name not in known:
+            raise SidelightError(
+                f"there is no learner {name!r}; `sidelight learners` lists all{did_you_mean(name, known)}"
+            )
     from llvmlite.binding import get_host_cpu_features
 
     from sidelight.kernels.compiling import keeps_kernels

@@ -25,11 +25,11 @@ _LOOKS = 500_000
 _REST = 5e-5
 # The counter has a cache line, of so many numbers, for whether all are to stop, and one for the steps of each lane.
 _LINE = 8
-# Where others use the cores, lanes that wait for each other are slower than one. So both ways are tried again and
-# again, the one that is not in use after this many runs, after so many times as many where it was no better, at most
-# so many; and it is taken where it needs less than this share of the other's time.
-_FIRST_TRIAL, _RARER, _LAST_TRIAL = 2, 4, 128
+# Where others use the cores, lanes that wait for each other are slower than one. So the way that is not in use is tried
+# out after the first run. It is taken if it needs less than the share `_BETTER` of the other's time. The next trial
+# comes after `_RARER` runs, and after each trial that changes nothing `_RARER` times as many, at most `_RAREST`.
 _BETTER = 0.95
+_RARER, _RAREST = 4, 128
 
 
 class Meeting:
@@ -59,7 +59,7 @@ class Lanes:
     def __init__(self, most: int) -> None:
         self.most = most
         self._usual, self._cost = most, inf  # the number of lanes in use, and what a unit of work took last
-        self._runs, self._patience = 0, _FIRST_TRIAL
+        self._runs, self._patience = 0, 1
 
     def run(self, work: Callable[[int, int, Meeting], R], size: float) -> R:
         """`work(number, lanes, meeting)` in every lane; the result of the first, which is this thread.
@@ -76,9 +76,9 @@ class Lanes:
         if not trial:
             self._cost, self._runs = cost, self._runs + 1
         elif cost < _BETTER * self._cost:
-            self._usual, self._cost, self._runs, self._patience = lanes, cost, 0, _FIRST_TRIAL
+            self._usual, self._cost, self._runs, self._patience = lanes, cost, 0, _RARER
         else:
-            self._runs, self._patience = 0, min(_RARER * self._patience, _LAST_TRIAL)
+            self._runs, self._patience = 0, min(_RARER * self._patience, _RAREST)
         return result
 
 

@@ -66,7 +66,8 @@ class ArcScorer:
     def _require_joint(self) -> None:
         if not self._joint:
             raise NotSupported(
-                "labels that are chosen after the heads are learned by StructuredPerceptron; use Parsing(joint=True)"
+                "labels that are chosen after the heads are learned by StructuredPerceptron alone, with batch_size=1; "
+                "use Parsing(joint=True)"
             )
 
     def prepare(self, w: Floats) -> "ArcWeights":

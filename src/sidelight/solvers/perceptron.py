@@ -114,7 +114,7 @@ class Examples:
 
     def some(self, which: Longs, w: Floats) -> "SomeExamples":
         """Returns some inputs with their scores under these weights."""
-        if len(which) == 1:
+        if len(which) == 1:  # a view, without copies
             first = int(which[0])
             encoded, known = self.encoded.sequences(first, first + 1), self.known.inputs(first, first + 1)
         else:
@@ -227,8 +227,8 @@ def run(
 ) -> None:
     """Make passes over the inputs in random order, changing `state`; stops after a pass without mistakes.
 
-    A step is as long as its input counts. batch_size: how many inputs have their best outputs under the same weights,
-    found by as many threads as the structure has. The margin grows by `growth` with every visit, `squared` chooses the
+    A step is as long as its input counts. batch_size: how many inputs have their best outputs under the same weights;
+    of chains, threads share them. The margin grows by `growth` with every visit, `squared` chooses the
     steps of the squared hinge loss, and `sums` adds up the steps of each input: for `solvers.subgradient`, on chains.
     """
     chain = examples.chain()
@@ -250,7 +250,7 @@ def run(
 
         def visit(some: Examples, order: Longs) -> tuple[int, int]:
             data, wrong = (*some.arrays(chain), some.weights), 0
-            stretch = len(order) if lanes.most == 1 else -(-_STRETCH // batch_size) * batch_size
+            stretch = max(len(order), 1) if lanes.most == 1 else -(-_STRETCH // batch_size) * batch_size
             for begin in range(0, len(order), stretch):
                 here = order[begin : begin + stretch]
                 wrong += _in_lanes(lanes, here, data, (*options, state.clock + begin, added), batch_size)
@@ -266,7 +266,7 @@ def _in_lanes(lanes: Lanes, order: Longs, data: tuple[Any, ...], options: tuple[
     from ..kernels import perceptron
 
     lengths = data[0][order + 1] - data[0][order]
-    guesses = np.empty((batch_size, int(lengths.max(initial=0))), np.int32)
+    guesses = np.empty((min(batch_size, max(len(order), 1)), int(lengths.max(initial=0))), np.int32)
 
     def work(number: int, count: int, meeting: Meeting) -> int:
         state = np.zeros(3, np.int64)

@@ -143,8 +143,8 @@ class StructuredPerceptron(OnlineLearner):
     batch_size: Annotated[
         int,
         "Inputs whose best outputs are found with the same weights, before each of them moves these (Zhao and Huang "
-        "2013). Threads share a batch; the result does not depend on their number. With few inputs to learn from, "
-        "batches cost accuracy.",
+        "2013). Threads share batches of label sequences, and the result does not depend on their number; trees take "
+        "longer in batches than one by one. With few inputs to learn from, batches cost accuracy.",
     ] = 1
 
     def _check(self) -> None:
