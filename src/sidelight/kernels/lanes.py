@@ -26,9 +26,11 @@ _REST = 5e-5
 # The counter has a cache line, of so many numbers, for whether all are to stop, and one for the steps of each lane.
 _LINE = 8
 # Where others use the cores, lanes that wait for each other are slower than one. So the way that is not in use is tried
-# out after the first run. It is taken if it needs less than the share `_BETTER` of the other's time. The next trial
-# comes after `_RARER` runs, and after each trial that changes nothing `_RARER` times as many, at most `_RAREST`.
-_BETTER = 0.95
+# out after the first run. It is taken if it needs less than a share of the other's time: one lane less than the share
+# `_ONE_IS_BETTER`, and several less than `_SEVERAL_ARE_BETTER`, which on free cores they do, and beside others only by
+# luck. The next trial comes after `_RARER` runs, and after each trial that changes nothing `_RARER` times as many, at
+# most `_RAREST`.
+_ONE_IS_BETTER, _SEVERAL_ARE_BETTER = 0.95, 0.8
 _RARER, _RAREST = 4, 128
 
 
@@ -75,7 +77,7 @@ class Lanes:
         cost = (perf_counter() - begin) / size
         if not trial:
             self._cost, self._runs = cost, self._runs + 1
-        elif cost < _BETTER * self._cost:
+        elif cost < (_ONE_IS_BETTER if lanes == 1 else _SEVERAL_ARE_BETTER) * self._cost:
             self._usual, self._cost, self._runs, self._patience = lanes, cost, 0, _RARER
         else:
             self._runs, self._patience = 0, min(_RARER * self._patience, _RAREST)
