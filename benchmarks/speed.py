@@ -136,11 +136,11 @@ def compare_batches(task: Task, setting: Setting, report: Report) -> None:
         name = f"batches of {size}" if size > 1 else "one by one"
         for count in (len(task.train_X), FEW):
             X, y = task.train_X[:count], task.train_y[:count]
-            make = StructuredPerceptron(TEMPLATES, epochs=EPOCHS, batch_size=size, n_jobs=2)
+            learner = StructuredPerceptron(TEMPLATES, epochs=EPOCHS, batch_size=size, n_jobs=2)
             ((seconds, fitted),) = in_turns(
-                setting, lambda seed, X=X, y=y, make=make: clone(make).set_params(random_state=seed).fit(X, y)
+                setting, lambda seed, X=X, y=y, one=learner: clone(one).set_params(random_state=seed).fit(X, y)
             )
-            scores = [learner.score(task.eval_X, task.eval_y) for learner in fitted]
+            scores = [one.score(task.eval_X, task.eval_y) for one in fitted]
             report.add(f"perceptron, {name}, {count:,} sentences", "fit", seconds, "s")
             report.add(f"perceptron, {name}, {count:,} sentences", "accuracy", 100 * fmean(scores), "%")
 
