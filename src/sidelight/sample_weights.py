@@ -1,5 +1,6 @@
 """What each input counts: `sample_weight` of fits and scores."""
 
+import reprlib
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,17 @@ def read_weights(sample_weight: Any, count: int, noun: str, use: str = "learn fr
     """
     if sample_weight is None:
         return np.ones(count)
+    wanted = f"sample_weight must be a number of at least 0 for each of the {count} {noun}s"
     try:
         weights = np.asarray(sample_weight, float)
     except (TypeError, ValueError):
-        weights = np.empty(0)
-    if weights.shape != (count,) or not np.isfinite(weights).all() or (weights < 0).any():
-        raise DataError(f"sample_weight has a number of at least 0 for each of the {count} {noun}s")
+        raise DataError(f"{wanted}, got something that is not numbers: {reprlib.repr(sample_weight)}") from None
+    if weights.shape != (count,):
+        came = f"{len(weights)} of them" if weights.ndim == 1 else f"an array of shape {weights.shape}"
+        raise DataError(f"{wanted}, got {came}")
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(wrong):
+        raise DataError(f"{wanted}, got {weights[wrong[0]]:g} for {noun} {wrong[0]}")
     if not weights.any():
         raise DataError(f"sample_weight is zero for all {noun}s, so there is nothing to {use}")
     return weights

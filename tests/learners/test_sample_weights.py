@@ -1,6 +1,7 @@
 """sample_weight: a weight of 2 is the sequence twice, one of 0 is the sequence left out, and who cannot says so."""
 
 import inspect
+import re
 
 import numpy as np
 import pytest
@@ -140,9 +141,20 @@ def test_what_cannot_be_weighed():
         StructuralSVM(F, solver="sgd").fit(X, Y, sample_weight=WEIGHTS)
 
 
-@pytest.mark.parametrize("bad", [[1], 2.0, [-1] * 8, [np.nan] * 8, ["a"] * 8, np.ones((8, 1))])
-def test_bad_weights(bad):
-    with pytest.raises(DataError, match="sample_weight has a number of at least 0 for each of the 8 sequences"):
+@pytest.mark.parametrize(
+    ("bad", "came"),
+    [
+        ([1], "1 of them"),
+        (2.0, "an array of shape ()"),
+        ([1, 1, -1, 1, 1, 1, 1, 1], "-1 for sequence 2"),
+        ([np.nan] * 8, "nan for sequence 0"),
+        (["a"] * 8, "something that is not numbers: ['a', 'a', 'a'"),
+        (np.ones((8, 1)), "an array of shape (8, 1)"),
+    ],
+)
+def test_bad_weights(bad, came):
+    expected = f"sample_weight must be a number of at least 0 for each of the 8 sequences, got {came}"
+    with pytest.raises(DataError, match=re.escape(expected)):
         HMM().fit(X, Y, sample_weight=bad)
 
 

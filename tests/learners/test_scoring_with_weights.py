@@ -1,5 +1,6 @@
 """score with sample_weight: a weight of 2 is the input twice and one of 0 the input left out, for every task."""
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -109,11 +110,22 @@ def test_learners():
     np.testing.assert_allclose(judge.score(X, answers, sample_weight=WEIGHTS), expected)
 
 
-@pytest.mark.parametrize("bad", [[1], 2.0, [-1] * 8, [np.nan] * 8, ["a"] * 8, np.ones((8, 1))])
-def test_bad_weights(bad):
+@pytest.mark.parametrize(
+    ("bad", "came"),
+    [
+        ([1], "1 of them"),
+        (2.0, "an array of shape ()"),
+        ([1, 1, -1, 1, 1, 1, 1, 1], "-1 for sequence 2"),
+        ([np.nan] * 8, "nan for sequence 0"),
+        (["a"] * 8, "something that is not numbers: ['a', 'a', 'a'"),
+        (np.ones((8, 1)), "an array of shape (8, 1)"),
+    ],
+)
+def test_bad_weights(bad, came):
+    expected = f"sample_weight must be a number of at least 0 for each of the 8 sequences, got {came}"
     model = HMM().fit(X, Y)
     for score in (model.score, lambda *given, **weights: span_f1(model, *given, **weights)):
-        with pytest.raises(DataError, match="sample_weight has a number of at least 0 for each of the 8 sequences"):
+        with pytest.raises(DataError, match=re.escape(expected)):
             score(X, Y, sample_weight=bad)
 
 
