@@ -73,7 +73,11 @@ def test_a_label_that_occurs_nowhere_is_noticed(run: Run, folder: Path, tmp_path
     (tmp_path / "r.toml").write_text("[[rule]]\nrule = \"count('autor') >= 1\"\n")
     said = run("check", tmp_path / "r.toml", folder / "dev.tsv")
     assert said.code == 0
-    assert said.err == "note: no token has the label 'autor' of the rule \"count('autor') >= 1\"\n"
+    rule = "of the rule \"count('autor') >= 1\""
+    assert said.err == f"note: no token has the label 'autor' {rule}; did you mean 'author'?\n"
+    said = run("check", "count('colour') <= 1", folder / "dev.tsv")
+    assert said.code == 0
+    assert "no token has the label 'colour' of the rule \"count('colour') <= 1\"; there are author, " in said.err
 
 
 def test_errors(run: Run, folder: Path, rules: Path, tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_settings_of_the_learner_and_of_its_base(run: Run, data: list[object], t
     said = run(*data, "-o", tmp_path / "m", "-l", "daso", "--set", "temperature=0")
     assert said.code == 2
     assert (
-        "--temperature: the learner daso has no such parameter; it has iterations, start, rate, temperatures"
+        "--set temperature: the learner daso has no such parameter; it has iterations, start, rate, temperatures"
         in said.message
     )
 

@@ -132,6 +132,13 @@ def test_the_base_learner_takes_its_options(
     assert "word[-1]" in run("inspect", tmp_path / "m").out
 
 
+@pytest.mark.parametrize("given", [["--set", "base.l2=0.25"], ["--set", "base__l2=0.25"], ["--base.l2", "0.25"]])
+def test_parameters_of_the_base_by_name(run: Run, folder: Path, rules: Path, tmp_path: Path, given: list[str]) -> None:
+    options = ["--learner", "ccm", "--base", "crf", "--rules", rules, "--set", "guard=no", "-q"]
+    assert run("train", folder / "train.tsv", "-o", tmp_path / "m", *options, *given).code == 0
+    assert load(tmp_path / "m").base.l2 == 0.25
+
+
 def test_summary(
     run: Run, folder: Path, rules: Path, more: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -281,7 +288,7 @@ def test_rules_on_segments(run: Run, folder: Path, rules: Path, more: Path, tmp_
         (["-l", "crf", "--balance", "0.5"], "the learner crf has no such parameter; codl, em,"),
         (["-l", "crf", "--rules", "RULES", "--iterations", "3"], "the learner ccm has no such parameter; codl, em"),
         (["-l", "self-training", "--unlabeled", "MORE", "--balance", "1"], "the learner self-training has no such"),
-        (["--rules", "RULES", "--set", "colour=1"], "--colour: the learner auto has no such parameter"),
+        (["--rules", "RULES", "--set", "colour=1"], "--set colour: the learner auto has no such parameter"),
         (["--rules", "RULES", "--set", "rules=1"], "rules is for --rules"),
         (["-l", "ccm", "--rules", "RULES", "--reading", "firm"], "reading must be hard or soft, got 'firm'"),
     ],

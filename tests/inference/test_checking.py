@@ -1,5 +1,7 @@
 """Counting the violations of labelled data."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -101,8 +103,12 @@ def test_corpus_rules_and_others_keep_their_order():
 
 
 def test_labels_that_only_rules_name():
-    (found,) = check([count("Z") >= 1], [["x"]], [["A"]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (found,) = check([count("Z") >= 1], [["x"]], [["A"]])
     assert found.violations == 1
+    with pytest.warns(UserWarning, match="did you mean 'author'"):
+        check([count("autor") >= 1], [["x"]], [["author"]])
 
 
 def test_clean_references_obey_their_rules():

@@ -2,9 +2,10 @@ import pytest
 
 from sidelight import CCM, HMM, CoDL, generate_references, parse_rule
 from sidelight.demo.rules import REFERENCE_RULES
+from sidelight.inference.checking import labels_unused
 from sidelight.report.explanations import what_rules_changed
 from sidelight.report.models import inner_models
-from sidelight.report.rules import check_data, labels_unused, rules_of, violated_at
+from sidelight.report.rules import check_data, rules_of, violated_at
 from sidelight.report.text import marked_text
 
 TOKENS = ["A", ".", "B", "C", "D"]
@@ -93,5 +94,5 @@ def test_check_data() -> None:
 
 def test_labels_that_occur_nowhere() -> None:
     rules = [parse_rule("count('a') >= 1"), parse_rule("starts_with('b', 'c')")]
-    assert labels_unused(rules, [["a", "b"], None]) == {"c": ["starts_with('b', 'c')"]}
-    assert labels_unused(rules, [["a"]], [["b", "c"]]) == {}
+    assert labels_unused(rules, ["a", "b"]) == {"c": ["starts_with('b', 'c')"]}
+    assert labels_unused(rules, ["a", "b", "c"]) == {}

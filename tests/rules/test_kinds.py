@@ -29,8 +29,9 @@ from sidelight import (
     share,
     word,
 )
+from sidelight.inference.checking import labels_unused
 from sidelight.inference.compiled import CompiledRules
-from sidelight.report.rules import check_data, labels_unused, violated_at
+from sidelight.report.rules import check_data, violated_at
 from sidelight.rules.automata import Automaton, compile_rules, labels_named
 from sidelight.rules.compilation import Compilation
 from sidelight.rules.labels import Labels, as_labels
@@ -177,7 +178,7 @@ def test_a_new_kind_is_one_class():
     assert violated_at(rule, X[0], list("AACB")) == [1, 2]
     assert violated_at(rule, X[0], list("ABCB")) == []
     assert check_data([rule], X, y, None, examples=0)[0].gold.degree == sum(row[0] for row in expected)
-    assert labels_unused([rule], [["A", "B"]]) == {"C": [rule.title]}
+    assert labels_unused([rule], ["A", "B"]) == {"C": [rule.title]}
 
 
 def test_learners_take_a_new_kind():

@@ -16,6 +16,7 @@ from sidelight.cli.options import (
 )
 from sidelight.cli.parameters import TaskName, named_task
 from sidelight.cli.reading import Reader, reader_for
+from sidelight.cli.settings import read_settings
 
 NAME = "check"
 EXAMPLES = (
@@ -90,7 +91,7 @@ def _task(name: str | None, settings: list[str], learner: Any) -> Any:
     """What the data has: the task that is named, that of the model, or labels."""
     if name is not None and learner is not None:
         raise typer.BadParameter("the model says what it predicts", param_hint="--task")
-    chosen = named_task(name, settings)
+    chosen = named_task(name, read_settings(settings))
     return chosen if learner is None else learner.task_.for_comparing()
 
 
@@ -101,12 +102,12 @@ def _labels(task: Any, X: list[Any], y: list[Any]) -> list[str]:
 
 def _suspect_labels(rules: Any, labels: list[list[str]], learner: Any) -> None:
     """A label that occurs nowhere may be misspelt, and labels may not suit a rule."""
-    from sidelight.report.rules import labels_unused
+    from sidelight.inference.checking import labels_unused, unused_label
 
     known = labels if learner is None else [*labels, learner.model_.classes]
-    for label, titles in labels_unused(rules, known).items():
-        print(f"note: no token has the label {label!r} of the rule {titles[0]!r}", file=sys.stderr)
     names = sorted({label for y in known for label in y})
+    for label, titles in labels_unused(rules, names).items():
+        print(f"note: {unused_label(label, titles[0], names)}", file=sys.stderr)
     for rule in rules:
         complaint = rule.complaint(names)
         if complaint:

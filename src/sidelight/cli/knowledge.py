@@ -22,10 +22,11 @@ from sidelight.cli.parameters import (
     divide_views,
     has_parameter,
     make_learner,
-    names,
+    require_base,
     require_task,
 )
 from sidelight.cli.reading import DataReader, Sequences
+from sidelight.cli.settings import Setting, names
 from sidelight.errors import DataError, Infeasible, did_you_mean, listed
 
 # By how much a tree must be above others for each wrong word, unless --margin is given: an arc has some hundred
@@ -48,7 +49,7 @@ class KnowledgeOptions:
         name: str | None,
         base: str | None,
         features: list[str] | None,
-        settings: Sequence[str],
+        settings: Sequence[Setting],
         *,
         quiet: bool,
         jobs: int | None,
@@ -61,7 +62,7 @@ class KnowledgeOptions:
         wrapper, inside = self._arrange(name or usual_learner(task), base, usual_learner(task))
         if name is None and wrapper is None and getattr(task, "kind", None) == "trees":
             inside = "perceptron"
-            settings = settings if "margin" in names(settings) else [*settings, f"margin={MARGIN}"]
+            settings = settings if "margin" in names(settings) else [*settings, Setting("margin", str(MARGIN))]
         if task is not None:
             require_task(inside, type(task).__name__.lower())
             if name is None and not quiet:
@@ -73,6 +74,7 @@ class KnowledgeOptions:
         fixed: dict[str, Any] = {"rules": self._read_rules(wrapper)} if self.rules else {}
         given_task = {} if task is None else {"task": task}
         if wrapper is None:
+            require_base(inside, settings)
             return make_learner(inside, features, settings, quiet=quiet, jobs=jobs, **fixed, **given_task)
         mine, rest = divide(wrapper, inside, settings)
         # The rounds report progress; the base learner within a round does not.
@@ -85,7 +87,7 @@ class KnowledgeOptions:
         base: str | None,
         views: Sequence[str],
         features: list[str] | None,
-        settings: Sequence[str],
+        settings: Sequence[Setting],
         parse: Callable[[str], str],
         *,
         quiet: bool,
@@ -134,15 +136,16 @@ class KnowledgeOptions:
             return "codl", name
         return ("ccm" if self.rules and name not in COMPANIONS else None), name
 
-    def _check_auto(self, settings: Sequence[str]) -> None:
-        for name in names(settings):
-            if has_parameter(name) and not has_parameter(name, "auto"):
-                message = "the learner auto tries learners with their own settings; name one with --learner"
-                raise typer.BadParameter(message, param_hint=f"--{name.replace('_', '-')}")
+    def _check_auto(self, settings: Sequence[Setting]) -> None:
+        for setting in settings:
+            if setting.of or (has_parameter(setting.name) and not has_parameter(setting.name, "auto")):
+                raise setting.refused(
+                    "the learner auto tries learners with their own settings; name one with --learner"
+                )
         if self.classes is not None and not self.rules:
             raise typer.BadParameter("this needs --rules", param_hint="--classes")
 
-    def _check(self, wrapper: str | None, inside: str, settings: Sequence[str]) -> None:
+    def _check(self, wrapper: str | None, inside: str, settings: Sequence[Setting]) -> None:
         if wrapper and inside not in BASES:
             more = f"; {inside} learns from --good and --bad" if inside in COMPANIONS else ""
             message = f"rules and unlabelled data do not go with the learner {inside}, but with {listed(BASES)}"

@@ -1,7 +1,4 @@
-"""From settings to a learner: a parameter has one name in Python and here, and a learner without it refuses it.
-
-`--set l2=0.5` and `--l2 0.5` (see `spelling`) are the same.
-"""
+"""From settings to a learner: a parameter has one name in Python and here, and a learner without it refuses it."""
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 import typer
 
-from sidelight.errors import close_names, listed
+from sidelight.cli.settings import BASE, TASK, Setting
+from sidelight.errors import close_names, did_you_mean, listed
 from sidelight.learners.registry import REGISTRY
 from sidelight.supervision import Signal
 
@@ -34,7 +32,14 @@ EXPECTING = [one.command for one in REGISTRY.values() if one.expecting]
 
 # The tasks of the command line by their names there; without one, sequences are labelled.
 TASKS = {"parsing": "Parsing", "aligning": "Aligning", "matching": "Matching"}
-_OF_TASK = "task."
+# What to do instead for tasks that are called so in Python.
+OTHER_TASKS = {
+    "labelling": "labels are learned without --task",
+    "segmenting": "labels of segments are learned without --task, by --learner semicrf",
+    "classifying": "labels of documents are for Python (MaxEnt, DocumentJLIS)",
+    "graph-aligning": "graphs are for Python (GraphAligning)",
+    "program": "integer programs are for Python (Program)",
+}
 
 if TYPE_CHECKING:
     LearnerName = str
@@ -53,38 +58,41 @@ NOT_SET = {
 }  # fmt: skip
 
 
-def make_task(name: str | None, settings: Sequence[str]) -> tuple[Any, list[str]]:
+def make_task(name: str | None, settings: Sequence[Setting]) -> tuple[Any, list[Setting]]:
     """The task of this name, None without, with the `--set task.NAME=VALUE` options; and the other settings."""
-    mine = [setting.strip().removeprefix(_OF_TASK) for setting in settings if setting.strip().startswith(_OF_TASK)]
-    others = [setting for setting in settings if not setting.strip().startswith(_OF_TASK)]
+    mine = [setting for setting in settings if setting.of == TASK]
+    others = [setting for setting in settings if setting.of != TASK]
     if name is None:
         if mine:
-            raise typer.BadParameter(f"{_OF_TASK}{mine[0]} needs --task", param_hint="--set")
+            raise mine[0].refused(f"parameters of a task need --task: {listed(list(TASKS), 'or')}")
         return None, others
     import sidelight
 
     made = getattr(sidelight, TASKS[name])
     known, chosen = inspect.signature(made).parameters, dict[str, Any]()
     for setting in mine:
-        parameter, text = _split(setting)
-        if parameter not in known:
+        if setting.name not in known:
             has = f"it has {', '.join(known)}" if known else "it has none"
-            raise typer.BadParameter(f"the task {name} has no parameter {parameter}; {has}", param_hint="--set")
-        chosen[parameter] = _value(known[parameter], text)
+            raise setting.refused(f"the task {name} has no parameter {setting.name}; {has}")
+        _add(chosen, setting, known)
     task = made(**chosen)
     task.check()
     return task, others
 
 
-def named_task(name: str | None, settings: Sequence[str]) -> Any:
+def named_task(name: str | None, settings: Sequence[Setting]) -> Any:
     """The task whose outputs a file has, all of them allowed; labels of sequences where none is named."""
     from sidelight.learners.tasks.labelling import Labelling
 
     chosen, others = make_task(name, settings)
     if others:
-        message = f"{others[0]} is no parameter of a task; these begin with {_OF_TASK}"
-        raise typer.BadParameter(message, param_hint="--set")
+        raise others[0].refused(f"this is no parameter of a task; these begin with {TASK}.")
     return Labelling() if chosen is None else chosen.for_comparing()
+
+
+def instead_of_task(name: str) -> str:
+    """What to do instead of a task that the command line does not have: the end of a message, empty for others."""
+    return "".join(f"; {OTHER_TASKS[one]}" for one in close_names(name, OTHER_TASKS))
 
 
 def require_task(learner: str, task: str) -> None:
@@ -96,19 +104,19 @@ def require_task(learner: str, task: str) -> None:
 
 
 def make_learner(
-    name: str, features: list[str] | None, settings: Sequence[str], *, quiet: bool, jobs: int | None, **fixed: Any
+    name: str, features: list[str] | None, settings: Sequence[Setting], *, quiet: bool, jobs: int | None, **fixed: Any
 ) -> Any:
     """The learner with the features, if there are some, and the settings."""
     known = _known_parameters(name)
     chosen: dict[str, Any] = {}
     if features is not None:
-        _require(name, "features")
+        _require(name, Setting("features", "", typed="--features"))
         chosen["features"] = features
     for setting in settings:
-        parameter, value = _parse_setting(name, setting, known)
-        if parameter in chosen:
-            raise typer.BadParameter(f"{parameter} is given twice", param_hint=_flag(parameter))
-        chosen[parameter] = value
+        if setting.name in NOT_SET:
+            raise setting.refused(f"{setting.name} is for {NOT_SET[setting.name]}")
+        _require(name, setting)
+        _add(chosen, setting, known)
     if "verbose" in known:
         chosen["verbose"] = not quiet
     if jobs is not None:
@@ -116,33 +124,37 @@ def make_learner(
     return _learner_class(name)(**fixed, **chosen)
 
 
-def divide(wrapper: str, base: str, settings: Sequence[str]) -> tuple[list[str], list[str]]:
+def divide(wrapper: str, base: str, settings: Sequence[Setting]) -> tuple[list[Setting], list[Setting]]:
     """The settings that only the wrapper has, and the others, which the base takes or refuses."""
-    only = _known_parameters(wrapper).keys() - _known_parameters(base).keys()
+    around, inside = _known_parameters(wrapper), _known_parameters(base)
     for setting in settings:
-        name = _split(setting)[0]
-        if name not in {*_known_parameters(wrapper), *_known_parameters(base), *NOT_SET}:
-            _require(wrapper, name)
-    mine = [setting for setting in settings if _split(setting)[0] in only]
+        if setting.of != BASE and setting.name not in {*around, *inside, *NOT_SET}:
+            _require(wrapper, setting)
+    mine = [one for one in settings if one.of != BASE and one.name in around and one.name not in inside]
     return mine, [setting for setting in settings if setting not in mine]
+
+
+def require_base(learner: str, settings: Sequence[Setting]) -> None:
+    """Refuse settings of a base where the learner goes around none."""
+    for setting in settings:
+        if setting.of == BASE:
+            ways = f"say {setting.name} without {BASE} in front, or name one that does with --learner"
+            raise setting.refused(f"the learner {learner} does not go around another; {ways}")
 
 
 # Parameters of learners of views that may be set; the others are those of the views' models.
 _OF_VIEWS = ("guard", "unlabeled_weight", "predict_by", "iterations")
 
 
-def divide_views(settings: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+def divide_views(settings: Sequence[Setting]) -> tuple[dict[str, Any], list[Setting]]:
     """The settings of the learner of several views as values, and those that its models take or refuse."""
     from sidelight import Agreement
 
-    known = inspect.signature(Agreement).parameters
-    mine = {name: _value(known[name], text) for name, text in map(_split, settings) if name in _OF_VIEWS}
-    return mine, [setting for setting in settings if _split(setting)[0] not in _OF_VIEWS]
-
-
-def names(settings: Sequence[str]) -> list[str]:
-    """The parameters that are set."""
-    return [_split(setting)[0] for setting in settings]
+    known, mine = inspect.signature(Agreement).parameters, dict[str, Any]()
+    for setting in settings:
+        if setting.of != BASE and setting.name in _OF_VIEWS:
+            _add(mine, setting, known)
+    return mine, [setting for setting in settings if setting.of == BASE or setting.name not in _OF_VIEWS]
 
 
 def close_parameters(name: str) -> list[str]:
@@ -169,41 +181,30 @@ def _known_parameters(name: str) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(_learner_class(name)).parameters
 
 
-def _flag(parameter: str) -> str:
-    return "--" + parameter.replace("_", "-")
-
-
-def _require(name: str, parameter: str) -> None:
+def _require(name: str, setting: Setting) -> None:
     """Raise an error that names learners with this parameter unless the learner has it."""
-    if parameter in _known_parameters(name):
+    if setting.name in _known_parameters(name):
         return
-    others = [other for other in CLASSES | WRAPPERS if parameter in _known_parameters(other)]
+    among, option = (BASES, "--base") if setting.of == BASE else ([*CLASSES, *WRAPPERS], "--learner")
+    others = [other for other in among if setting.name in _known_parameters(other)]
     if others:
-        advice = f"{listed(others)} {'has' if len(others) == 1 else 'have'} it (--learner)"
+        advice = f"{listed(others)} {'has' if len(others) == 1 else 'have'} it ({option})"
     else:
-        advice = f"it has {', '.join(p for p in _known_parameters(name) if p not in NOT_SET)}"
-    raise typer.BadParameter(f"the learner {name} has no such parameter; {advice}", param_hint=_flag(parameter))
+        own = [parameter for parameter in _known_parameters(name) if parameter not in NOT_SET]
+        advice = f"it has {', '.join(own)}{did_you_mean(setting.name, own)}"
+    raise setting.refused(f"the learner {name} has no such parameter; {advice}")
 
 
-def _parse_setting(name: str, setting: str, known: Mapping[str, inspect.Parameter]) -> tuple[str, Any]:
-    parameter, text = _split(setting)
-    if parameter in NOT_SET:
-        raise typer.BadParameter(f"{parameter} is for {NOT_SET[parameter]}", param_hint="--set")
-    _require(name, parameter)
-    return parameter, _value(known[parameter], text)
+def _add(chosen: dict[str, Any], setting: Setting, known: Mapping[str, inspect.Parameter]) -> None:
+    """Put the value of a parameter among those that were chosen."""
+    if setting.name in chosen:
+        raise setting.refused(f"{setting.name} is given twice")
+    chosen[setting.name] = _value(known[setting.name], setting)
 
 
-def _split(setting: str) -> tuple[str, str]:
-    """Name and value of a setting."""
-    parameter, equals, text = setting.partition("=")
-    if not equals:
-        raise typer.BadParameter(f"expected name=value, got {setting!r}", param_hint="--set")
-    return parameter.strip().replace("-", "_"), text.strip()
-
-
-def _value(parameter: inspect.Parameter, text: str) -> Any:
+def _value(parameter: inspect.Parameter, setting: Setting) -> Any:
     """The text as one of the types that the parameter may have."""
-    kinds = list(_kinds(parameter.annotation))
+    kinds, text = list(_kinds(parameter.annotation)), setting.text
     choices = [kind for kind in kinds if isinstance(kind, str)]
     if text in choices:
         return text
@@ -218,8 +219,7 @@ def _value(parameter: inspect.Parameter, text: str) -> Any:
     wanted = [_CALLED[kind] for kind in kinds if kind in _CALLED] + choices
     if len(wanted) < len(kinds):  # it may be something else, of which only the learner knows how it is written
         return text
-    message = f"{parameter.name} must be {listed(wanted, 'or')}, got {text!r}"
-    raise typer.BadParameter(message, param_hint=_flag(parameter.name))
+    raise setting.refused(f"{parameter.name} must be {listed(wanted, 'or')}, got {text!r}")
 
 
 _TRUTHS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}

@@ -20,6 +20,7 @@ from sidelight.cli.options import (
 )
 from sidelight.cli.parameters import TaskName, named_task
 from sidelight.cli.reading import DataReader, Reader, Sequences, reader_for
+from sidelight.cli.settings import read_settings
 from sidelight.data.source import STANDARD_STREAM, source_name
 from sidelight.errors import DataError
 
@@ -80,7 +81,7 @@ def command(
     from sidelight.metrics import paired_t_test, right_tokens
     from sidelight.report.console import results
 
-    what = named_task(task, settings or [])
+    what = named_task(task, read_settings(settings))
     if what.kind != "labels" and (confusion or scheme != SchemeName.auto):
         raise typer.BadParameter("this is for labels", param_hint="--confusion" if confusion else "--scheme")
     if what.kind != "labels" and against is not None:

@@ -7,7 +7,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
-from sidelight.cli.parameters import close_parameters, has_parameter
+from sidelight.cli.parameters import close_parameters, has_parameter, instead_of_task
+from sidelight.cli.settings import TASK, owner
 from sidelight.errors import did_you_mean
 
 # Options that were not called as in Python.
@@ -29,7 +30,8 @@ class Command(TyperCommand):
         except typer.BadParameter as error:
             listed = re.search(r"'([^']*)' is not one of (.*?)\.?$", error.message)
             if listed:
-                hint = did_you_mean(listed[1], [one.strip("'") for one in listed[2].split(", ")])
+                hint = instead_of_task(listed[1]) if error.param and error.param.name == "task" else ""
+                hint = hint or did_you_mean(listed[1], [one.strip("'") for one in listed[2].split(", ")])
                 error.message = listed[0].removesuffix(".") + hint
             raise
 
@@ -58,17 +60,21 @@ class LearningCommand(Command):
 
     def _unknown(self, argument: str, rest: list[str], declared: set[str]) -> list[str]:
         name, equals, value = argument.removeprefix("--").partition("=")
-        parameters = _OLDER_PARAMETERS.get(name, (name.replace("-", "_"),))
-        if not all(map(has_parameter, parameters)):
-            if get_close_matches(name, [one[2:] for one in declared if one.startswith("--")]):
+        of, parameter = owner(name)
+        parameters = _OLDER_PARAMETERS.get(name, (parameter.replace("-", "_"),))
+        if of != TASK and not all(map(has_parameter, parameters)):
+            if not of and get_close_matches(name, [one[2:] for one in declared if one.startswith("--")]):
                 return [argument]
-            close = [f"--{one.replace('_', '-')}" for one in close_parameters(parameters[0])]
+            whose = f"{of}." if of else ""
+            close = [f"--{whose}{one.replace('_', '-')}" for one in close_parameters(parameters[0])]
             advice = f"is it {' or '.join(close)}?" if close else "`sidelight learners NAME` lists those of a learner"
             raise typer.BadParameter(f"there is no such option; {advice}", param_hint=f"--{name}")
         if not equals and not rest:
             raise typer.BadParameter("a value is missing", param_hint=f"--{name}")
         text = value if equals else rest.pop(0)
-        return [word for parameter in parameters for word in ("--set", f"{parameter}={text}")]
+        # The dashes say that it was typed as an option, for messages about it.
+        typed = [name] if name not in _OLDER_PARAMETERS else [one.replace("_", "-") for one in parameters]
+        return [word for one in typed for word in ("--set", f"--{one}={text}")]
 
 
 def show_all(ctx: typer.Context, asked: bool) -> None:

@@ -20,6 +20,7 @@ from sidelight.cli.options import (
 )
 from sidelight.cli.parameters import BaseName, LearnerName, TaskName, make_task
 from sidelight.cli.reading import Reader, Sequences, reader_for
+from sidelight.cli.settings import read_settings
 from sidelight.cli.spelling import show_all
 
 NAME = "train"
@@ -76,8 +77,8 @@ def command(
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="A parameter of the learner, of its base, or of the task (task.projective=true); may be repeated. "
-            "--NAME VALUE is the same, and `sidelight learners NAME` lists them.",
+            help="A parameter of the learner, of its base (l2=1, or base.l2=1), or of the task (task.projective=true); "
+            "may be repeated. --NAME VALUE is the same, and `sidelight learners NAME` lists them.",
         ),
     ] = None,
     features: Annotated[
@@ -211,7 +212,7 @@ def command(
     parse = parse_arc_template if task == "parsing" else named
     chosen = read_templates(features or [], templates, parse)
     knowledge = KnowledgeOptions(rules, unlabeled, classes, good, bad)
-    what, others = make_task(task, settings or [])
+    what, others = make_task(task, read_settings(settings))
     if view and task is not None:
         raise typer.BadParameter("views are for labels of tokens; leave this out", param_hint="--task")
     if view:

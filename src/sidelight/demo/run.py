@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from ..estimator import clone
-from ..inference.checking import check
+from ..inference.checking import count_violations
 from ..learners.labelled.crf import CRF
 from ..learners.labelled.hmm import HMM
 from ..learners.labelled.perceptron import StructuredPerceptron
@@ -117,7 +117,7 @@ def run_demo(labeled: Sequence[int], *, test: int, unlabeled: int, seed: int) ->
     results, crfs = _compare_learners(data, labeled)
     additions, answers = _add_to_hmm(data, labeled)
     counts = [
-        [found.violations for found in check(REFERENCE_RULES, data.test[0], outputs, examples=0)]
+        [found.violations for found in count_violations(REFERENCE_RULES, data.test[0], outputs, examples=0)]
         for outputs in (data.test[1], answers["nothing", middle], answers["rules", middle])
     ]
     violations = [RuleViolations(rule.body(), *row) for rule, *row in zip(REFERENCE_RULES, *counts, strict=True)]
@@ -160,7 +160,7 @@ def _add_to_hmm(data: _References, labeled: Sequence[int]) -> tuple[list[Additio
             model = clone(learner).fit(data.labelled[0][:count] + more, y)
             predicted = model.predict(data.test[0])
             scores = span_scores(data.test[1], predicted, scheme="runs")
-            violations = sum(found.violations for found in check(rules, data.test[0], predicted, examples=0))
+            violations = sum(found.violations for found in count_violations(rules, data.test[0], predicted, examples=0))
             additions.append(
                 Addition(added, type(model).__name__, count, scores.accuracy, scores.overall.f1, violations)
             )

@@ -1,6 +1,6 @@
 """How often data violates rules."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..containers import plain_inputs, plain_outputs
-from ..errors import DataError
+from ..errors import DataError, did_you_mean, warn
 from ..features.encoded import sequence_lengths, some_of
 from ..kernels.compiling import Floats, Ints
 from ..labels import check_lengths, encode_labels, label_set
@@ -44,7 +44,8 @@ def check(
 ) -> list[RuleCheck]:
     """Check how often labelled data violate each rule.
 
-    Inputs whose outputs are not fully known are left out.
+    Inputs whose outputs are not fully known are left out. A warning names each label of a rule that no output has but
+    that is spelt nearly like one that some have.
 
     Parameters
     ----------
@@ -71,7 +72,37 @@ def check(
         If no output is fully known.
     """
     X, y = plain_inputs(X), plain_outputs(y)
-    data = _labels(rules, X, y) if task is None or task.of_labels else _outputs(rules, X, y, task)
+    data = _data(rules, X, y, task)
+    for label, titles in labels_unused(rules, data.present).items():
+        if did_you_mean(label, data.present):  # few outputs need not have all labels
+            warn(unused_label(label, titles[0], data.present))
+    return _checked(rules, data, examples)
+
+
+def count_violations(
+    rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any], *, examples: int = 3, task: Any = None
+) -> list[RuleCheck]:
+    """The same as `check`, of rules whose labels are known to be right: without warnings."""
+    X, y = plain_inputs(X), plain_outputs(y)
+    return _checked(rules, _data(rules, X, y, task), examples)
+
+
+def labels_unused(rules: Sequence[Rule], known: Collection[str]) -> dict[str, list[str]]:
+    """Labels that rules name but that are not known, with the titles of these rules."""
+    found: dict[str, list[str]] = {}
+    for rule in rules:
+        for label in sorted(labels_named([rule]).difference(known)):
+            found.setdefault(label, []).append(rule.title)
+    return found
+
+
+def unused_label(label: str, title: str, known: Collection[str]) -> str:
+    """What to say about a label that a rule names and that is not known."""
+    hint = did_you_mean(label, known) or (f"; there are {', '.join(sorted(known))}" if known else "")
+    return f"no token has the label {label!r} of the rule {title!r}{hint}"
+
+
+def _checked(rules: Sequence[Rule], data: "_LabelData | _OutputData", examples: int) -> list[RuleCheck]:
     local = [rule for rule in rules if not rule.only_about_corpus]
     found = iter(data.violations(local).T) if local else iter(())
     out = []
@@ -86,14 +117,19 @@ def check(
     return out
 
 
+def _data(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any], task: Any) -> "_LabelData | _OutputData":
+    return _labels(rules, X, y) if task is None or task.of_labels else _outputs(rules, X, y, task)
+
+
 @dataclass(frozen=True)
 class _LabelData:
-    """Label sequences that are fully known; full: their numbers; names: of the labels."""
+    """Label sequences that are fully known; full: their numbers; names: of the labels; present: those that occur."""
 
     full: list[int]
     X: Sequence[Any]
     codes: Ints
     names: list[str]
+    present: list[str]
 
     def violations(self, rules: Sequence[Rule]) -> Floats:
         """Degrees of violation of each sequence and rule."""
@@ -118,8 +154,9 @@ def _labels(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any]) -> _Label
     if not full:
         raise DataError("no sequence is fully labelled, so there is nothing to check rules on")
     inputs, outputs = some_of(X, full), some_known(y, full)
-    names = sorted({*label_set(outputs), *labels_named(rules)})
-    return _LabelData(full, inputs, encode_labels(outputs, [sizes[i] for i in full], names).labels, names)
+    present = label_set(outputs)
+    names = sorted({*present, *labels_named(rules)})
+    return _LabelData(full, inputs, encode_labels(outputs, [sizes[i] for i in full], names).labels, names, present)
 
 
 @dataclass(frozen=True)
@@ -130,6 +167,7 @@ class _OutputData:
     X: list[Any]
     values: Ints
     names: list[str]
+    present: list[str]
     task: Any
 
     def violations(self, rules: Sequence[Rule]) -> Floats:
@@ -151,6 +189,7 @@ def _outputs(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any], task: An
     if not full:
         raise DataError(f"no {task.noun} has an output that is fully known, so there is nothing to check rules on")
     known = [read[i] for i in full]
-    names = sorted({*task.labels(known), *labels_named(rules)}) if task.has_labels else []
+    present = task.labels(known) if task.has_labels else []
+    names = sorted({*present, *labels_named(rules)}) if task.has_labels else []
     values = task.known(known, [sizes[i] for i in full], names).outputs.values
-    return _OutputData(full, list(task.for_rules([X[i] for i in full])), values, names, task)
+    return _OutputData(full, list(task.for_rules([X[i] for i in full])), values, names, present, task)

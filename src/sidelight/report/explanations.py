@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..inference.checking import check
+from ..inference.checking import count_violations
 from .outputs import outputs_of
 from .rules import rules_of
 
@@ -34,8 +34,8 @@ def what_rules_changed(learner: Any, tokens: Any, labels: Sequence[Any]) -> Chan
     if not uses or not learner.decoder_.reads_tokens:
         return None
     without: list[Any] = learner.without_rules().predict_structure([tokens])[0]
-    before = check(learner.rules, [tokens], [without], examples=0, task=learner.task_)
-    after = check(learner.rules, [tokens], [list(labels)], examples=0, task=learner.task_)
+    before = count_violations(learner.rules, [tokens], [without], examples=0, task=learner.task_)
+    after = count_violations(learner.rules, [tokens], [list(labels)], examples=0, task=learner.task_)
     effects = [
         RuleEffect(use.name, use.penalty, a.violations, b.violations)
         for use, a, b in zip(uses, before, after, strict=True)

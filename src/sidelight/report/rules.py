@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import DataError
-from ..inference.checking import RuleCheck, check
-from ..labels import label_set
+from ..inference.checking import RuleCheck, count_violations
 from ..learners.tasks.labelling import Labelling
 from ..rules.automata import compile_rules, labels_named
 from ..rules.language import Rule
@@ -59,7 +58,7 @@ def kinds_of(task: Any, X: Sequence[Any], y: Sequence[Any]) -> list[Signal]:
 
 
 def _check(task: Any, rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any], examples: int = 0) -> list[RuleCheck]:
-    return check(rules, X, y, examples=examples, task=task)
+    return count_violations(rules, X, y, examples=examples, task=task)
 
 
 def _counted(found: RuleCheck | None) -> Violations | None:
@@ -122,16 +121,6 @@ def check_data(
             )
         )  # fmt: skip
     return out
-
-
-def labels_unused(rules: Sequence[Rule], *outputs: Sequence[Any]) -> dict[str, list[str]]:
-    """Labels that rules name but that occur nowhere, with the titles of these rules."""
-    there = {label for y in outputs for label in label_set(y)}
-    found: dict[str, list[str]] = {}
-    for rule in rules:
-        for label in sorted(labels_named([rule]) - there):
-            found.setdefault(label, []).append(rule.title)
-    return found
 
 
 def violated_at(rule: Rule, x: Any, y: Sequence[Any], task: Any = _LABELS) -> list[int]:
