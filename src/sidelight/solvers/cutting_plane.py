@@ -22,6 +22,8 @@ from .working_sets import WorkingSets
 # An iteration has this many chunks, of at least and at most this many inputs that are searched with the same weights;
 # and passes of coordinate descent over the rows of a chunk and over all.
 _CHUNKS, _LEAST, _CHUNK, _CHUNK_PASSES, _PASSES = 32, 4, 256, 3, 20
+# Tokens of a part of a chunk, about: threads gain nothing on smaller ones.
+_PART = 2000
 # Rows are kept in single precision: differences below this share of a violation mean nothing.
 _ROUNDING = 1e-6
 
@@ -107,7 +109,7 @@ class _WorstSearch:
         self.ranges: list[tuple[int, int, int]] = []  # of each part: number of the demand, first input, last + 1
         for first in range(0, self.groups, chunk):
             for number, lo, hi in self._pieces(first, min(first + chunk, self.groups)):
-                cuts = shards(demands[number].batch.encoded.offsets[lo : hi + 1])
+                cuts = shards(demands[number].batch.encoded.offsets[lo : hi + 1], _PART)
                 self.ranges += [(number, lo + a, lo + b) for a, b in cuts]
         parts = [demands[number].inputs(lo, hi) for number, lo, hi in self.ranges]
         one = demands[0].batch
