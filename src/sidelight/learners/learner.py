@@ -238,7 +238,8 @@ class Learner(Estimator):
 
     def listed_rules(self) -> list[Rule]:
         """Returns the rules; raises `DataError` if they are no list of rules."""
-        return listed_rules(self.rules, f"{type(self).__name__}({'base, ' if self.base is not None else ''}[rule])")
+        example = f"{type(self).__name__}({'base, ' if self.base is not None else ''}[rule])"
+        return [] if self.rules is None else listed_rules(self.rules, example)
 
     def all_labels(self, read: Sequence[Any], *, required: bool = True) -> list[str]:
         """Returns `classes`, or else the labels of y, of the base learner and of the dictionary.
@@ -250,9 +251,9 @@ class Learner(Estimator):
             return list(self.classes or ())
         named = set() if self.base is None else set(self.base.classes or ())
         known = sorted(named.union(self.task_.labels(read), () if self.dictionary is None else self.dictionary.classes))
-        if known:
+        if known and self.rules:
             own = "classes" in self.get_params(deep=False)
-            require_labels(self.rules or (), known, self.task_.noun, "`classes`" if own else "the base's `classes`")
+            require_labels(self.rules, known, self.task_.noun, "`classes`" if own else "the base's `classes`")
         known = known or sorted(labels_named(self.rules or ()))
         if not known and required:
             raise DataError(

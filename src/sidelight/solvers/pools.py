@@ -158,13 +158,13 @@ class Labeller:
     """What all shards of the pool need: rules and how outputs are found, and the model of labelled inputs.
 
     decoder: finds the best outputs under rules (`learners.decoding.UnderRules`); labelled: None if there is none;
-    chance: what outputs begin with then.
+    chance: what outputs begin with then, and only then.
     """
 
     decoder: Any
     k: int
     labelled: Any
-    chance: RandomScores
+    chance: RandomScores | None
 
 
 @dataclass(frozen=True)
@@ -199,6 +199,7 @@ class LabelledShard:
             other = self._scores(driven.learner, driven.number, X, a)
             scores = other if scores is None else scores.mix(other, weight)
         if scores is None:
+            assert common.chance is not None
             offsets = self.offsets[a : b + 1] - self.offsets[a]
             unary = common.chance.unary(self.token + int(self.offsets[a]), int(offsets[-1]))
             scores = task.start(offsets, unary)
@@ -251,7 +252,9 @@ class LabelledPool:
         """Inputs of these sizes; labelled: the model of labelled inputs, without which random scores come first."""
         lengths = sizes if decoder.task.of_labels else [round(decoder.task.size_of(x)) for x in X]
         offsets: Longs = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-        chance = RandomScores.drawn(np.random.default_rng(seed), int(offsets[-1]), len(decoder.classes))
+        chance = None
+        if labelled is None:
+            chance = RandomScores.drawn(np.random.default_rng(seed), int(offsets[-1]), len(decoder.classes))
         parts = [
             LabelledShard(X[a:b], offsets[a : b + 1] - offsets[a], a, int(offsets[a]))
             for a, b in shards(offsets, _LEAST_TOKENS)

@@ -37,6 +37,11 @@ _LARGEST_DUAL = 1 << 30
 _FINEST = 1e-7
 
 
+def _visiting(scorer: Any) -> Any:
+    """The solver with compiled passes for a scorer, which visit one input after another; None where there is none."""
+    return next((solver for solver in (exponentiated, segment_ascent) if solver.suits(scorer)), None)
+
+
 @declared
 class LogLinear(LayoutParameters, Learner):
     """Penalised log-likelihood of what is known; a subclass says what its task and its other parameters are."""
@@ -64,9 +69,8 @@ class LogLinear(LayoutParameters, Learner):
         prepared = prepare(self, X, y)
         solver = self.choose_solver(prepared, counts)
         loss = LogLoss(prepared.scorer, self.structure_, prepared.encoded, prepared.known, counts)
-        start = self._start(prepared)
         with progress(type(self).__name__, None, self.verbose) as tell:
-            solution = self.minimize(solver, loss, start, telling(tell, self.tolerance))
+            solution = self.minimize(solver, loss, self._start(prepared), telling(tell, self.tolerance))
         self.adopt(prepared, solution, solver)
         warn_unconverged(type(self).__name__, solution, "raise max_iterations or l2, or try the other solver")
         return self
@@ -131,7 +135,7 @@ class LogLinear(LayoutParameters, Learner):
     def choose_solver(self, prepared: Prepared, counts: Floats | None = None) -> str:
         """Returns the solver to use, by what it is to be used on; counts: what each input counts, None for 1."""
         penalised = {"l1 = 0": self.l1 == 0, "l2 > 0": self.l2 > 0, "no sample_weight": counts is None}
-        visited = exponentiated.suits(prepared.scorer) or segment_ascent.suits(prepared.scorer)
+        visited = _visiting(prepared.scorer) is not None
         suited = {"label chains of order 1 or segments of several labels": visited, "full labels": prepared.known.full}
         needs = penalised if self.solver == "sgd" else penalised | suited
         obstacles = [reason for reason, holds in needs.items() if not holds]
@@ -150,15 +154,14 @@ class LogLinear(LayoutParameters, Learner):
 
         Its dual must fit into memory, which is asked first: what is on disk stays there otherwise.
         """
-        encoded, labels, segments = prepared.encoded, len(prepared.classes), segment_ascent.suits(prepared.scorer)
-        dual_bytes = (segment_ascent if segments else exponentiated).dual_bytes(prepared.scorer, encoded)
-        if dual_bytes > _LARGEST_DUAL or self.tolerance < _FINEST:
+        encoded, labels, visiting = prepared.encoded, len(prepared.classes), _visiting(prepared.scorer)
+        if visiting.dual_bytes(prepared.scorer, encoded) > _LARGEST_DUAL or self.tolerance < _FINEST:
             return False
         values = encoded.values
         squares = float(values @ values) if len(values) else float(encoded.entries)
         return bool(
             np.diff(encoded.offsets).max() <= _LONGEST
-            and squares / encoded.tokens <= (_STEEPEST_SEGMENTS if segments else _STEEPEST) * self.l2
+            and squares / encoded.tokens <= (_STEEPEST_SEGMENTS if visiting is segment_ascent else _STEEPEST) * self.l2
             and len(encoded) * labels <= _WIDEST * encoded.tokens
         )
 
@@ -168,10 +171,11 @@ class LogLinear(LayoutParameters, Learner):
             "l2": self.l2, "tolerance": self.tolerance, "max_iterations": self.max_iterations, "on_step": on_step
         }  # fmt: skip
         if solver == "eg":
-            if segment_ascent.suits(loss.scorer):
-                passes = _PASSES if self.solver == "auto" else None
-                return segment_ascent.minimize(loss, start, seed=self.seed(), passes=passes, **common)
-            return exponentiated.minimize(loss, start, seed=self.seed(), **common)
+            visiting = _visiting(loss.scorer)
+            if visiting is segment_ascent and self.solver == "auto":
+                common["passes"] = _PASSES
+            solution: Solution = visiting.minimize(loss, start, seed=self.seed(), **common)
+            return solution
         if solver == "sgd":
             return sgd.minimize(loss, start, seed=self.seed(), **common)
         return lbfgs.minimize(loss, start, l1=self.l1, convex=loss.known.full, **common)
