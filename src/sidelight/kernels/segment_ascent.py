@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .compiling import Bytes, Floats, Ints, Longs, Singles, inner, kernel
+from .compiling import Bytes, Floats, Ints, Longs, Singles, inner, kernel, ordered_inner
 from .exponentiated import FASTER, FASTEST, mix, move_table, stored
 from .linear import add_scores, move_weights
 
@@ -132,7 +132,7 @@ def propose(i: int, p: int, n: int, eta: float, tables: Tables, dual: Dual, prop
             proposal.on_length[m, c] = 0.0
 
 
-@inner
+@ordered_inner
 def weigh(i: int, p: int, n: int, log_partition: float, tables: Tables, dual: Dual, proposal: Proposal) -> float:
     """Which mass a proposal moves, and its entropy."""
     L, kept = proposal.pair.shape[0], len(tables.kept)
