@@ -14,7 +14,7 @@ from sidelight.kernels import spelling
 
 def letters(*words):
     starts = np.concatenate(([0], np.cumsum([len(word) for word in words]))).astype(np.int64)
-    return np.array([ord(letter) for word in words for letter in word], np.int32), starts
+    return np.frombuffer("".join(words).encode("utf-32-le"), np.int32), starts
 
 
 def distance(one, other):

@@ -130,6 +130,6 @@ def test_texts_are_found_by_their_beginning_and_the_rest():
     hashing.look_up_texts(befores, data, pool, starts, slots, out)
     assert out.tolist() == expected
     assert expected[0][:3] == [0, 1, 3]
-    nothing = np.empty(0, np.uint8), np.zeros(1, np.int64), np.full(2, -1, np.int32)
+    nothing = pool[:0], np.zeros(1, np.int64), np.full(2, -1, np.int32)
     hashing.look_up_texts(befores, data, *nothing, out)
     assert (out == -1).all()
