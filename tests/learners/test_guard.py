@@ -74,8 +74,8 @@ def known_to(learner):
     if isinstance(learner, CCM):
         return X[:12], Y[:12]
     if isinstance(learner, JLIS):
-        return X[:12] + X[12:30] + shuffled(X[12:30]), Y[:12] + [GOOD] * 18 + [BAD] * 18
-    return X, HALF
+        return X[:12] + X[12:18] + shuffled(X[12:18]), Y[:12] + [GOOD] * 6 + [BAD] * 6
+    return X[:24], HALF[:24]
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
