@@ -36,7 +36,8 @@ R = TypeVar("R")
 
 # Sums may be reordered so that they vectorise; NaN and infinity keep their meaning, since -inf forbids a part.
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": _FAST}
+# Only code in C would call a kernel by the other wrapper.
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": _FAST, "no_cfunc_wrapper": True}
 _ORDERED: dict[str, Any] = {**_OPTIONS, "fastmath": False}
 
 
@@ -83,9 +84,7 @@ def _compiled(function: Callable[P, R], options: dict[str, Any], *, linked: bool
     from .store import Store
 
     if linked:
-        options = {
-            **options, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": LinkedCompiler
-        }  # fmt: skip
+        options = {**options, "no_cpython_wrapper": True, "pipeline_class": LinkedCompiler}
     dispatcher = numba.njit(**options)(function)
     dispatcher._cache = store = Store(function)
     dispatcher.compile = _in_turn(dispatcher, store)
