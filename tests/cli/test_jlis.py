@@ -84,7 +84,10 @@ def test_wrong_usage(run: Run, folder: Path, more: Path, tmp_path: Path, options
 
 
 def test_margins_of_unlabelled_data(run: Run, folder: Path, more: Path, tmp_path: Path) -> None:
-    quick = ("--learner", "transductive-svm", "--set", "max_rounds=1", "--set", "steps=1", "--set", "guard=false")
+    quick = [
+        "-l", "transductive-svm", "-t", "word.lower()", "--tolerance", 0.1, "--set", "max_rounds=1", "--set", "steps=1",
+        "--set", "guard=false",
+    ]  # fmt: skip
     model = tmp_path / "m"
     said = run("train", folder / "train.tsv", "-o", model, *quick)
     assert "there is no unlabelled data to learn from" in said.err
