@@ -117,7 +117,7 @@ def test_texts_are_found_by_their_beginning_and_the_rest():
     texts = ["a=x", "a=", "ab=x", "a=xé", "a"]
     encoded = [text.encode() + b"\0" for text in texts]
     starts = np.cumsum([0, *map(len, encoded)])
-    pool, slots = np.frombuffer(b"".join(encoded), np.uint8), np.full(8, -1, np.int32)
+    pool, slots = np.frombuffer(b"".join(encoded), np.uint8).copy(), np.full(8, -1, np.int32)
     hashing.fill_texts(pool, starts, slots)
     assert sorted(slots) == [-1, -1, -1, 0, 1, 2, 3, 4]
     values = {"a=": ["x", "", "xé", "y", "xx"], "ab=": ["x", "", "é", "xé", "a"], "b=": ["x"] * 5}

@@ -88,7 +88,7 @@ class _Texts:
     def __init__(self, names: Sequence[str]) -> None:
         from ..kernels import hashing
 
-        self.pool = _ended(names)
+        self.pool = _ended(names).copy()  # can be written, as copies of it can: the same version of a kernel
         self.starts = np.concatenate((np.zeros(1, np.int64), np.flatnonzero(self.pool == 0) + 1))
         self.slots = np.full(capacity(len(names)), -1, np.int32)
         hashing.fill_texts(self.pool, self.starts, self.slots)
