@@ -30,7 +30,7 @@ from sidelight import (
     word,
 )
 from sidelight.learners.margins.jlis import input_sizes
-from sidelight.scorers.ready import KeepsReady
+from sidelight.scorers.protocol import KeepsReady
 from sidelight.solvers import latent_margins
 from sidelight.solvers.latent_margins import LatentProblem
 from sidelight.solvers.margin_constraints import BestSearch, MarginInputs, Rejected

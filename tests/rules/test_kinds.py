@@ -32,8 +32,7 @@ from sidelight import (
 from sidelight.inference.checking import labels_unused
 from sidelight.inference.compiled import CompiledRules
 from sidelight.report.rules import check_data, violated_at
-from sidelight.rules.automata import Automaton, compile_rules, labels_named
-from sidelight.rules.compilation import Compilation
+from sidelight.rules.automata import Automaton, Compilation, compile_rules, labels_named
 from sidelight.rules.labels import Labels, as_labels
 from sidelight.rules.language import Rule
 from sidelight.rules.rows import compile_statements

@@ -10,8 +10,7 @@ from scipy.optimize import LinearConstraint, minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from sidelight.errors import DataError, SidelightError
-from sidelight.scorers.protocol import SparseVectors
-from sidelight.scorers.ready import KeepsReady
+from sidelight.scorers.protocol import KeepsReady, SparseVectors
 from sidelight.solvers import cutting_plane
 from sidelight.solvers.certificate import warn_unconverged
 from sidelight.solvers.margin_constraints import Accepted, BestSearch, Labelled, MarginInputs, Rejected

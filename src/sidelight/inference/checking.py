@@ -12,8 +12,7 @@ from ..errors import DataError, did_you_mean, warn
 from ..features.encoded import sequence_lengths, some_of
 from ..kernels.compiling import Floats, Ints
 from ..labels import check_lengths, encode_labels, label_set
-from ..rules.automata import labels_named
-from ..rules.compilation import Batch, Compilation
+from ..rules.automata import Batch, Compilation, labels_named
 from ..rules.language import Rule
 from ..supervision import Signal, StoredOutputs, all_kinds, some_known
 from .compiled import CompiledRules

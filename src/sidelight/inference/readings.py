@@ -17,11 +17,10 @@ from ..errors import DataError
 from ..kernels.compiling import Floats
 from ..records import recorded
 from ..rules.automata import about_the_corpus
-from ..rules.comparisons import Comparison
+from ..rules.comparisons import Comparison, share
 from ..rules.few_labels import FewLabels
 from ..rules.labels import Each
 from ..rules.language import Reading, Rule
-from ..rules.shares import share
 from ..stored import ArraySpec
 from .compiled import trusted_penalties
 from .rows import Rows, RowSet

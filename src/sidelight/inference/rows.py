@@ -18,7 +18,7 @@ from ..errors import DataError, NotSupported
 from ..features.templates import sequence_offsets
 from ..kernels.compiling import Flags, Floats, Ints, Longs
 from ..kernels.tilting import Batch, Own
-from ..rules.count_table import distinct_rows
+from ..rules.counters import distinct_rows
 from ..rules.language import Rule
 from ..rules.rows import Statement, compile_statements, forbids
 from ..structures.chain import Chain, ChainParts, require_feasible

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..kernels.compiling import Floats, Ints, Longs
 from ..kernels.tilting import Entries
-from ..rules.count_table import distinct_rows
+from ..rules.counters import distinct_rows
 from ..rules.rows import Statement
 
 

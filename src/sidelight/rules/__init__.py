@@ -6,7 +6,7 @@ WORDS = {
     "runs": "counts",
     "transitions": "counts",
     "changes": "counts",
-    "share": "shares",
+    "share": "comparisons",
     "each": "labels",
     "others": "labels",
     "starts_with": "usual",

@@ -10,7 +10,7 @@ from ..errors import DataError, NotSupported
 from ..features.columns import Column, word
 from ..features.symbols import column_values
 from ..kernels.compiling import Ints, Longs
-from .compilation import Compilation
+from .automata import Compilation
 from .language import Rule
 
 

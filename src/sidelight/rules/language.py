@@ -29,9 +29,8 @@ from ..kernels.compiling import Ints
 from .labels import Each, Labels
 
 if TYPE_CHECKING:
-    from .automata import Automaton
+    from .automata import Automaton, Compilation
     from .comparisons import Comparison
-    from .compilation import Compilation
     from .logic import Logic
     from .rows import Statement
 

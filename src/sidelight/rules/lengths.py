@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError
-from .automata import Automaton
-from .compilation import Compilation
+from .automata import Automaton, Compilation
 from .labels import Any_, Labels, some_labels
 from .language import Rule
 

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from .automata import Automaton
-from .compilation import Compilation
+from .automata import Automaton, Compilation
 from .counters import product_of_counters
 from .labels import Labels
 from .language import Rule

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .automata import Automaton
-from .compilation import Compilation
+from .automata import Automaton, Compilation
 from .labels import Labels, as_labels
 from .language import Rule
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError, NotSupported
-from .compilation import Batch, Compilation
-from .count_table import CountTable
+from .automata import Batch, Compilation
+from .counters import CountTable
 from .counts import Op
 from .language import Rule, require_rule
 

@@ -11,8 +11,7 @@ from ..features.encoded import Encoded
 from ..kernels.compiling import Flags, Floats, Longs
 from ..kernels.parallel import each_shard, map_shards
 from ..running import Scattered, scatter, shards
-from ..scorers.protocol import ReadyWeights, Scorer
-from ..scorers.ready import KeepsReady
+from ..scorers.protocol import KeepsReady, ReadyWeights, Scorer
 from ..structures.chain import Chain
 from ..structures.known import Known
 from ..structures.protocol import Structure

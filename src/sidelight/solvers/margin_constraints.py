@@ -19,8 +19,7 @@ import numpy as np
 from ..errors import Infeasible
 from ..features.encoded import Encoded
 from ..kernels.compiling import Floats, Longs
-from ..scorers.protocol import SparseVectors
-from ..scorers.ready import KeepsReady
+from ..scorers.protocol import KeepsReady, SparseVectors
 from ..structures.known import Known, Outputs
 from ..structures.protocol import Best, Loss, Structure
 

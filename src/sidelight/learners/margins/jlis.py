@@ -13,7 +13,7 @@ from ...features.encoded import Encoded, some_of
 from ...kernels.compiling import Floats
 from ...labels import encode_labels
 from ...rules.language import Rule
-from ...scorers.ready import KeepsReady
+from ...scorers.protocol import KeepsReady
 from ...solvers.latent_margins import Alternation, LatentProblem
 from ...solvers.margin_constraints import Accepted, BestSearch, Demand, Labelled, MarginInputs, Rejected
 from ...structures.known import Outputs

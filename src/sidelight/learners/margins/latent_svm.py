@@ -8,7 +8,7 @@ import numpy as np
 from ...declared import declared, require_number
 from ...estimator import warn_convergence
 from ...kernels.compiling import Floats
-from ...scorers.ready import KeepsReady
+from ...scorers.protocol import KeepsReady
 from ...solvers import latent_margins
 from ...solvers.certificate import warn_unconverged
 from ...solvers.latent_margins import Alternation, LatentProblem

@@ -10,7 +10,7 @@ from ...errors import DataError, NotSupported
 from ...kernels.compiling import Floats
 from ...progress import progress
 from ...running.digests import digest
-from ...scorers.ready import KeepsReady
+from ...scorers.protocol import KeepsReady
 from ...solvers import cutting_plane, exponentiated, subgradient
 from ...solvers.certificate import Solution, Step, telling, warn_unconverged
 from ...solvers.margin_constraints import BestSearch, Demand, Labelled, MarginInputs, costs

@@ -24,7 +24,7 @@ from ...inference.distances import DistanceName, check_distance, require_distanc
 from ...inference.readings import Readings, label_shares
 from ...inference.rows import Rows, RowSet
 from ...progress import progress
-from ...rules.shares import share
+from ...rules.comparisons import share
 from ...scorers.merged import Merged
 from ...solvers import lbfgs
 from ...solvers.certificate import Solution, telling, warn_unconverged
