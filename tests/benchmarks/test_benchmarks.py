@@ -135,6 +135,13 @@ def test_a_missing_test_file_is_told(
     assert train not in told
 
 
+def test_tables_alone_choose_their_benchmark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--tables", "speed-dicts", "--data", str(tmp_path)]) == 1
+    told = capsys.readouterr().err
+    assert "conll2000/train.txt" in told
+    assert "citations" not in told
+
+
 @pytest.mark.parametrize("arguments", [["nothing"], ["--seeds", "0,a"], ["--split", "train"]])
 def test_wrong_arguments_are_told(arguments: list[str], tmp_path: Path) -> None:
     with pytest.raises(SystemExit) as stopped:
