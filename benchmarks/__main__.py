@@ -52,7 +52,12 @@ TABLES = {
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     out = argparse.ArgumentParser("python -m benchmarks", description="Measure sidelight and its peers in one run.")
-    out.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(BENCHMARKS)}; if none is given, those with TABLES, or all")
+    out.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help=f"{', '.join(BENCHMARKS)}; if none is given, all, or those with --tables",
+    )
     out.add_argument("--data", type=Path, required=True, metavar="DIR", help="folder of data sets")
     out.add_argument("--split", choices=("dev", "test"), default="dev", help="what is scored (default: dev)")
     out.add_argument("--seeds", type=seeds, default=(0, 1, 2, 3, 4), metavar="N,N", help="default: 0,1,2,3,4")
