@@ -118,7 +118,7 @@ def test_both_algorithms():
     assert rough.score(X, Y) > 0.8
 
 
-def test_the_cache_changes_nothing_but_the_time():
+def test_rows_that_move_or_are_dropped_change_nothing_but_the_time():
     model = lclr().fit(X, Y)
     structure, encoded = LETTER_TASK.structure(1), model.encode(X)
     good, bad = (
@@ -133,7 +133,8 @@ def test_the_cache_changes_nothing_but_the_time():
     problem = LatentProblem((bad,), (lambda w, number: replace(good.fixed(w), sign=1.0),), "squared_hinge")
     initial = np.append(model.weights_, 0.0) * 0.1
     options = {"change": 1e-6, "max_rounds": 20, "tolerance": 1e-6, "epsilon": 1e-3, "max_iterations": 2000, "seed": 0}
-    kept, anew = (latent_margins.minimize(problem, initial, cache=cache, **options) for cache in (True, False))
+    problems = (replace(problem, margins_stay=stay) for stay in (True, False))
+    kept, anew = (latent_margins.minimize(one, initial, **options) for one in problems)
     np.testing.assert_allclose(kept.objective, anew.objective, rtol=1e-4)
     np.testing.assert_allclose(kept.weights, anew.weights, atol=0.02)
 

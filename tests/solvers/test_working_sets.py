@@ -50,6 +50,25 @@ def test_rows_move_by_the_vector_of_their_group(squared, moved):
         np.testing.assert_allclose(sets.dual(), fresh.dual(), rtol=1e-5, atol=1e-9)
 
 
+@pytest.mark.parametrize("squared", [True, False])
+@pytest.mark.parametrize("dropped", [[], [1], [0, 2], [2, 0, 1]])
+def test_rows_of_groups_can_be_dropped(squared, dropped):
+    """What is left starts no worse than from nothing, and solved again has the optimum of the rows of the others."""
+    for seed in range(5):
+        sets, vectors, margins = filled(seed, squared)
+        left = ~np.isin(GROUPS, dropped)
+        sets.drop(np.array(dropped, np.int64))
+        assert sets.count == left.sum()
+        assert sets.dual() >= -1e-9
+        np.testing.assert_allclose(sets.weights, sets._alpha[: sets.count] @ vectors[left], atol=1e-6)
+        fresh = WorkingSets(4, sets.cost, loss=sets.loss)
+        if left.any():
+            fresh.add(GROUPS[left], margins[left], as_rows(vectors[left]))
+        for each in (sets, fresh):
+            each.descend(300, np.random.default_rng(0))
+        np.testing.assert_allclose(sets.dual(), fresh.dual(), rtol=1e-5, atol=1e-9)
+
+
 def test_the_logistic_loss_ends_without_a_gap():
     """Σ_g C_g log(1 + e^ξ_g), where groups keep a share of their dual variables whatever the margins are."""
     for seed in range(10):

@@ -55,12 +55,14 @@ class LatentProblem:
     """A problem with unknown outputs.
 
     known: the demands without any; choose: for each of the others a function that gives it, with the best outputs under
-    weights put in (the number of the round is for random ties); loss: its name.
+    weights put in (the number of the round is for random ties); loss: its name; margins_stay: whether the margins of an
+    input are the same for all outputs that may be chosen for it.
     """
 
     known: tuple[Demand, ...]
     choose: tuple[Callable[[Floats, int], Chosen], ...]
     loss: str
+    margins_stay: bool = True
 
     def chosen(self, w: Floats, number: int) -> list[Chosen]:
         """The demands about unknown outputs, with the best ones under w put in."""
@@ -71,11 +73,17 @@ class LatentProblem:
         return WorkingSets(weights, costs(demands), loss=self.loss)
 
     def move(self, sets: WorkingSets, before: Sequence[Chosen], after: Sequence[Chosen]) -> None:
-        """Make rows of the demands before those of the demands after; dual variables stay, so the start is warm."""
+        """Make rows of the demands before those of the demands after; dual variables stay, so the start is warm.
+
+        Where margins change with the chosen outputs, the rows of inputs with other ones are dropped.
+        """
         first = sum(map(len, self.known))
         for old, new in zip(before, after, strict=True):
             which, vectors = new.shift(old)
-            sets.shift(first + which, vectors)
+            if self.margins_stay:
+                sets.shift(first + which, vectors)
+            else:
+                sets.drop(first + which)
             first += len(new)
 
 
@@ -94,7 +102,6 @@ class _Descent:
     options: dict[str, Any]
     change: float
     seed: int
-    cache: bool = True
     number: int = 0
     converged: bool = False
     bounds: list[float] = field(default_factory=list)
@@ -159,10 +166,7 @@ class _Descent:
         self.w = found.weights
         self.way.append(self.w)
         before, self.chosen = self.chosen, self.problem.chosen(self.w, self.number)
-        if self.cache:
-            self.problem.move(self.sets, before, self.chosen)
-        else:
-            self.sets = self.problem.empty_sets(self.demands, len(self.w))
+        self.problem.move(self.sets, before, self.chosen)
         self.value = objective(self.demands, self.sets, self.w)
         two = self.bounds[-2:]
         self.converged = len(two) == 2 and two[0] - two[1] <= self.change * two[0]
@@ -180,16 +184,15 @@ def minimize(
     max_iterations: int,
     seed: int,
     check: bool = False,
-    cache: bool = True,
     title: str = "",
     verbose: bool = False,
 ) -> Alternation:
     """Rounds until A changes by no more than the share `change` (Eq. 6.11); the other options are for the convex
-    problems. Q never rises: a solution that would raise it is sought more closely, or not taken. cache: whether a round
-    begins with the working sets of the one before (the global cache of Algorithm 11), or without any.
+    problems. Q never rises: a solution that would raise it is sought more closely, or not taken. A round begins with
+    the working sets of the one before (the global cache of Algorithm 11).
     """
     options = {"tolerance": tolerance, "epsilon": epsilon, "max_iterations": max_iterations, "check": check}
-    way = _Descent(problem, start, options, change, seed, cache)
+    way = _Descent(problem, start, options, change, seed)
     trace = rounds.alternate(
         [None] * max_rounds,
         lambda _: way.solve(),

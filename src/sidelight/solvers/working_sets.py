@@ -119,6 +119,16 @@ class WorkingSets:
         self.refresh()
         self._shrink()
 
+    def drop(self, group: Longs) -> None:
+        """Drop the rows of these groups; the dual variables of others stay, or are scaled down as `shift` does."""
+        if not len(group):
+            return
+        dropped = np.zeros(len(self.total), bool)
+        dropped[group] = True
+        self._keep(~dropped[self._group[: self.count]])
+        self.refresh()
+        self._shrink()
+
     def _moved(self, moving: Flags, vector: Longs, vectors: SparseVectors) -> SparseVectors:
         """Some of the rows, each with one of the vectors added."""
         from scipy.sparse import csr_array

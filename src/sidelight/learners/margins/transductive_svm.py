@@ -89,15 +89,16 @@ class TransductiveSVM(GuardParameters, LatentParameters, LinearParameters, Learn
         weight = len(full) / max(len(rest), 1) if self.unlabeled_weight is None else self.unlabeled_weight
         cost = float(self.C * weight)
 
-        def steps(problem: Any, start: Floats, **options: Any) -> Alternation:
+        def steps(problem: Any, start: Floats, *, change: float, **options: Any) -> Alternation:
             for number in reversed(range(self.steps if rest else 1)):
-                found = latent_margins.minimize(problem(cost / 2**number), start, cache=False, **options)
+                little = change if number == 0 else max(change, self.tolerance)  # before the last, they are only starts
+                found = latent_margins.minimize(problem(cost / 2**number), start, change=little, **options)
                 start = found.weights
             return found
 
         def problem(seed: int) -> Any:
             choices = [] if pool is None else [_Chosen(self, prepared, pool, sizes, seed)]
-            return lambda cost: LatentProblem((labelled,), tuple(one.at(cost) for one in choices), self.loss)
+            return lambda cost: LatentProblem((labelled,), tuple(one.at(cost) for one in choices), self.loss, False)
 
         def start(seed: int) -> Floats:
             return solve(self, [labelled], prepared.scorer.size, seed).weights
