@@ -34,10 +34,11 @@ class TransductiveSVM(GuardParameters, LatentParameters, LinearParameters, Learn
     2012 (Zien et al. 2007; section 2.5.3 of Chang 2011) with hard rules. It begins with the weights of the labelled
     inputs, and C_U is doubled step by step, as Joachims (1999) does. Rounds choose outputs, then solve for w; an output
     is replaced where that lowers its ξ, so the objective never rises within a step. It draws the model towards what it
-    predicts already, and nothing keeps the shares of labels, so that common ones can grow. With 10 labelled and 300
-    unlabelled references it was 4.8 and 4.7 points below the `StructuralSVM` in two draws of four, and 0.3 and 3.4
-    above in the others; with the rule that fields change after punctuation, 4.1 to 4.7 below `CCM` in three of three.
-    `fit` compares it with the `StructuralSVM` where `guard` is set.
+    predicts already, and nothing keeps the shares of labels, so that common ones can grow. With 10 labelled and 290
+    unlabelled citations it was 0.5 and 2.0 points below the `StructuralSVM` in two draws of four, and 1.1 and 1.2 above
+    in the others; with the rule that fields change after punctuation, 0.7 to 2.1 below `CCM` in three of four, and 0.8
+    above in one (token accuracy on dev; `python -m benchmarks.transductive --data DIR`). `fit` compares it with the
+    `StructuralSVM` where `guard` is set.
 
     Attributes
     ----------
