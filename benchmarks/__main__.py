@@ -117,8 +117,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.solvers,
         options.cells,
     )
-    with_tables = [name for name in BENCHMARKS if not options.tables or set(TABLES.get(name, ())) & set(options.tables)]
-    modules = {name: import_module(f".{name}", __package__) for name in options.names or with_tables}
+    asked = [name for name in BENCHMARKS if set(TABLES.get(name, ())) & set(options.tables)] or BENCHMARKS
+    modules = {name: import_module(f".{name}", __package__) for name in options.names or asked}
     try:
         require_files(setting.data, [path for module in modules.values() for path in module.files(setting)])
         for name, module in modules.items():

@@ -118,7 +118,7 @@ def test_both_algorithms():
     assert rough.score(X, Y) > 0.8
 
 
-def test_rows_that_move_or_are_dropped_change_nothing_but_the_time():
+def test_working_sets_that_move_or_are_dropped_change_nothing_but_the_time():
     model = lclr().fit(X, Y)
     structure, encoded = LETTER_TASK.structure(1), model.encode(X)
     good, bad = (

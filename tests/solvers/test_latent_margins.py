@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sidelight.solvers import latent_margins
+from sidelight.solvers import cutting_plane, latent_margins
 from sidelight.solvers.latent_margins import LatentProblem
 from sidelight.solvers.margin_constraints import Accepted, Labelled, Rejected
 from sidelight.structures.chain import Chain
@@ -80,6 +80,36 @@ def test_every_round_solves_its_convex_problem(seed, squared):
         least = latent.least(chosen)
         assert least * (1 - 1e-4) <= one.bound <= max(least * (1 + 1e-4), min(one.objective, least * 1.01))
     assert len({tuple(chosen) for chosen in latent.chosen}) > 1
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "logistic"])
+def test_where_margins_change_with_outputs_their_rows_are_dropped(loss):
+    """Rows of labelled inputs and of outputs that stay are kept, and no row asks for more than the demands do."""
+    for seed in range(4):
+        data, _ = make(seed, lengths=LENGTHS, labels=3)
+        batch, offsets, count = batch_of(data), data.encoded.offsets, len(LENGTHS)
+        rng = np.random.default_rng(seed)
+        changed = np.sort(rng.choice(count, 2, replace=False))
+        labels = rng.integers(0, 3, offsets[-1]).astype(np.int32)
+        others = labels.copy()
+        others[offsets[changed]] = (others[offsets[changed]] + 1) % 3
+        labelled = Labelled(batch, data.known, C)
+        before, after = (Labelled(batch, KnownLabels.complete(some, offsets), C) for some in (labels, others))
+        problem = LatentProblem((labelled,), (), loss, margins_stay=False)
+        sets = problem.empty_sets([labelled, before], data.scorer.size)
+        options = {"tolerance": 1e-2, "epsilon": 0.0, "max_iterations": 50, "seed": seed}
+        cutting_plane.minimize([labelled, before], sets, **options)
+        rows = np.bincount(sets._group[: sets.count], minlength=2 * count)
+        assert rows[count + changed].all()
+        problem.move(sets, [before], [after])
+        rows[count + changed] = 0
+        np.testing.assert_array_equal(np.bincount(sets._group[: sets.count], minlength=2 * count), rows)
+        for w in (sets.weights.copy(), rng.normal(size=data.scorer.size)):
+            bound = np.concatenate([one.worst(w.view(), 0, count).bound for one in (labelled, after)])
+            assert sets.dual() <= sets.primal(bound, w) + 1e-9
+            warm = sets.copy()
+            warm.weights[:] = w
+            assert (warm.worst(0, 2 * count) <= bound + 1e-4).all()
 
 
 @pytest.mark.parametrize("squared", [True, False])

@@ -1,4 +1,4 @@
-"""Rules compiled: every rule becomes small automata that read the labels of tokens from left to right.
+"""Rules compiled for a batch: every rule becomes small automata that read the labels of tokens from left to right.
 
 An automaton sees an *event* at every token, given by the kind of position (which conditions hold there) and by the
 labels of the token and of the one before; it moves from state to state and counts violations. A count with a bound is

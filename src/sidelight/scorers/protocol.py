@@ -1,4 +1,7 @@
-"""What every scorer answers: scores θ = F(x)·w of the parts of a batch, and expected features Fᵀμ of expected parts."""
+"""What every scorer answers: scores θ = F(x)·w of the parts of a batch, and expected features Fᵀμ of expected parts.
+
+`KeepsReady` gives all parts of a batch the same weights, made ready once.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -73,15 +73,15 @@ class LatentProblem:
         return WorkingSets(weights, costs(demands), loss=self.loss)
 
     def move(self, sets: WorkingSets, before: Sequence[Chosen], after: Sequence[Chosen]) -> None:
-        """Make rows of the demands before those of the demands after; dual variables stay, so the start is warm.
+        """Make rows of the demands before those of the demands after, with their dual variables: a warm start.
 
-        Where margins change with the chosen outputs, the rows of inputs with other ones are dropped.
+        Where margins change with the chosen outputs, the rows of inputs with other ones are dropped instead.
         """
         first = sum(map(len, self.known))
         for old, new in zip(before, after, strict=True):
-            which, vectors = new.shift(old)
+            which = new.differing(old)
             if self.margins_stay:
-                sets.shift(first + which, vectors)
+                sets.shift(first + which, new.shift(old, which))
             else:
                 sets.drop(first + which)
             first += len(new)
@@ -189,7 +189,7 @@ def minimize(
 ) -> Alternation:
     """Rounds until A changes by no more than the share `change` (Eq. 6.11); the other options are for the convex
     problems. Q never rises: a solution that would raise it is sought more closely, or not taken. A round begins with
-    the working sets of the one before (the global cache of Algorithm 11).
+    the working sets of the one before (the global cache of Algorithm 11), as far as they still hold.
     """
     options = {"tolerance": tolerance, "epsilon": epsilon, "max_iterations": max_iterations, "check": check}
     way = _Descent(problem, start, options, change, seed)

@@ -134,8 +134,12 @@ def costs(demands: Sequence[Demand]) -> Floats:
 class Chosen(Demand, Protocol):
     """A demand about outputs that were chosen, and may be chosen again."""
 
-    def shift(self, before: Self) -> tuple[Longs, SparseVectors]:
-        """Inputs whose chosen outputs were others in `before`, and what the new ones add to every row of these."""
+    def differing(self, before: Self) -> Longs:
+        """Returns the inputs whose chosen outputs were others in `before`."""
+        ...
+
+    def shift(self, before: Self, which: Longs) -> SparseVectors:
+        """Returns what the chosen outputs of these inputs add to every row of theirs; margins must be the same."""
         ...
 
 
@@ -227,10 +231,13 @@ class Labelled:
         margin = self.batch.structure.score(cost, outputs.values) + self._loss.constant[first:last]
         return self.batch.scorer.rows(encoded, which, target.values, outputs.values), margin[which]
 
-    def shift(self, before: "Labelled") -> tuple[Longs, SparseVectors]:
-        """F(x, y_i) - F(x, y_i before); the loss is the same, since what is known is."""
-        which, encoded = self.target.differing(before.target), self.batch.encoded
-        return which, self.batch.scorer.rows(encoded, which, self.target.values, before.target.values)
+    def differing(self, before: "Labelled") -> Longs:
+        """Returns the inputs whose outputs that are to win were others before."""
+        return self.target.differing(before.target)
+
+    def shift(self, before: "Labelled", which: Longs) -> SparseVectors:
+        """F(x, y_i) - F(x, y_i before), where what is known is the same, and so the loss."""
+        return self.batch.scorer.rows(self.batch.encoded, which, self.target.values, before.target.values)
 
 
 @dataclass(frozen=True)
@@ -320,8 +327,11 @@ class Accepted(_Companions):
         """sign * (F(x, h) / κ, b) and 1."""
         return self._signed_rows(self.sign, first, last, which, outputs)
 
-    def shift(self, before: "Accepted") -> tuple[Longs, SparseVectors]:
+    def differing(self, before: "Accepted") -> Longs:
+        """Returns the inputs whose chosen outputs were others before."""
+        return self.outputs.differing(before.outputs)
+
+    def shift(self, before: "Accepted", which: Longs) -> SparseVectors:
         """sign * (F(x, h) - F(x, h before)) / κ."""
-        which = self.outputs.differing(before.outputs)
         rows = self.batch.scorer.rows(self.batch.encoded, which, self.outputs.values, before.outputs.values)
-        return which, rows.scaled(self.sign / self.size[which])
+        return rows.scaled(self.sign / self.size[which])

@@ -120,7 +120,10 @@ class WorkingSets:
         self._shrink()
 
     def drop(self, group: Longs) -> None:
-        """Drop the rows of these groups; the dual variables of others stay, or are scaled down as `shift` does."""
+        """Drop the rows of these groups.
+
+        The dual variables of others stay, all of them scaled down alike where that raises the dual objective.
+        """
         if not len(group):
             return
         dropped = np.zeros(len(self.total), bool)
