@@ -4,10 +4,10 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 
 from sidelight import Chain, ChainParts, DataError, few_labels, word
 from sidelight.inference.few_labels import Occurrences, project_words
+from tests.convex_oracle import least
 
 X = [["a", "b"], ["a", "A"], ["b"], ["c", "a"]]
 OFFSETS = np.array([0, 2, 4, 5, 7])
@@ -59,13 +59,12 @@ def best(scores, words, temperature):
     once = np.concatenate(((owner == np.arange(4)[:, None]).astype(float), np.zeros((4, len(charge)))), axis=1)
     below = np.concatenate((-table.T, np.eye(len(charge))[cell]), axis=1)
     start = np.concatenate((1 / np.bincount(owner)[owner], np.ones(len(charge))))
-    found = minimize(
-        cost, start, jac=slope, method="SLSQP", bounds=[(1e-12, 1)] * size + [(0, None)] * len(charge),
+    found = least(
+        cost, start, jac=slope, tolerance=1e-10, bounds=[(1e-12, 1)] * size + [(0, None)] * len(charge),
         constraints=[
             {"type": "eq", "fun": lambda z: once @ z - 1, "jac": lambda z: once},
             {"type": "ineq", "fun": lambda z: below @ z, "jac": lambda z: below},
         ],
-        options={"maxiter": 500, "ftol": 1e-10},
     )  # fmt: skip
     return found.fun, np.tensordot(found.x[:size], parts, axes=1)
 

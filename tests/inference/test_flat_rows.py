@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import LinearConstraint, minimize
+from scipy.optimize import LinearConstraint
 from scipy.special import logsumexp, xlogy
 
 from sidelight import Aligning, Parsing, child, count, head, pos, root, share, source, target, without, word
@@ -10,6 +10,7 @@ from sidelight.errors import DataError, Infeasible
 from sidelight.inference.norms import Slack
 from sidelight.inference.projection import project, shifted
 from sidelight.structures.flat import FlatParts
+from tests.convex_oracle import least
 
 SENTENCES = [
     [("the", "D"), ("dog", "N"), ("runs", "V")],
@@ -114,9 +115,7 @@ def by_solver(task, scores, rows, slack):
     ]
     bounds = [(1e-12, 1.0)] * count_of + [(0.0, None)] * n
     start = np.concatenate((np.exp(log_p), np.ones(n)))
-    found = minimize(objective, start, jac=slope, method="SLSQP", bounds=bounds, constraints=rules,
-                     options={"maxiter": 1000, "ftol": 1e-12})  # fmt: skip
-    return found.fun
+    return least(objective, start, jac=slope, bounds=bounds, constraints=rules, tolerance=1e-12).fun
 
 
 @pytest.mark.parametrize("case", CASES)

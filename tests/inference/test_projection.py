@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog, minimize
+from scipy.optimize import linprog
 
 from sidelight import (
     Chain,
@@ -28,6 +28,7 @@ from sidelight.inference.norms import Norm, Slack
 from sidelight.inference.projection import project, shifted
 from sidelight.inference.rows import Rows
 from sidelight.solvers.quasi_newton import Curvature
+from tests.convex_oracle import least
 from tests.inference.test_rows import LABELS, by_listing, counts, example, outputs_of
 
 OWN = [runs(each("A", "B")) <= 0.6, count("C") >= 0.3, transitions("A", "B") + count("A") == 0.5]
@@ -117,10 +118,8 @@ class Listed:
             constraints.append(linear("eq", of_xi, np.zeros(r)))
         start = np.concatenate((np.exp(self.log_p), np.zeros(r), np.full(tops, 0.1)))
         limits = [(1e-12, 1)] * q_size + [(None, None)] * r + [(0, None)] * tops
-        found = minimize(
-            cost, start, jac=slope, method="SLSQP", bounds=limits,
-            constraints=[c for c in constraints if np.size(c["fun"](start))], options={"maxiter": 500, "ftol": 1e-11},
-        )  # fmt: skip
+        constraints = [c for c in constraints if np.size(c["fun"](start))]
+        found = least(cost, start, jac=slope, bounds=limits, constraints=constraints, tolerance=1e-11)
         return found.fun, parts(found.x)[0]
 
     def linear_program(self):

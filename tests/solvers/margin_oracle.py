@@ -3,8 +3,9 @@
 from itertools import product
 
 import numpy as np
-from scipy.optimize import LinearConstraint, minimize
+from scipy.optimize import LinearConstraint
 
+from tests.convex_oracle import least
 from tests.solvers.test_perceptron import features, names
 
 
@@ -40,9 +41,5 @@ def optimum(everything, C, squared):
         return w @ w / 2 + C * (slack**power).sum(), np.concatenate((v[:size], C * power * slack ** (power - 1)))
 
     start = np.concatenate((np.zeros(size), [loss.max() for _, loss in everything]))
-    found = minimize(
-        value, start, jac=True, method="SLSQP", constraints=[LinearConstraint(rows, loss, np.inf)],
-        options={"maxiter": 1000, "ftol": 1e-12},
-    )  # fmt: skip
-    assert found.success, found.message
-    return found.x[:size]
+    rules = [LinearConstraint(rows, loss, np.inf)]
+    return least(value, start, jac=True, constraints=rules, tolerance=1e-12).x[:size]

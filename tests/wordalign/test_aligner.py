@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 
 from sidelight import DataError, ModelFileError, WordAligner, load
 from sidelight.kernels.word_alignment import Direction
 from sidelight.wordalign.bitext import Bitext, Vocabulary
 from sidelight.wordalign.estimation import EStep, Parameters, entropy, posteriors
+from tests.convex_oracle import least
 from tests.wordalign.oracle import alignments, indicators
 
 PLAIN = {"stems": 0, "cognates": 0}
@@ -118,8 +118,8 @@ def solved(model, emissions, constraint, gamma):
     ones = np.vstack([np.repeat([1.0, 0.0], sizes), np.repeat([0.0, 1.0], sizes)])
     whole = {"type": "eq", "fun": lambda q: ones @ q - 1, "jac": lambda q: ones}
     start = np.concatenate([p1 / p1.sum(), p2 / p2.sum()])
-    best = minimize(objective, start, jac=slope, bounds=[(1e-12, 1)] * len(start), constraints=[kept, whole],
-                    method="SLSQP", options={"maxiter": 500, "ftol": 1e-9})  # fmt: skip
+    limits = [(1e-12, 1)] * len(start)
+    best = least(objective, start, jac=slope, bounds=limits, constraints=[kept, whole], tolerance=1e-9)
     q1, q2 = split(best.x)
     return np.tensordot(q1, u1, 1), np.tensordot(q2, u2, 1), -best.fun
 
