@@ -1,11 +1,16 @@
 """Train, predict, evaluate and inspect, in every format."""
 
 import json
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sidelight import CRF, MaxEnt, load, read_columns, read_conllu, read_jsonlines
+from sidelight.cli.reading import Reader
+from sidelight.data.formats import EXTENSIONS, FORMATS, Format
+from sidelight.data.source import line_blocks, open_for_writing, read_lines
 
 from .conftest import Run
 
@@ -232,3 +237,33 @@ def test_standard_input_has_the_format_of_the_other_file(run: Run, folder: Path)
     assert run("score", "-", folder / "dev.tsv", "--json", stdin=dev).json["accuracy"] == 1
     assert run("score", folder / "dev.tsv", _copied(folder / "dev.tsv", "dev.out"), "--json").json["accuracy"] == 1
     assert "only one of the two can be standard input" in run("score", "-", "-", stdin=dev).err
+
+
+def test_a_new_format_is_one_line(run: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sequence a line, its tokens written `word/LABEL`; it is known to `FORMATS` and nowhere else."""
+
+    def read(source: Any) -> tuple[list[list[str]], list[list[str]]]:
+        pairs = [[token.rsplit("/", 1) for token in line.split()] for line in read_lines(source).lines]
+        return [[word for word, _ in one] for one in pairs], [[label for _, label in one] for one in pairs]
+
+    def write(target: Any, X: Any, y: Any) -> None:
+        with open_for_writing(target) as file:
+            for tokens, labels in zip(X, y, strict=True):
+                file.write(" ".join(f"{word}/{label}" for word, label in zip(tokens, labels, strict=True)) + "\n")
+
+    monkeypatch.setitem(FORMATS, "slash", Format(read, write, by_lines=True))
+    monkeypatch.setitem(EXTENSIONS, ".slash", "slash")
+    monkeypatch.setattr("sidelight.data.source.line_blocks", partial(line_blocks, size=200))
+    X, y = read_columns(folder / "dev.tsv", separator="\t")
+    dev, model, out = tmp_path / "dev.slash", tmp_path / "m.model", tmp_path / "out.slash"
+    write(dev, X, y)
+    blocks = [block.X for block in Reader().blocks(str(dev), labels=True)]
+    assert len(blocks) > 5
+    assert [x for block in blocks for x in block] == X
+    assert run("train", dev, "-o", model, "-l", "hmm", "-q").code == 0
+    accuracy = run("evaluate", model, dev, "--json").json["accuracy"]
+    assert accuracy == run("evaluate", model, folder / "dev.tsv", "--json").json["accuracy"]
+    assert run("predict", model, folder / "dev.tsv", "--labeled", "-o", out).code == 0
+    assert run("score", dev, out, "--json").json["accuracy"] == accuracy
+    assert "slash has no place for probabilities" in run("predict", model, dev, "--marginals", "-o", out).message
+    assert "the format slash has no such thing" in run("evaluate", model, dev, "--comment", "#").message

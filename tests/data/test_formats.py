@@ -10,18 +10,20 @@ from sidelight.data import FORMATS, guess_format
 from sidelight.errors import DataError
 
 
-@pytest.mark.parametrize("name", ["columns", "tsv", "conllu", "jsonl"])
+@pytest.mark.parametrize("name", FORMATS)
 def test_every_format_reads_what_it_writes(name):
-    X, y = [["a", "b"], ["c"]], [["X", "Y"], ["X"]]
+    X, y = [["a", "b"], ["c"]], [["X", "Y"], ["X"]] if FORMATS[name].labelled else [None, None]
     target = io.StringIO()
     FORMATS[name].write(target, X, y)
     assert FORMATS[name].read(io.StringIO(target.getvalue())) == (X, y)
 
 
-def test_text_reads_what_it_writes():
+@pytest.mark.parametrize("name", FORMATS)
+def test_sequences_end_with_a_line_or_with_a_blank_line(name):
     target = io.StringIO()
-    FORMATS["text"].write(target, [["a", "b"], ["c"]])
-    assert FORMATS["text"].read(io.StringIO(target.getvalue())) == ([["a", "b"], ["c"]], [None, None])
+    FORMATS[name].write(target, [["a", "b"], ["c"]], [["X", "Y"], ["X"]] if FORMATS[name].labelled else None)
+    halves = target.getvalue().split("\n" if FORMATS[name].by_lines else "\n\n", 1)
+    assert [FORMATS[name].read(io.StringIO(half))[0] for half in halves] == [[["a", "b"]], [["c"]]]
 
 
 @pytest.mark.parametrize("name", FORMATS)

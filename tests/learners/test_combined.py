@@ -137,6 +137,16 @@ def test_the_objective_by_enumeration():
     assert fitted.trace_[-1].objective == pytest.approx(loss, abs=1e-4)
 
 
+def test_rules_are_statements_wherever_they_can_be():
+    """Sets of rules and conjunctions are statements too; logic is for predictions alone."""
+    both, logic = (count("P") <= 2) & (count("Q") >= 1), (count("P") >= 2) >> (count("Q") >= 1)
+    model = Combined(CRF(), [both, both.expected(2.0), logic], iterations=1, guard=False, label_shares=False).fit(X, Y)
+    assert [(rule.title, rule.reading.penalty) for rule in model.rules_used_][1:] == [(both.title, 2.0)]
+    assert model.rules_used_[0].title == both.title
+    with pytest.raises(NotSupported, match="not a sum over parts"):
+        Combined(CRF(), [logic.expected()], iterations=1, guard=False).fit(X, Y)
+
+
 def test_a_second_view_and_a_dictionary(tmp_path):
     tags = TagDictionary({"a": {"P"}, "b": {"P", "Q"}})
     fitted = model(view=CRF([word[-1]]), dictionary=tags, iterations=4).fit(

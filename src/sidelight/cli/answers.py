@@ -111,6 +111,15 @@ def write_conllu(answers: Answers, path: Any, columns: tuple[str, ...], label: s
     write(path, answers.X, answers.outputs, columns=columns, label=label)
 
 
+def write_labels(answers: Answers, path: Any, format: str) -> None:
+    """A format that has a place for tokens and labels, and for nothing else."""
+    from sidelight.data import FORMATS
+
+    if answers.marginals is not None:
+        raise NotSupported(f"{format} has no place for probabilities; use --output-format jsonl or tsv")
+    FORMATS[format].write(path, answers.X, answers.outputs)
+
+
 def write_columns(answers: Answers, path: Any, format: str, kept: Any) -> None:
     """The columns of the input, the label in the place where the input had one, else last, then its probability if
     there are marginals.

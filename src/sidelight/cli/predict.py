@@ -127,21 +127,25 @@ def command(
 def _write(answer: Any, target: str, block: Sequences, reader: Reader, file: Any) -> None:
     """Write some more labelled sequences."""
     from sidelight.cli import answers
+    from sidelight.data import FORMATS
 
     if target == "jsonl":
         answers.write_jsonl(answer, file)
     elif target == "conllu":
         names = reader.conllu_columns if block.format == "conllu" else ("form",)
         answers.write_conllu(answer, file, names, reader.conllu_label)
-    else:
+    elif FORMATS[target].columnar:
         answers.write_columns(answer, file, target, block.kept)
+    else:
+        answers.write_labels(answer, file, target)
 
 
 def _suspect_labels(learner: Any, sequences: Sequences) -> None:
     """One column too many is most likely the label."""
+    from sidelight.data import FORMATS
     from sidelight.report.models import inner_models
 
-    if sequences.format not in ("columns", "tsv"):
+    if sequences.format == CORPUS or not FORMATS[sequences.format].columnar:
         return
     first = sequences.X[0][0]
     found = 1 if isinstance(first, str) else len(first)
@@ -159,12 +163,12 @@ def _suspect_labels(learner: Any, sequences: Sequences) -> None:
 
 
 def _output_format(output: str, chosen: FormatName | None, given: str, kbest: int | None) -> str:
-    from sidelight.data.formats import EXTENSIONS
+    from sidelight.data.formats import EXTENSIONS, FORMATS
 
     name = str(chosen) if chosen else EXTENSIONS.get(os.path.splitext(output)[1].lower())
     if name is None:
-        name = "jsonl" if kbest else {"text": "columns", "tokens": "columns", CORPUS: "columns"}.get(given, given)
-    if name in ("text", "tokens"):
+        name = "jsonl" if kbest else "columns" if given == CORPUS or not FORMATS[given].labelled else given
+    if not FORMATS[name].labelled:
         raise typer.BadParameter("plain text has no place for labels", param_hint="--output-format")
     if kbest and name != "jsonl":
         raise typer.BadParameter(f"several label sequences need jsonl output, not {name}", param_hint="--kbest")

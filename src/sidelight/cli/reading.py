@@ -8,10 +8,10 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import typer
 
 from sidelight.cli.options import FormatName
+from sidelight.data.formats import FORMATS
 from sidelight.data.source import source_name
 from sidelight.errors import DataError, listed
 
-_COLUMNAR = ("columns", "tsv")
 # What corpora on disk are called beside the formats.
 CORPUS = "corpus"
 
@@ -124,7 +124,7 @@ class Reader:
                 yield Sequences(list(block), list(block.y), CORPUS)
             return
         name, kind, width = self._format(path, labels), "", ""
-        blocks = line_blocks(path, whole_paragraphs=name not in ("jsonl", "text", "tokens"))
+        blocks = line_blocks(path, whole_paragraphs=not FORMATS[name].by_lines)
         for lines in blocks:
             found = self._parsed(lines, name, labels)
             if not found.X:
@@ -142,26 +142,25 @@ class Reader:
         """Whether a file is of a format that can have labels."""
         from sidelight.data import guess_format
 
-        return str(self.format or guess_format(path)) not in ("text", "tokens")
+        return FORMATS[str(self.format or guess_format(path))].labelled
 
     def _format(self, path: str, labels: bool) -> str:
         from sidelight.data import guess_format
 
         name = str(self.format or guess_format(path))
-        if labels and name in ("text", "tokens"):
+        if labels and not FORMATS[name].labelled:
             raise DataError(
                 f"{source_name(path)}: plain text has no labels; if it is not text, say what it is with --format"
             )
         return name
 
     def _parsed(self, lines: Any, name: str, labels: bool) -> Sequences:
-        from sidelight.data import FORMATS
         from sidelight.data.columns import column_rows
 
         options = self._options(name, labels)
         X, y = FORMATS[name].read(lines, **options)
         kept = None
-        if name in _COLUMNAR and (self.columns is not None or options["label"] not in (None, -1)):
+        if FORMATS[name].columnar and (self.columns is not None or options["label"] not in (None, -1)):
             place = self.named.label if self.columns is not None else options["label"]
             kept = FileRows(column_rows(lines, separator="\t" if name == "tsv" else None, comment=self.comment), place)
         return Sequences(X, y, name, kept)
@@ -195,16 +194,16 @@ class Reader:
                 raise
             name = self.format
         columns = self.columns if name == "conllu" else None
-        comment = self.comment if name in _COLUMNAR else None
-        if name in _COLUMNAR and self.columns is not None:
+        comment = self.comment if FORMATS[name].columnar else None
+        if FORMATS[name].columnar and self.columns is not None:
             columns = ",".join(column for column in self.columns.split(",") if column != "label")
         return Reader(name, columns=columns, comment=comment).read(path, labels=False).X
 
     def _options(self, name: str, labels: bool) -> dict[str, Any]:
-        self._refuse("--label-column", self.label_column, name, (*_COLUMNAR, "conllu"))
-        self._refuse("--columns", self.columns, name, (*_COLUMNAR, "conllu"))
-        self._refuse("--comment", self.comment, name, _COLUMNAR)
-        if name in _COLUMNAR:
+        self._refuse("--label-column", self.label_column, name, "label")
+        self._refuse("--columns", self.columns, name, "columns")
+        self._refuse("--comment", self.comment, name, "comment")
+        if FORMATS[name].columnar:
             if self.columns is None:
                 label = self._label_number() if labels else None
                 return {"label": label, "partial": self.partial and labels, "comment": self.comment}
@@ -223,7 +222,11 @@ class Reader:
                 message = f"{self.conllu_label} is the label; a model that also reads it as input learns nothing"
                 raise typer.BadParameter(message, param_hint="--columns")
             return {"label": self.conllu_label if labels else None, "columns": self.conllu_columns}
-        return {}
+        given: dict[str, Any] = {
+            "label": self.label_column, "comment": self.comment, "partial": self.partial or None,
+            "columns": None if self.columns is None else self.columns.split(","),
+        }  # fmt: skip
+        return {key: value for key, value in given.items() if value is not None and key in FORMATS[name].options}
 
     def _label_number(self) -> int:
         try:
@@ -254,7 +257,7 @@ class Reader:
         if self.columns is None:
             return ()
         name = str(self.format or guess_format(path))
-        return self.named.names if name in _COLUMNAR else self.conllu_columns
+        return self.named.names if FORMATS[name].columnar else self.conllu_columns
 
     @property
     def conllu_label(self) -> str:
@@ -267,8 +270,9 @@ class Reader:
         return tuple((self.columns or "form").split(","))
 
     @staticmethod
-    def _refuse(option: str, value: str | None, name: str, formats: tuple[str, ...]) -> None:
-        if value is not None and name not in formats:
+    def _refuse(option: str, value: str | None, name: str, keyword: str) -> None:
+        if value is not None and keyword not in FORMATS[name].options:
+            formats = [other for other in FORMATS if keyword in FORMATS[other].options]
             message = f"the format {name} has no such thing; {listed(formats)} {'have' if formats[1:] else 'has'}"
             raise typer.BadParameter(message, param_hint=option)
 

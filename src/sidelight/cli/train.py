@@ -18,7 +18,7 @@ from sidelight.cli.options import (
     HiddenWorkersOption,
     JsonOption,
 )
-from sidelight.cli.parameters import BaseName, LearnerName, TaskName, make_task
+from sidelight.cli.parameters import BASES, BaseName, LearnerName, TaskName, make_task
 from sidelight.cli.reading import Reader, Sequences, reader_for
 from sidelight.cli.settings import read_settings
 from sidelight.cli.spelling import show_all
@@ -68,7 +68,7 @@ def command(
         BaseName | None,
         typer.Option(
             metavar="NAME",
-            help="The learner inside, for one that goes around another: crf, hmm, semicrf, perceptron, mira, svm.",
+            help=f"The learner inside, for one that goes around another: {', '.join(BASES)}.",
             show_default=False,
         ),
     ] = None,

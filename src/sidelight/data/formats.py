@@ -19,23 +19,33 @@ from sidelight.errors import DataError
 
 @dataclass(frozen=True)
 class Format:
-    """``read(source, **options) -> (X, y)`` and ``write(target, X, y=None, **options)``."""
+    """``read(source, **options) -> (X, y)`` and ``write(target, X, y=None, **options)``.
+
+    options: the keyword options of ``read``. labelled: whether a file can have labels. by_lines: whether every line is
+    a sequence, so that large files are cut between any two lines; otherwise blank lines separate sequences. columnar:
+    whether a token is a line of columns without names, so that rows of any number of columns can be written.
+    """
 
     read: Callable[..., tuple[Inputs, Outputs]]
     write: Callable[..., None]
     options: frozenset[str] = frozenset()
-    """The keyword options of ``read``."""
+    labelled: bool = True
+    by_lines: bool = False
+    columnar: bool = False
 
 
 _COLUMNS = frozenset({"label", "partial", "comment", "columns"})
+_TEXT = frozenset({"tokenized"})
 
 FORMATS: dict[str, Format] = {
-    "columns": Format(read_columns, partial(write_columns, separator=" "), _COLUMNS | {"separator"}),
-    "tsv": Format(partial(read_columns, separator="\t"), partial(write_columns, separator="\t"), _COLUMNS),
+    "columns": Format(read_columns, partial(write_columns, separator=" "), _COLUMNS | {"separator"}, columnar=True),
+    "tsv": Format(
+        partial(read_columns, separator="\t"), partial(write_columns, separator="\t"), _COLUMNS, columnar=True
+    ),
     "conllu": Format(read_conllu, write_conllu, frozenset({"columns", "label"})),
-    "jsonl": Format(read_jsonlines, write_jsonlines),
-    "text": Format(read_text, write_text, frozenset({"tokenized"})),
-    "tokens": Format(partial(read_text, tokenized=True), write_text, frozenset({"tokenized"})),
+    "jsonl": Format(read_jsonlines, write_jsonlines, by_lines=True),
+    "text": Format(read_text, write_text, _TEXT, labelled=False, by_lines=True),
+    "tokens": Format(partial(read_text, tokenized=True), write_text, _TEXT, labelled=False, by_lines=True),
 }
 
 EXTENSIONS = {

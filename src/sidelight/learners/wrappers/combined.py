@@ -32,8 +32,8 @@ from ...inference.readings import LabelledData, Readings, RuleReading
 from ...kernels.compiling import Floats
 from ...records import Record, recorded
 from ...rules.automata import about_the_corpus
-from ...rules.comparisons import Comparison
 from ...rules.language import Rule
+from ...rules.rows import compile_statements
 from ...running.checkpoints import Carried, all_of
 from ...sample_weights import read_weights
 from ...solvers import rounds
@@ -314,7 +314,7 @@ class Combined(ExpectationParameters, Learner):
         labelled = LabelledData(
             self.task_, X, y, self.task_.known_to_rules(y, X, given.classes) if full and rules else None, given.classes
         )
-        stated = [_statement(rule) for rule in rules if isinstance(rule, Comparison) or not self.task_.of_labels]
+        stated = [_statement(rule) for rule in rules if not self.task_.of_labels or _is_stated(rule, seen, given)]
         expected = Readings.of(stated, labelled, penalty=self.penalty, shares=self.label_shares, decoding=False)
         decoded = Readings.of(rules, labelled, penalty=self.penalty, shares=False, decoding=True, room=False)
         used = tuple(_weighed(rule, weights.get(rule.title, 1.0)) for rule in expected.used)
@@ -449,6 +449,20 @@ def _statement(rule: Rule) -> Rule:
     if rule.reading is None or rule.reading.kind == "expected":
         return rule
     return rule.expected(_HARD if rule.reading.kind == "hard" else rule.reading.penalty)
+
+
+def _is_stated(rule: Rule, X: Sequence[Any], given: _Given) -> bool:
+    """Whether a rule is used as a statement about expectations: it can be one, or was written as one.
+
+    What was written as one and cannot be one is an error when it is compiled.
+    """
+    if rule.reading is not None and rule.reading.kind == "expected":
+        return True
+    try:
+        compile_statements([_statement(rule)], X, given.classes)
+    except NotSupported:
+        return False
+    return True
 
 
 def _weighed(rule: Rule, weight: float) -> Rule:
