@@ -62,7 +62,7 @@ def test_what_the_page_says_of_errors(page):
     some = [one if i % 3 else None for i, one in enumerate(page["y"][:60])]
     found = TransductiveSVM(task=page["FindSpan"](), change=0.1).fit(page["X"][:60], some)
     assert found.score(page["X"], page["y"]) > 0.9
-    with pytest.raises(NotSupported, match="FindSpan does not say what rules could speak of"):
+    with pytest.raises(NotSupported, match="FindSpan takes no rules; give the task a method `view`"):
         CCM(CRF(task=page["FindSpan"]()), [count() <= 1]).fit(page["X"], page["y"])
     with pytest.raises(NotSupported, match="works out expectations under rules, which FindSpan does not offer"):
         PosteriorRegularization(CRF(task=page["FindSpan"]()), [count() <= 1]).fit(page["X"], page["y"])

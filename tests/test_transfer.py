@@ -33,7 +33,7 @@ def test_sentences_that_are_left_out():
     fragment = [("dogs", "NOUN")]
     assert project_bitext([fragment], [[0]], [TARGET], [[(0, 1)]]) == []
     assert project_bitext([SOURCE], [HEADS], [TARGET], [LINKS], longest=2) == []
-    with pytest.raises(DataError, match="as many as each other"):
+    with pytest.raises(DataError, match="as many sentences as heads, translations and links"):
         project_bitext([SOURCE], [], [TARGET], [LINKS])
 
 

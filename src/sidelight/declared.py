@@ -41,7 +41,7 @@ ATTRIBUTES = {
     "weight_": ("float", "The weight of the model learned from labelled data."),
     "start_": ("learner or None", "The supervised model that predictions are mixed with."),
     "prices_": ("array", "Prices of the rules about the corpus."),
-    "units_": ("tuple of float", "What a share of each rule about the corpus counts in."),
+    "units_": ("tuple of float", "The number by which the count of each rule about the corpus is divided."),
 }
 
 

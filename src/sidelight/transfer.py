@@ -132,7 +132,7 @@ def project_bitext(
     """
     if not len(source) == len(heads) == len(target) == len(links):
         counts = f"{len(source)}, {len(heads)}, {len(target)} and {len(links)}"
-        raise DataError(f"sentences, heads, translations and links are as many as each other, got {counts}")
+        raise DataError(f"there must be as many sentences as heads, translations and links, got {counts}")
     out: list[list[TokenColumns]] = []
     for x, tree, z, some in zip(source, heads, target, links, strict=True):
         for i, j in some:

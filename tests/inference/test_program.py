@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from sidelight import Chain, Infeasible, NotSupported, Segmentation, count
-from sidelight.inference.highs import HighsProgram
-from sidelight.inference.highs import solve as solve_program
 from sidelight.inference.program import solve
 from sidelight.rules.automata import compile_rules
+from sidelight.structures.highs import HighsProgram
+from sidelight.structures.highs import solve as solve_program
 from sidelight.structures.polytope import LinearRows, Polytope
 from tests.rules.oracle import LABELS, random_input, random_scores, random_segment_scores
 

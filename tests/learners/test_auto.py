@@ -51,7 +51,7 @@ def few(learner):
     everything = Knowledge.candidates
 
     def chosen(self):
-        return (one for one in everything(self) if one.name in learner or (one.supervised and one.name != "SemiCRF"))
+        return (one for one in everything(self) if one.name in ("HMM", "CRF", *learner))
 
     return chosen
 
@@ -128,6 +128,47 @@ def test_rules_that_cost_are_tried_without(quick, monkeypatch):
     assert "wrong" not in str(getattr(model.best_, "rules", ""))
 
 
+@pytest.mark.parametrize(
+    ("y", "expected"),
+    [
+        ([["O", "O", "O", "A"], ["O", "O", "B", "O"]], "CRF"),
+        ([["A", "A", "A", "B", "B", "B"], ["C", "C", "C", "B", "B", "B"]], "SemiCRF"),
+        ([["A", "B", "A", "C"], ["C", "A", "B"]], "StructuralSVM"),
+    ],
+)
+def test_the_usual_learner(y, expected):
+    words = [["a"] * len(labels) for labels in y]
+    assert Knowledge(words, y, ["A", "B", "C", "O"]).usual == expected
+
+
+def test_of_equals_the_usual_learner_is_the_base(monkeypatch):
+    """Nothing tells learners apart where no span of a few messages is found again."""
+    monkeypatch.setattr(Knowledge, "candidates", few(()))
+    data = [["a", "b", "c", "d"]] * 2 + [["e", "f", "g", "h"]] * 2
+    gold = [["O", "B-X", "O", "O"]] * 2 + [["O", "O", "O", "B-Y"]] * 2
+    model = Auto(folds=2, budget=1e6, n_jobs=1).fit(data, gold)
+    assert len({result.score for result in model.results_}) == 1
+    assert type(model.best_) is CRF
+    one = Auto(budget=1e6, n_jobs=1).fit(data[:2], [gold[0], None])
+    assert type(one.best_) is CRF
+
+
+def test_hard_rules_are_kept_unless_they_clearly_cost(monkeypatch):
+    monkeypatch.setattr(Knowledge, "candidates", few(("CCM(HMM)",)))
+    never = where(word.isin("nowhere")).never("date").hard()
+    model = Auto([never], budget=1e6, n_jobs=1).fit(X[:8], Y[:8])
+    assert type(model.best_) is CCM
+    assert "+0.0 ± 0.0 points against" in model.why_
+    assert "; it keeps to the hard rules." in model.why_
+    soft = Auto([where(word.isin("nowhere")).never("date").soft(1.0)], budget=1e6, n_jobs=1).fit(X[:8], Y[:8])
+    assert type(soft.best_) is not CCM
+    assert soft.why_.endswith("; it uses no rules.")
+    monkeypatch.setattr(race_module, "_mostly_broken", lambda known: [])
+    costly = where(word.isin(".", ",")).label("date").hard()
+    without = Auto([costly], budget=1e6, n_jobs=1).fit(X[:8], Y[:8])
+    assert type(without.best_) is not CCM
+
+
 def test_each_learner_has_the_rules_that_it_can_read():
     known = [labels if i < 4 else None for i, labels in enumerate(Y[:10])]
     logic = (count("journal") >= 1) >> (count("booktitle") == 0)
@@ -139,7 +180,7 @@ def test_each_learner_has_the_rules_that_it_can_read():
     assert found["PosteriorRegularization(CRF)"].rules == (rules[0], rules[2], rules[3])
     assert found["PosteriorRegularization(CRF)"].left_out == (rules[1], rules[4])
     assert found["CCM(HMM)"].remark.startswith("without 2 rules: share('title') <= 0.5, once_each()")
-    assert list(found)[:3] == ["HMM", "CRF", "SemiCRF"]
+    assert list(found)[:4] == ["HMM", "CRF", "StructuralSVM", "SemiCRF"]
     assert not any(one.learner.get_params().get("guard") for one in found.values())
     companions = Knowledge(X[:10], [*Y[:4], *[GOOD] * 6], classes, tuple(rules))
     assert next(one for one in companions.candidates() if one.name == "JLIS").rules == (rules[4],)
@@ -152,7 +193,7 @@ def test_rules_about_expectations_alone_do_not_break_it(quick):
 
 
 def test_good_and_bad_sequences(monkeypatch):
-    monkeypatch.setattr(Knowledge, "candidates", few(("JLIS",)))
+    monkeypatch.setattr(Knowledge, "candidates", few(("StructuralSVM", "JLIS")))
     data, gold = labelled(count=12)
     bad = shuffled(data)
     inputs, known = data + bad, gold[:6] + [GOOD] * 6 + [BAD] * len(bad)

@@ -148,7 +148,7 @@ def test_a_model_without_rules_is_saved_as_such(tmp_path):
 
 def test_rules_are_in_one_place():
     inner = CCM(CRF(["word"]), [starts_with("Y").hard()], guard=False)
-    with pytest.raises(NotSupported, match="the CCM inside has rules of its own, which would have no say"):
+    with pytest.raises(NotSupported, match="the CCM inside has rules of its own, which predictions would ignore"):
         CCM.around(inner.fit(X, Y), [once_each().soft(1.0)])
     with pytest.raises(NotSupported, match="the PosteriorRegularization inside has rules of its own"):
         CCM(PosteriorRegularization(CRF(), [count("T") >= 1]), [once_each()]).fit(X, Y)

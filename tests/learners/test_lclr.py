@@ -130,7 +130,9 @@ def test_working_sets_that_move_or_are_dropped_change_nothing_but_the_time():
         )
         for z in (1, 0)
     )  # fmt: skip
-    problem = LatentProblem((bad,), (lambda w, number: replace(good.fixed(w), sign=1.0),), "squared_hinge")
+    problem = LatentProblem(
+        (bad,), (lambda w, number: replace(good.fixed(w), sign=1.0),), "squared_hinge", margins_stay=True
+    )
     initial = np.append(model.weights_, 0.0) * 0.1
     options = {"change": 1e-6, "max_rounds": 20, "tolerance": 1e-6, "epsilon": 1e-3, "max_iterations": 2000, "seed": 0}
     problems = (replace(problem, margins_stay=stay) for stay in (True, False))

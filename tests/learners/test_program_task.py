@@ -31,8 +31,7 @@ from sidelight import (
     register_task,
     word,
 )
-from sidelight.inference import highs, points
-from sidelight.structures import reduced_programs
+from sidelight.structures import highs, points, reduced_programs
 
 TYPES, RELATIONS = ("person", "firm", "place"), {"works for": ("person", "firm"), "lives in": ("person", "place")}
 WORDS = {

@@ -3,8 +3,13 @@
 import numpy as np
 import pytest
 
-from sidelight import Classifying, Matching, StructuralSVM, TransductiveSVM, load, starts_with
-from sidelight.errors import DataError, NotSupported
+from sidelight import Classifying, Matching, StructuralSVM, TransductiveSVM, generate_references, load, starts_with
+from sidelight.errors import DataError, NotSupported, SidelightError
+from sidelight.learners.margins.jlis import some_inputs
+from sidelight.learners.margins.transductive_svm import _Chosen
+from sidelight.learners.model import prepare
+from sidelight.solvers.margin_constraints import Labelled
+from sidelight.structures.known import KnownLabels
 from tests.learners.samples import labelled
 from tests.parts_data import shuffles
 
@@ -33,6 +38,57 @@ def test_the_objective_counts_margins_of_all_inputs(tmp_path):
     assert known <= learner.objective_ <= whole * (1 + 1e-6)
     learner.save(tmp_path / "m")
     assert load(tmp_path / "m").predict(X) == learner.predict(X)
+
+
+def test_rows_of_outputs_that_are_replaced_are_forgotten():
+    """Margins of an unlabelled input are about its chosen output: rows made for another one would ask for too much."""
+    data, gold = generate_references(24, seed=0)
+    learner = TransductiveSVM(["word"], steps=2, check_inference=True, **QUICK)
+    learner.fit(data, [labels if i < 4 else None for i, labels in enumerate(gold)])
+    assert len(learner.rounds_) > 1
+    last = learner.trace_[-1]
+    assert last.dual <= learner.objective_ * (1 + 1e-6)
+
+
+def test_an_output_is_replaced_where_that_lowers_its_missed_margin():
+    rng, learner = np.random.default_rng(0), TransductiveSVM(n_jobs=1)
+    prepared = prepare(learner, X, Y, sorted({label for labels in Y for label in labels}))
+    pool = some_inputs(learner, X, prepared, list(range(len(X))))
+    kept = 0
+    for seed in range(10):
+        choose = _Chosen(learner, prepared, pool, [len(x) for x in X], seed).at(1.0)
+        size = prepared.scorer.size
+        before = 0.3 * rng.normal(size=size)
+        first, w = choose(before, 0), before + 0.1 * rng.normal(size=size)
+        best = pool.best(w).outputs
+        found = choose(w, 1)
+        of_best = Labelled(pool, KnownLabels.complete(best.values, best.offsets), 1.0)
+        missed_now, missed_before, missed_best = (
+            one.worst(w.view(), 0, len(X)).violation for one in (found, first, of_best)
+        )
+        np.testing.assert_allclose(missed_now, np.minimum(missed_before, missed_best), atol=1e-9)
+        kept += int((missed_before < missed_best - 1e-6).sum())
+    assert kept > 0
+
+
+def test_an_inexact_search_is_named_by_its_place(monkeypatch):
+    """Labelled inputs are behind the unlabelled ones; the search for the worst output of input 12 finds another one."""
+    exact, calls = Labelled.worst, []
+
+    def worst(self, w, first, last):
+        found = exact(self, w, first, last)
+        numbers = self.batch.argmax.numbers
+        at = [] if numbers is None else np.flatnonzero(np.asarray(numbers[first:last]) == 12)
+        if len(at):
+            calls.append(at)
+            if len(calls) > 1:
+                found.violation[at] -= 5.0
+        return found
+
+    monkeypatch.setattr(Labelled, "worst", worst)
+    learner = TransductiveSVM(C=0.5, steps=1, tolerance=1e-5, check_inference=True, **QUICK)
+    with pytest.raises(SidelightError, match=r"an output of input 12 .* the inference is not exact"):
+        learner.fit(X, [None] * 8 + Y[8:])
 
 
 def test_without_unlabelled_inputs_it_is_the_structural_svm():

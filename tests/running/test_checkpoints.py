@@ -252,7 +252,7 @@ def test_another_fit_is_refused(learner, X, y, message, tmp_path, monkeypatch):
 def test_another_way_is_refused(tmp_path, monkeypatch):
     killed_once(CRF(), tmp_path, monkeypatch)
     monkeypatch.setattr(CRF, "choose_solver", lambda *_: "lbfgs")
-    with pytest.raises(DataError, match="'eg' where this one comes to 'lbfgs'"), checkpointing(tmp_path):
+    with pytest.raises(DataError, match="'eg' where this fit has 'lbfgs'"), checkpointing(tmp_path):
         CRF().fit(SOME, ALL)
 
 

@@ -245,7 +245,7 @@ def test_inference_that_is_not_exact_is_found_out():
         return Best(Outputs(labels, scores.offsets), Chain(1).score(scores, labels))
 
     demand = Labelled(batch_of(loss, lazy), loss.known, 1.0)
-    with pytest.raises(SidelightError, match=r"sequence \d+ with violation .*, but one found before has .* not exact"):
+    with pytest.raises(SidelightError, match=r"input \d+ with violation .*, but one found before has .* not exact"):
         solve([demand], loss.scorer.size, np.full(len(LENGTHS), 1.0), True)
 
 

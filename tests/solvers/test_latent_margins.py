@@ -48,7 +48,7 @@ class Latent:
             self.chosen.append(best.outputs.values)
             return Labelled(batch, self.known, C, best.outputs)
 
-        return LatentProblem((), (complete,), "squared_hinge" if self.squared else "hinge")
+        return LatentProblem((), (complete,), "squared_hinge" if self.squared else "hinge", margins_stay=True)
 
     def value(self, w):
         """Q(w)."""
@@ -140,7 +140,7 @@ def test_accepted_inputs_end_at_a_fixed_point(squared):
         return Accepted(good, 2 * C, sizes[3:], constant, good.best(w, number).outputs)
 
     problem = LatentProblem(
-        (Rejected(bad, C, sizes[:3], constant),), (accept,), "squared_hinge" if squared else "hinge"
+        (Rejected(bad, C, sizes[:3], constant),), (accept,), "squared_hinge" if squared else "hinge", margins_stay=True
     )
     found = latent_margins.minimize(problem, np.zeros(loss.scorer.size + 1), **OPTIONS)
     chosen = Chain(1).argmax(good.scores(found.weights)).outputs.values
@@ -172,7 +172,7 @@ def test_a_good_start_is_never_lost():
     lowest = np.array(min(values, key=values.get), np.int32)
     demand = Labelled(batch_of(latent.loss), latent.known, C, Outputs(lowest, latent.known.offsets))
     start = latent_margins.minimize(
-        LatentProblem((demand,), (), "squared_hinge"), np.zeros(latent.loss.scorer.size), **OPTIONS
+        LatentProblem((demand,), (), "squared_hinge", margins_stay=True), np.zeros(latent.loss.scorer.size), **OPTIONS
     ).weights
     found = latent_margins.minimize(latent.problem(), start, **OPTIONS)
     assert found.objective <= values[tuple(lowest)] * (1 + 1e-4)

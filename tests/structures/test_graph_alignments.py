@@ -5,8 +5,7 @@ import pytest
 
 from sidelight import DataError, GraphAlignments, GraphRows, Graphs, Infeasible, Matchings, NotSupported, Programs
 from sidelight.features.parts import shape_array
-from sidelight.inference import highs
-from sidelight.structures import graph_alignments
+from sidelight.structures import graph_alignments, highs
 from sidelight.structures.flat import FlatParts
 
 from ..structure_kit import check_argmax, check_kbest, enumerate_outputs

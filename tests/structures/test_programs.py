@@ -11,13 +11,12 @@ import pytest
 
 from sidelight import DataError, Infeasible, NotSupported, Programs, SidelightError
 from sidelight.features.parts import shape_array
-from sidelight.inference import highs, points
 from sidelight.inference.constrained import warn_unproved
-from sidelight.inference.points import k_best, with_penalties
 from sidelight.learners.decoding import Decoder
-from sidelight.structures import reduced_programs
+from sidelight.structures import highs, points, reduced_programs
 from sidelight.structures.flat import FlatParts, KnownOutputs
 from sidelight.structures.known import Outputs
+from sidelight.structures.points import k_best, with_penalties
 from sidelight.structures.polytope import LinearRows
 from sidelight.structures.program_rows import ProgramRows
 from sidelight.supervision import Signal

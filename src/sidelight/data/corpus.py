@@ -48,7 +48,7 @@ def read_corpus(path: PathLike, *, scratch: PathLike | None = None) -> "Corpus":
 
 
 class Corpus(Sequence[list[Token]]):
-    """Sequences of tokens that stay on disk: a list of lists of tokens to those who ask for one.
+    """Sequences of tokens that stay on disk, which can be used like a list of lists of tokens.
 
     Slices, and `take`, are views of the same file. `y` has what is known of the labels. `read_corpus` opens one.
 

@@ -15,8 +15,8 @@ from ..errors import Infeasible, NotSupported
 from ..kernels.compiling import Floats, Ints, Longs
 from ..kernels.tilting import Entries
 from ..structures.chain import Chain, ChainParts
+from ..structures.highs import HighsProgram, solve
 from ..structures.polytope import LinearRows, Polytope
-from .highs import HighsProgram, solve
 from .norms import Slack
 from .projection import Projection, named
 from .rows import Rows

@@ -15,9 +15,9 @@ import numpy as np
 from ..errors import Infeasible, NotSupported
 from ..kernels.compiling import Floats
 from ..rules.automata import Automaton
+from ..structures import highs
+from ..structures.highs import HighsProgram
 from ..structures.polytope import LinearRows, Polytope
-from . import highs
-from .highs import HighsProgram
 
 T = TypeVar("T")
 

@@ -50,8 +50,8 @@ class LinearParameters(LayoutParameters):
     ] = False
     hash_bits: Annotated[
         int | None,
-        "Attributes of templates are hashed to so many bits: no words are kept, one pass encodes the data, and the "
-        "model does not grow with it, but attributes may share weights (18 to 24 are usual). None keeps every one.",
+        "The number of bits of a hash that takes the place of the vocabulary: one pass encodes the data, and the "
+        "model does not grow with it, but attributes may share weights (18 to 24 are usual). None keeps a vocabulary.",
     ] = None
     task: Annotated[
         Task | None,
@@ -72,8 +72,8 @@ class MarginParameters:
 
     loss: Annotated[
         MarginLoss,
-        "What a margin missed by ξ costs: its square, itself, or log(1 + exp(ξ)). The last is never zero, so that the "
-        "objective has less room to fall: give a lower tolerance with it.",
+        "The cost of a margin that is missed by ξ: ξ squared, ξ, or log(1 + exp(ξ)). The last is never zero, so the "
+        "objective falls by a smaller share of itself: use a lower tolerance with it.",
     ] = "squared_hinge"
     tolerance: Annotated[float, "The duality gap to stop at, as a share of the objective."] = 0.01
     epsilon: Annotated[
@@ -120,10 +120,10 @@ class LatentCompanionParameters(CompanionParameters, LatentParameters):
 
     random_ties: Annotated[
         bool,
-        "Whether ties between best outputs are broken at random; else the first of `classes` wins. Without "
-        "labelled inputs all outputs tie at first, and where a fixed order leads is a matter of luck with "
-        "that order; random ties are steadier, the more so with a lower C2 and `change`. Under rules that are "
-        "not sums over parts ties are not random.",
+        "Whether ties between best outputs are broken at random; otherwise the first of `classes` wins. Without "
+        "labelled inputs all outputs tie at first, and a fixed order makes the result depend on the order of "
+        "`classes`. Results vary less with random ties, and least with a low cost and `change`. Ties under rules that "
+        "are not sums over parts are not random.",
     ] = True
 
 
@@ -206,9 +206,9 @@ class ExpectationParameters(_Read, WrapperParameters):
     penalty: Annotated[
         Penalty,
         "The weight of every rule without its own, which is written rule.expected(penalty): a number, or "
-        '"learned": that which `CCM` would learn for it by counting on the labelled sequences, so that a rule '
-        "that they often break has little say; its bound then also has as much room as they need on average, and "
-        "a standard error more. A rule about the corpus counts for each of its sequences, and "
+        '"learned": the penalty that `CCM` would learn by counting on the labelled sequences. Rules that these often '
+        "break then get a small penalty, and their bounds are widened by the average violation and one standard "
+        "error. A rule about the corpus counts for each of its sequences, and "
         "the slack of a share is a number of tokens per sequence, so that a penalty means the same for a "
         "share and for a count. None asks for rules that hold without slack, where the learner can do that.",
     ] = "learned"
@@ -220,10 +220,10 @@ class ExpectationParameters(_Read, WrapperParameters):
     ] = True
     unlabeled_weight: Annotated[
         float | None,
-        "What an unlabelled sequence, and the divergence of any, counts beside a labelled one. None: 1 for an "
-        "HMM, which has to count words to know them, and for a CRF all sequences without full labels as much "
-        "as all with labels. A sequence with partial labels counts as a labelled one, or as an unlabelled one "
-        "where that is more.",
+        "The weight of an unlabelled sequence, and of the divergence of any sequence, where a labelled one has 1. "
+        "None: 1 for an HMM, which has to count words to know them, and for a CRF all sequences without full labels "
+        "as much as all with labels. A sequence with partial labels counts as a labelled one, or as an unlabelled "
+        "one where that is more.",
     ] = None
     decode: Annotated[
         Decode,

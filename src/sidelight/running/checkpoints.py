@@ -144,8 +144,8 @@ class Journal:
         entry = self.entries.get(path)
         if entry is not None and entry.kind != kind:
             raise DataError(
-                f"the checkpoint in {self.folder} is of a fit that went another way: it has {entry.kind!r} where this "
-                f"one comes to {kind!r}; {self._way_out}"
+                f"the checkpoint in {self.folder} was written by a fit with other steps: it has {entry.kind!r} where "
+                f"this fit has {kind!r}; {self._way_out}"
             )
         if nested:
             self.open.append(_Level(path))

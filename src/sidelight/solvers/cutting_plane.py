@@ -22,7 +22,7 @@ from .working_sets import WorkingSets
 # An iteration has this many chunks, of at least and at most this many inputs that are searched with the same weights;
 # and passes of coordinate descent over the rows of a chunk and over all.
 _CHUNKS, _LEAST, _CHUNK, _CHUNK_PASSES, _PASSES = 32, 4, 256, 3, 20
-# Tokens of a part of a chunk, about: threads gain nothing on smaller ones.
+# Tokens of a part of a chunk, about: on chains threads gain nothing on smaller ones.
 _PART = 2000
 # Rows are kept in single precision: differences below this share of a violation mean nothing.
 _ROUNDING = 1e-6
@@ -137,7 +137,7 @@ class _WorstSearch:
             mine = slice(starts[number] + lo - first, starts[number] + hi - first)
             violation[mine], bound[mine] = worst.violation, worst.bound
             if self.check:
-                _require_worst(bound[mine], known[mine], lo)
+                _require_worst(bound[mine], known[mine], self.demands[number], lo)
             least = np.maximum(epsilon, _ROUNDING * np.maximum(np.abs(violation[mine]), 1.0))
             new = np.flatnonzero(violation[mine] > np.maximum(known[mine], self.sets.floor) + least)
             if len(new):
@@ -146,11 +146,13 @@ class _WorstSearch:
         return np.maximum(violation, known), np.maximum(bound, known)
 
 
-def _require_worst(found: Floats, known: Floats, first: int) -> None:
+def _require_worst(found: Floats, known: Floats, demand: Demand, first: int) -> None:
+    """Raise unless the search found outputs that are violated as much as those that are known of these inputs."""
     above = np.flatnonzero(known > found + 1e-4 * np.maximum(np.abs(found), 1.0))
     if len(above):
         i = int(above[0])
+        place = demand.batch.argmax.place(first + i)
         raise SidelightError(
-            f"the search returned an output of sequence {first + i} with violation {found[i]:.6g}, but one found "
-            f"before has {known[i]:.6g}: the inference is not exact"
+            f"the search returned an output of input {place} with violation {found[i]:.6g}, but one found before has "
+            f"{known[i]:.6g}: the inference is not exact"
         )

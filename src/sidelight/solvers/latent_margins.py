@@ -62,7 +62,7 @@ class LatentProblem:
     known: tuple[Demand, ...]
     choose: tuple[Callable[[Floats, int], Chosen], ...]
     loss: str
-    margins_stay: bool = True
+    margins_stay: bool
 
     def chosen(self, w: Floats, number: int) -> list[Chosen]:
         """The demands about unknown outputs, with the best ones under w put in."""

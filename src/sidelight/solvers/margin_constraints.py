@@ -45,6 +45,10 @@ class BestSearch:
         rules = None if self.rules is None else self.rules.sequences(first, last)
         return replace(self, structure=single, numbers=numbers, allowed=allowed, rules=rules)
 
+    def place(self, number: int) -> int:
+        """Returns the place in X of an input of the batch."""
+        return number if self.numbers is None else int(self.numbers[number])
+
     def __call__(self, scores: Any, first: int, last: int, seed: int | None = None) -> Best:
         """Returns the best outputs of inputs first to last - 1; with a seed, ties are broken at random."""
         try:
@@ -52,7 +56,7 @@ class BestSearch:
         except Infeasible as error:
             if error.sequence is None or self.numbers is None:
                 raise
-            raise error.numbered(int(self.numbers[first + error.sequence])) from None
+            raise error.numbered(self.place(first + error.sequence)) from None
 
     def _best(self, scores: Any, first: int, last: int, seed: int | None) -> Best:
         if self.allowed is not None:

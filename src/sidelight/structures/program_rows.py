@@ -58,9 +58,10 @@ class ProgramRows:
     rows : LinearRows
         The rows; an output satisfies all of them.
     titles : tuple of str or None, default=()
-        What messages call each row. A row with None is written out; nothing stands for None of each.
+        What messages call each row. A row whose title is None is written as a formula, and all are if this is
+        empty.
     names : tuple, default=()
-        What messages and outputs call each variable; nothing stands for their numbers.
+        What messages and outputs call each variable; if this is empty, they are called by their numbers.
     """
 
     variables: int

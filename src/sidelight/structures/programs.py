@@ -1,7 +1,7 @@
 """Integer programs: 0/1 variables under linear rows.
 
 The parts of an input are its variables, and an output says 0 or 1 for each of them. The shape of an input is the number
-of its variables and the rows over these, `ProgramRows`. HiGHS finds the best outputs, through `inference.points`.
+of its variables and the rows over these, `ProgramRows`. HiGHS finds the best outputs, through `points`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +26,7 @@ from .program_rows import Component, Points, ProgramRows
 from .protocol import TIME_LIMIT, Loss, Ranked, in_blocks
 
 if TYPE_CHECKING:
-    from ..inference.highs import HighsProgram
+    from .highs import HighsProgram
 
 # Rows or variables that a message names at most.
 _NAMED = 10
@@ -95,10 +95,10 @@ class Programs(FlatStructure):
     def program(self, scores: Floats, shape: Shape) -> "HighsProgram":
         """Returns the integer program of one input, all variables whole.
 
-        `inference.points.with_penalties` adds rows that may be missed at a cost, and `inference.points.k_best` solves
+        `points.with_penalties` adds rows that may be missed at a cost, and `points.k_best` solves
         what comes out.
         """
-        from ..inference.highs import HighsProgram
+        from .highs import HighsProgram
 
         variables, rows = shape
         return HighsProgram(np.asarray(scores, float), np.ones(variables), rows.rows, np.arange(variables))
@@ -127,7 +127,7 @@ class Programs(FlatStructure):
 
     def _apart(self, scores: Floats, rows: ProgramRows, k: int, start: Flags | None) -> Iterator[tuple[Longs, Points]]:
         """The k best values of the variables of each component."""
-        from ..inference.points import k_best
+        from .points import k_best
 
         choices, components = rows.components
         yield from choices.points(scores, k)
@@ -147,7 +147,7 @@ class Programs(FlatStructure):
 
         penalty: (rows,) for each unit, inf where a row must hold; seconds: after which the best found is returned.
         """
-        from ..inference.points import k_best, with_penalties
+        from .points import k_best, with_penalties
 
         limit = min(seconds, np.inf if self.time_limit is None else self.time_limit)
         return k_best(with_penalties(self.program(scores, shape), rows, penalty), k, time_limit=limit)
@@ -236,7 +236,7 @@ def one_rows(variables: Longs) -> LinearRows:
 
 def _program(one: Component, scores: Floats) -> "HighsProgram":
     """The integer program of one component."""
-    from ..inference.highs import HighsProgram
+    from .highs import HighsProgram
 
     count = len(one.variables)
     return HighsProgram(scores[one.variables], np.ones(count), one.rows, np.arange(count))
@@ -267,8 +267,8 @@ def _require_scores(scores: FlatParts) -> None:
 
 def _why_none(scores: Floats, rows: ProgramRows) -> str:
     """Says which rows cannot hold together, and whether that is because variables are excluded by their scores."""
-    from ..inference.highs import HighsProgram
-    from ..inference.points import impossible
+    from .highs import HighsProgram
+    from .points import impossible
 
     guilty = _conflict(scores, rows)
     own = rows.rows.take(np.array(guilty, np.int64))
@@ -286,7 +286,7 @@ def _why_none(scores: Floats, rows: ProgramRows) -> str:
 
 def _conflict(scores: Floats, rows: ProgramRows) -> list[int]:
     """The numbers of few rows that cannot hold together."""
-    from ..inference.points import conflict, impossible
+    from .points import conflict, impossible
 
     if rows.impossible:
         return rows.impossible[:1]

@@ -34,12 +34,13 @@ _COLUMNS = ("learner", "score", "against the base from labels alone", "time", ""
 class Auto(Running, Learner):
     """The learner that does best on labelled sequences held out, among those that can use what is known.
 
-    Supervised learners (`HMM`, `CRF`, `SemiCRF`) come first: `SemiCRF` where labels come in long runs, and `CRF`
-    elsewhere, is the base, unless another one is better by more than its standard error. Then come those that use
-    rules, unlabelled sequences, partial labels, GOOD and BAD as well, with their default settings, until the time is
-    up. The one with the largest advantage over the base, less its standard error, is fitted to everything; the base if
-    there is no such advantage. Each learner is given the rules that it can read; rules that clearly cost are left out
-    too.
+    Supervised learners (`HMM`, `CRF`, `StructuralSVM`, `SemiCRF`) come first. One of them is the base: `CRF` where one
+    label has most tokens, else `SemiCRF` where labels come in long runs, else `StructuralSVM`, unless another one is
+    better by more than its standard error. Then come those that use rules, unlabelled sequences, partial labels, GOOD
+    and BAD as well, with their default settings, until the time is up. The one with the largest advantage over the
+    base, less its standard error, is fitted to everything; the base if there is no such advantage. Each learner is
+    given the rules that it can read; rules that clearly cost are left out too. Learners that keep to all rules that are
+    written `.hard()` go before all others, unless they are worse than the base by more than the standard error.
 
     Attributes
     ----------

@@ -109,12 +109,16 @@ class Knowledge:
     def usual(self) -> str:
         """The supervised learner that does best on most tasks with labels like these.
 
-        Where labels come in runs of several tokens, and no label has most tokens, segments have much to tell.
+        Where one label has most tokens, that is a CRF: margins count every token alike, so they are mostly about that
+        label. Elsewhere segments have much to tell if labels come in runs of several tokens, and if not, margins make
+        more of few sequences than likelihood does.
         """
         full = [one for one in self.y if kind_of(one) is Signal.FULL]
         runs = sum(sum(1 for _ in groupby(one)) for one in full)
         long = runs > 0 and sum(map(len, full)) >= _LONG_RUNS * runs
-        return "SemiCRF" if long and majority_label(full) is None else "CRF"
+        if majority_label(full) is not None:
+            return "CRF"
+        return "SemiCRF" if long else "StructuralSVM"
 
     @property
     def unlabelled_share(self) -> float:
@@ -125,14 +129,13 @@ class Knowledge:
     def candidates(self) -> Iterator[Candidate]:
         """All of them, the supervised ones first."""
         words, full = self.of_words, Signal.FULL in self.kinds
-        hmm, crf, segments = HMM(), CRF(self.features), SemiCRF(self.features)
-        bases: dict[str, Any] = {"HMM": hmm} if words else {}
-        bases |= {"CRF": crf} | ({"SemiCRF": segments} if full else {})
+        bases: dict[str, Any] = {"HMM": HMM()} if words else {}
+        bases["CRF"] = CRF(self.features)
+        if full:
+            bases |= {"StructuralSVM": StructuralSVM(self.features), "SemiCRF": SemiCRF(self.features)}
         for name, base in bases.items():
             if full or (name == "CRF" and Signal.PARTIAL in self.kinds):
                 yield self._made(name, base, supervised=True)
-        if full and Signal.COMPANION in self.kinds:
-            yield self._made("StructuralSVM", StructuralSVM(self.features), supervised=True)
         decoded, expected = self._readable("decoded"), self._readable("expected")
         if decoded:
             for name, base in bases.items():
@@ -157,7 +160,8 @@ class Knowledge:
             if expected:
                 yield self._made("PosteriorRegularization(HMM)", PosteriorRegularization(hmm, expected), expected)
         if full and decoded and driven:
-            yield self._made("CoDL(CRF)", CoDL(crf, decoded), decoded)
+            for name in ("CRF", "StructuralSVM"):
+                yield self._made(f"CoDL({name})", CoDL(bases[name], decoded), decoded)
         if expected:
             yield self._made("PosteriorRegularization(CRF)", PosteriorRegularization(crf, expected), expected)
             yield self._made("DeterministicAnnealing(CRF)", DeterministicAnnealing(crf, expected), expected)
@@ -207,14 +211,18 @@ class Knowledge:
 
 
 def fallback(known: Knowledge) -> Candidate:
-    """The candidate to take where too little is labelled to try any."""
+    """The candidate to take where too little is labelled to try any.
+
+    An HMM makes the most of a sequence or two, but not where nearly all tokens have one label: all words are unknown.
+    """
     partial = Signal.PARTIAL in known.kinds
-    order = ["CoDL(HMM)", "PosteriorRegularization(HMM)", "CCM(HMM)"] if known.rules else []
+    base = "HMM" if majority_label(known.y) is None else "CRF"
+    order = [f"CoDL({base})", f"PosteriorRegularization({base})", f"CCM({base})"] if known.rules else []
     if partial and known.rules:  # CoDL makes nothing of partial labels
-        order.insert(0, "PosteriorRegularization(HMM)")
+        order.insert(0, f"PosteriorRegularization({base})")
     order += ["EM(HMM)"] if partial else []
     if Signal.FULL in known.kinds:
-        order += ["HMM", "CRF"]
+        order += [base, "CRF"]
     else:
         order = (["JLIS"] if Signal.COMPANION in known.kinds else []) + order
         order += ["PosteriorRegularization(CRF)", "CRF"]

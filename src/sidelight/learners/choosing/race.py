@@ -4,7 +4,8 @@ A candidate c has the advantage D_c over the supervised base b on the sequences 
 the paired difference; the one with the largest D_c - e_c is chosen, b itself having 0. The base is found in the same
 way: it is the supervised learner that is usual for labels of this kind (`Knowledge.usual`), unless another is better
 by more than its standard error. Few labelled sequences tell little about which learner is best, and what is known of
-other tasks tells something.
+other tasks tells something. Who writes a hard rule wants outputs that keep to it: where there are hard rules, c is
+chosen among those that keep to all of them, but for those with D_c + e_c < 0; only if none is left, among all others.
 """
 
 from collections.abc import Sequence
@@ -131,6 +132,7 @@ class Race:
         self.parts = all_parts[: next((few for many, few in _PARTS if labelled > many), len(all_parts))]
         self.tried: list[Tried] = []
         self.broken: list[Rule] = []
+        self.hard: set[Rule] = set()
         self.costs: list[RuleCost] = []
         self.base: Tried | None = None
         self._clock = Clock()
@@ -164,7 +166,8 @@ class Race:
             reasons = "; ".join(f"{tried.candidate.name} {tried.outcome}" for tried in self.tried)
             raise DataError(f"no supervised learner could be tried: {reasons}")
         usual = next((tried for tried in done if tried.candidate.name == self.known.usual), done[0])
-        self.base = max(done, key=lambda tried: _merit(tried, usual))
+        self.base = max(done, key=lambda tried: (_merit(tried, usual), tried is usual))
+        self.hard = {rule for rule in kept if rule.reading is not None and rule.reading.kind == "hard"}
         others = [candidate for candidate in candidates if not candidate.supervised]
         # Those that learn nothing from rules are quick, and show whether the others should go without those that cost.
         quick = [candidate for candidate in others if isinstance(candidate.learner, CCM)]
@@ -182,11 +185,21 @@ class Race:
 
     @property
     def ranked(self) -> list[Tried]:
-        """All that were tried on all parts, best first; of equals the one that was tried first."""
+        """All that were tried on all parts, best first; of equals the base, or else the one that was tried first."""
         assert self.base is not None
         base = self.base
         complete = [tried for tried in self.tried if tried.complete]
-        return sorted(complete, key=lambda tried: _merit(tried, base), reverse=True)
+        return sorted(
+            complete, key=lambda tried: (self._obeys(tried, base), _merit(tried, base), tried is base), reverse=True
+        )
+
+    def _obeys(self, tried: Tried, base: Tried) -> bool:
+        """Whether it keeps to all hard rules, and is not clearly worse than the base; True where there are none."""
+        if not self.hard:
+            return True
+        found = compare(tried.trial, base.trial)
+        doubt = 0.0 if isnan(found.error) else _DOUBT * found.error
+        return self.hard <= set(tried.candidate.rules) and found.mean + doubt >= 0.0
 
     def _try(self, candidate: Candidate) -> None:
         tried = Tried(candidate)
@@ -293,13 +306,15 @@ class Race:
             points = chosen.result(self.base).points
             why = f"{name} has {score} on {held}, {points} points against {self.base.candidate.name}, the base that "
             why += "learns from labels alone"
-            return f"{why}{self._gone(chosen)}."
+            obeys = "; it keeps to the hard rules" if self.hard and self._obeys(chosen, self.base) else ""
+            return f"{why}{obeys}{self._gone(chosen)}."
         why = f"{name} has {score} on {held}"
         if all(tried.candidate.supervised and tried.trial.score <= chosen.trial.score for tried in others):
-            return f"{why}, the most of those that were tried."
+            return f"{why}, the most of those that were tried{self._gone(chosen)}."
         best = max(others, key=lambda tried: tried.trial.score)
         points = best.result(self.base).points
-        return f"{why}, and no other is better by more than a standard error ({best.candidate.name}: {points} points)."
+        better = f"no other is better by more than a standard error ({best.candidate.name}: {points} points)"
+        return f"{why}, and {better}{self._gone(chosen)}."
 
 
 def _merit(tried: Tried, base: Tried) -> float:

@@ -120,7 +120,9 @@ class DMV(Learner):
         'Where no tree is known, the first model: "harmonic" makes heads nearby likelier (Klein & Manning 2004), '
         '"even" counts everything once, "random" about once.',
     ] = "harmonic"
-    constant: Annotated[float, "Of the harmonic start: heads are in proportion to 1 / (distance + constant)."] = 0.0
+    constant: Annotated[
+        float, "For the harmonic start: the probability of a head is proportional to 1 / (distance + constant)."
+    ] = 0.0
     n_jobs: Annotated[int, "Threads; -1 is every core."] = -1
 
     generative = True

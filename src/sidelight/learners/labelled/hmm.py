@@ -93,8 +93,8 @@ class HMM(Learner):
     ] = field(default="word", kw_only=False)
     unknown: Annotated[
         str | Column | None,
-        "What of an unknown word tells which kind it is; words seen once in training show how each kind is labelled. "
-        "None puts all unknown words together.",
+        "The expression that divides unknown words into kinds; words that are seen once in training show how each "
+        "kind is labelled. None puts all unknown words into one kind.",
     ] = "word.shape()"
     start_smoothing: Annotated[float, "Added to the count of every first label; 0 makes the unseen impossible."] = 0.1
     transition_smoothing: Annotated[float, "Added to the count of every label pair."] = 0.1

@@ -26,7 +26,7 @@ class MIRA(OnlineLearner):
     classes_, weights_, trace_, mistakes_
     """
 
-    k: Annotated[int, "How many of the best outputs ask for a margin."] = 5
+    k: Annotated[int, "For how many of the best outputs a margin is required."] = 5
     C: Annotated[
         float, "How far one output may move the weights at most, along its difference to y; inf for no cap."
     ] = 1.0

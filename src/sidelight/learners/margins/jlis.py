@@ -163,7 +163,7 @@ class JointLearner(LatentCompanionParameters, Learner):
             ties = seed if self.random_ties else None
             options = (cost[good], sizes[good], self.constant, ties)
             choose = [] if batch is None else [partial(Accepted.best, batch, *options)]
-            return LatentProblem(tuple(demands), tuple(choose), self.loss)
+            return LatentProblem(tuple(demands), tuple(choose), self.loss, margins_stay=True)
 
         return all_runs(self, problem, start)
 
@@ -245,7 +245,9 @@ class JLIS(GuardParameters, LinearParameters, JointLearner):
         "What outputs are possible: every rule is hard, in training, `predict` and `decision_function`. Rules that do "
         "not fold into the scores, such as `once_each()`, make every search of training slow.",
     ] = None
-    dictionary: Annotated[TagDictionary | None, "Which labels are possible for each token, in the same places."] = None
+    dictionary: Annotated[
+        TagDictionary | None, "Which labels are possible for each token, in training and predictions alike."
+    ] = None
     guard: Annotated[
         bool,
         "Whether `fit` compares with a `StructuralSVM` of the same features, with C = C1, on labelled sequences held "

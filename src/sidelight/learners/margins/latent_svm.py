@@ -115,4 +115,4 @@ class LatentStructuralSVM(LatentParameters, LinearParameters, Learner):
             best = batch.argmax(scores, 0, len(batch), seed + number)
             return Labelled(batch, known, cost, best.outputs)
 
-        return LatentProblem((), (complete,), self.loss)
+        return LatentProblem((), (complete,), self.loss, margins_stay=True)

@@ -124,8 +124,8 @@ class StructureClassifier(LinearParameters, CompanionParameters, Learner):
     rules: Annotated[Sequence[Rule] | None, "What structures are possible: every rule is hard."] = None
     calibration: Annotated[
         int,
-        "Folds of the cross-validation that `predict_proba` is calibrated by (Platt scaling): as many more fits; 0 "
-        "does without.",
+        "Folds of the cross-validation that calibrates `predict_proba` (Platt scaling), each one more fit. With 0 "
+        "there is no `predict_proba`.",
     ] = 0
 
     judges: ClassVar[bool] = True
@@ -284,7 +284,7 @@ class LCLR(LatentCompanionParameters, StructureClassifier):
         def problem(seed: int) -> LatentProblem:
             ties = seed if self.random_ties else None
             accept = partial(Accepted.best, good.batch, good.cost, good.size, self.constant, ties)
-            return LatentProblem((bad,), (accept,), self.loss)
+            return LatentProblem((bad,), (accept,), self.loss, margins_stay=True)
 
         def begin(seed: int) -> Floats:
             if first is not None:

@@ -209,7 +209,8 @@ class PartsTask(ABC):
     def view(self, X: Sequence[Any], classes: Sequence[str]) -> PartView:
         """Returns the parts of a batch as rules see them; not offered unless a task says how."""
         raise NotSupported(
-            f"{type(self).__name__} does not say what rules could speak of; give it a method `view`, or leave rules out"
+            f"{type(self).__name__} takes no rules; give the task a method `view`, which shows its parts to rules, or "
+            "leave the rules out"
         )
 
     def blank(self, X: Sequence[Any], classes: Sequence[str]) -> FlatParts:

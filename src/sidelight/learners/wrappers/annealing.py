@@ -41,8 +41,8 @@ class DeterministicAnnealing(ProjectingLearner):
     begin: Annotated[
         Literal["labelled", "nothing"],
         'The first model: "labelled", the base fitted to the labelled sequences, or "nothing", even '
-        "distributions (of an HMM, chance). What high temperatures find hardly depends on it, what low ones "
-        "do may be much worse.",
+        "distributions (of an HMM, chance). The result hardly depends on it where temperatures are high; where "
+        'they are low, "nothing" can be much worse.',
     ] = "labelled"
     iterations: Annotated[int, "Rounds at each temperature."] = 5
 

@@ -46,8 +46,8 @@ class RuleParameters(WrapperParameters):
     counting: Annotated[
         Counting,
         '"places" compares the places where labelled sequences keep to a rule with those where they break it, '
-        'and trusts rules that they say little about; "tokens" is Eq. 3.10 of Chang 2011, the violations per '
-        "token.",
+        'and assumes that a rule holds where there are few such places; "tokens" is Eq. 3.10 of Chang 2011, the '
+        "violations per token.",
     ] = "places"
     method: Annotated[
         Method, '"exact" (search, then integer programming where it is needed), "program", or "beam".'
@@ -127,11 +127,11 @@ class RuleParameters(WrapperParameters):
 
 
 def _require_no_rules(base: Any) -> None:
-    """Raise where rules go around a learner that has rules: its own would have no say in predictions."""
+    """Raise where rules go around a learner that has rules: predictions would ignore its own."""
     if base.rules:
         raise NotSupported(
-            f"the {type(base).__name__} inside has rules of its own, which would have no say; give all rules to one of "
-            "them, as in CCM.around(model.base_, [*model.rules, ...])"
+            f"the {type(base).__name__} inside has rules of its own, which predictions would ignore; give all rules to "
+            "one of them, as in CCM.around(model.base_, [*model.rules, ...])"
         )
 
 

@@ -84,7 +84,7 @@ class CoDL(RuleParameters, MixtureParameters, Learner):
     balance: Annotated[
         float | None,
         "β, the weight of the model learned from labelled data. None: 0.5, but 1 where one label has most of the "
-        "labelled tokens: unlabelled sequences do harm there, and `fit` warns that it goes without them.",
+        "labelled tokens: unlabelled sequences do harm there, and `fit` warns and leaves them out.",
     ] = None
     iterations: Annotated[int, "Rounds of labelling and learning."] = 5
     k: Annotated[int, "Outputs taken of each unlabelled sequence."] = 1

@@ -104,7 +104,7 @@ class EM(MixtureParameters, Learner):
         float | None,
         "β, the weight of the model learned from full labels. None: 0.8; 0 where there are partial labels, which only "
         "the other model knows; 1 where one label has most of the labelled tokens: unlabelled sequences do harm there, "
-        "and `fit` warns that it goes without them.",
+        "and `fit` warns and leaves them out.",
     ] = None
     iterations: Annotated[int, "Rounds."] = 5
     classes: Annotated[Sequence[str] | None, "All labels; needed where no label is known."] = None
@@ -116,8 +116,8 @@ class EM(MixtureParameters, Learner):
     spread: Annotated[
         float | None,
         "None begins from random scores of every token, or as the base says (`DMV`); a number from a random model, "
-        "with counts 1 + spread U(0, 1) (Gao and Johnson 2008), in which all tokens of a word are alike. Without any "
-        "label, words then soon part.",
+        "with counts 1 + spread U(0, 1) (Gao and Johnson 2008), in which all tokens of a word begin with the same "
+        "probabilities. Without any label, words then soon differ in theirs.",
     ] = None
     random_state: Annotated[int, "Seed of these scores."] = 0
 

@@ -57,12 +57,12 @@ class ProjectionParameters(ExpectationParameters):
     norm: Annotated[
         NormName,
         'The slack of the rules\' bounds is charged `penalty` times its norm ("l1", "l2", "linf", "group") or half of '
-        'its square ("squared"). `few_labels` (section 8 of Ganchev et al. 2010) is charged for, whatever the norm: '
-        '`penalty` (1 if it is "learned") times its own.',
+        'its square ("squared"). `few_labels` (section 8 of Ganchev et al. 2010) is charged `penalty` (1 if it is '
+        '"learned") times a norm of its own, whatever this one is.',
     ] = "l1"
     bound: Annotated[
         float | None,
-        "The norm of the slack is at most this; with None for both, here and as penalty, there is no slack.",
+        "The largest norm that the slack may have. Where `bound` and `penalty` are both None, there is no slack.",
     ] = None
     balance: Annotated[
         float | None,

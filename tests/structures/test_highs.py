@@ -12,8 +12,8 @@ import pytest
 from scipy.optimize import linprog
 
 from sidelight import DataError, Infeasible, SidelightError
-from sidelight.inference.highs import HighsProgram, solve
 from sidelight.kernels.parallel import map_each, stop_event
+from sidelight.structures.highs import HighsProgram, solve
 from sidelight.structures.polytope import LinearRows
 
 

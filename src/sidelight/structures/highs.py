@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import DataError, Infeasible, SidelightError
 from ..kernels.compiling import Floats, Longs
 from ..kernels.parallel import stop_event
-from ..structures.polytope import LinearRows
+from .polytope import LinearRows
 
 # Variables of an integer program of which a first point is found without a heuristic of its own.
 _SMALL = 1000

@@ -12,10 +12,10 @@ import numpy as np
 
 from ..errors import Infeasible, SidelightError
 from ..kernels.compiling import Flags, Floats
-from ..structures.polytope import LinearRows, Polytope, rows_hold
-from ..structures.program_rows import Points
 from . import highs
 from .highs import HighsProgram
+from .polytope import LinearRows, Polytope, rows_hold
+from .program_rows import Points
 
 # Scores are scaled to at most this size: HiGHS takes those for equal that differ by less than 1e-7.
 _LARGEST = 1024.0
