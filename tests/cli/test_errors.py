@@ -244,6 +244,43 @@ def test_quiet_is_quiet(run: Run, folder: Path, tmp_path: Path) -> None:
     assert run("train", folder / "train.tsv", "-o", tmp_path / "m", "-l", "crf", "--quiet").err == ""
 
 
+def test_text_that_is_cut_in_another_way_is_noticed(run: Run, tmp_path: Path) -> None:
+    """Labelled tokens such as `Dr.` are two in a file of plain text, and one in a file of tokens."""
+    (tmp_path / "few.tsv").write_text("Dr.\tT\nKay\tN\n\nMrs.\tT\nLee\tN\n\n")
+    for name in ("more.txt", "more.tok"):
+        (tmp_path / name).write_text("Dr. Lee meets Kay\nMrs. Kay\n")
+    options = ["train", tmp_path / "few.tsv", "-o", tmp_path / "m", "-l", "codl", "-q", "--unlabeled"]
+    noted = run(*options, tmp_path / "more.txt")
+    assert (
+        "2 of the 4 labelled tokens are not, such as 'Dr.'; if spaces separate its tokens, call it more.tok"
+        in noted.err
+    )
+    assert "note:" not in run(*options, tmp_path / "more.tok").err
+
+
+def test_labels_that_look_partial_are_noticed(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "few.tsv").write_text("a\tX\nb\t?\n\na\tX|Y\nb\tY\n\nc\tU|V\n\n")
+    options = ["train", tmp_path / "few.tsv", "-o", tmp_path / "m", "-l", "crf", "-q"]
+    assert run(*options).err.startswith("note: ? and X|Y are labels like any other here; with --partial")
+    assert run(*options, "--partial").err == ""
+
+
+def test_json_lines_without_labels_are_noticed(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "few.jsonl").write_text('{"tokens": ["a"], "tags": ["X"]}\n')
+    said = run("train", tmp_path / "few.jsonl", "-o", tmp_path / "m", "-l", "crf", "-q")
+    assert said.err.startswith(
+        'note: no line of the data has a label; they are expected under "labels"\nerror: crf cannot'
+    )
+
+
+@pytest.mark.parametrize("command", [["train", "-l", "crf", "-q", "-o"], ["check", "starts_with('X')"], ["templates"]])
+def test_an_empty_first_sequence_is_passed_over(run: Run, tmp_path: Path, command: list[str]) -> None:
+    lines = ['{"tokens": [], "labels": []}', *['{"tokens": ["a", "b"], "labels": ["X", "Y"]}'] * 3]
+    (tmp_path / "few.jsonl").write_text("\n".join(lines))
+    said = run(*command, *([tmp_path / "m"] if "-o" in command else []), tmp_path / "few.jsonl")
+    assert said.code == 0, said.err
+
+
 def test_one_long_sequence_is_noticed(run: Run, tmp_path: Path) -> None:
     (tmp_path / "long.tsv").write_text("a\tX\nb\tY\n" * 600)
     said = run("train", tmp_path / "long.tsv", "-o", tmp_path / "m", "-l", "hmm")

@@ -131,7 +131,10 @@ def test_contrastive_estimation(run: Run, tmp_path: Path) -> None:
     model = load(tmp_path / "m")
     assert (model.l2, len(model.run_objectives_), model.classes_) == (0.5, 2, ["D", "J", "N", "P", "V"])
     assert run("predict", tmp_path / "m", "-", "-f", "text", stdin="the dog is good\n").code == 0
-    refused = run("train", tmp_path / "p.tsv", "-o", tmp_path / "m", *options, "--unlabeled", tmp_path / "p.tsv")
+    (tmp_path / "more.tok").write_text("I walk\nthe dog\n")
+    more = ["--unlabeled", tmp_path / "more.tok"]
+    assert run("train", tmp_path / "p.tsv", "-o", tmp_path / "m", *options, *more).json["unlabeled"] == 2
+    refused = run("train", tmp_path / "p.tsv", "-o", tmp_path / "m", *options, *more, "--rules", "starts_with('D')")
     assert "do not go with the learner contrastive" in refused.message
 
 

@@ -40,7 +40,7 @@ def test_the_first_token_decides(X, kind):
         (["a b c"], "its first element is a string; split it first"),
         ([{"a": 1}], "a sequence must be a list of tokens or an array, got dict"),
         ([3], "a sequence must be a list of tokens or an array, got int"),
-        ([[]], "sequence 0 is empty"),
+        ([[], []], "sequence 0 is empty"),
         ([[3]], "a token must be a string, a tuple of strings or a feature dict, got 3"),
         ([[()]], "a token must be a string"),
     ],

@@ -172,7 +172,7 @@ def test_parse(text, same):
         ("word.matches(3)", "given as a string, got 3"),
         ("word.isin()", "at least one word"),
         ("word.isin([])", "at least one word"),
-        ("word.isin(3)", "not iterable"),
+        ("word.isin(3)", "words are strings, and isin was given 3; write '3'"),
         ("column(-1)", "numbered from 0, got -1"),
         ("word[1.5]", "whole number of tokens, got 1.5"),
         ("word['a']", "whole number of tokens, got 'a'"),

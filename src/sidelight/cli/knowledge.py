@@ -17,6 +17,7 @@ from sidelight.cli.parameters import (
     EXPECTING,
     JUDGING_WRAPPERS,
     UNLABELLED,
+    WITHOUT_RULES,
     WRAPPERS,
     divide,
     divide_views,
@@ -133,7 +134,7 @@ class KnowledgeOptions:
         if name == "auto" or name in UNLABELLED:
             return None, name
         if self.unlabeled:
-            return "codl", name
+            return (None if name in WITHOUT_RULES and not self.rules else "codl"), name
         return ("ccm" if self.rules and name not in COMPANIONS else None), name
 
     def _check_auto(self, settings: Sequence[Setting]) -> None:
@@ -174,7 +175,7 @@ class KnowledgeOptions:
             if rule.reading is not None and rule.reading.kind not in known:
                 raise DataError(
                     f"{self.rules}: the rule {rule.title!r} is read as {rule.reading.kind}, and {wrapper} reads rules "
-                    'as statements about expectations; leave out its reading and penalty, or say reading = "expected"'
+                    'as statements about expectations; give it reading = "expected" in a file of rules'
                 )
         return rules
 
@@ -210,7 +211,7 @@ class KnowledgeOptions:
         return self._read_more(reader, self.bad, sequences) if self.bad else []
 
     def _read_more(self, reader: DataReader, path: str, sequences: Sequences) -> Any:
-        more = reader.read_unlabeled(path)
+        more = reader.read_unlabeled(path, beside=sequences.X)
         expected, found = reader.width(sequences.X), reader.width(more)
         if expected != found:
             raise DataError(

@@ -27,6 +27,10 @@ COMPANIONS = [one.command for one in _JUDGING if not one.inside]
 JUDGING_WRAPPERS = [one.command for one in _JUDGING if one.inside]
 # Learners by themselves that take unlabelled data and rules without another one around them.
 UNLABELLED = [one for one in CLASSES if REGISTRY[CLASSES[one]].signals == {Signal.FULL, Signal.NOTHING}]
+# Those that take unlabelled data and no rules.
+WITHOUT_RULES = [
+    one for one in CLASSES if {Signal.PARTIAL, Signal.NOTHING} <= REGISTRY[CLASSES[one]].signals and one != "auto"
+]
 # Learners that read rules as statements about expectations.
 EXPECTING = [one.command for one in REGISTRY.values() if one.expecting]
 

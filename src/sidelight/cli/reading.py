@@ -1,8 +1,10 @@
 """Data files as the commands read them: the format taken from the name, its options checked, nothing empty."""
 
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import typer
@@ -12,6 +14,8 @@ from sidelight.data.formats import FORMATS
 from sidelight.data.source import source_name
 from sidelight.errors import DataError, listed
 
+# From this share of labelled tokens on that plain text would have cut, a note says so.
+_OTHER_TOKENS = 0.01
 # What corpora on disk are called beside the formats.
 CORPUS = "corpus"
 
@@ -66,8 +70,8 @@ class DataReader(Protocol):
         """Read the same some inputs after the other."""
         ...
 
-    def read_unlabeled(self, path: str) -> Any:
-        """Read inputs alone."""
+    def read_unlabeled(self, path: str, beside: Sequence[Any] = ()) -> Any:
+        """Read inputs alone; beside: others, which they should be like."""
         ...
 
     def width(self, X: Sequence[Any]) -> str:
@@ -177,10 +181,11 @@ class Reader:
                 raise typer.BadParameter(message, param_hint=option)
         return read_corpus(path, scratch=self.scratch)
 
-    def read_unlabeled(self, path: str) -> Any:
+    def read_unlabeled(self, path: str, beside: Sequence[Any] = ()) -> Any:
         """Read sequences without labels; the format is that of the file's name, else it is that of the data.
 
-        Files of named columns have all of these but the label.
+        Files of named columns have all of these but the label. Where text is cut into tokens in another way than the
+        sequences beside it, a note says so.
         """
         from sidelight.data import guess_format
         from sidelight.data.corpus_file import is_corpus
@@ -193,6 +198,8 @@ class Reader:
             if self.format is None:
                 raise
             name = self.format
+        if name == "text":
+            _compare_tokens(path, beside)
         columns = self.columns if name == "conllu" else None
         comment = self.comment if FORMATS[name].columnar else None
         if FORMATS[name].columnar and self.columns is not None:
@@ -275,6 +282,23 @@ class Reader:
             formats = [other for other in FORMATS if keyword in FORMATS[other].options]
             message = f"the format {name} has no such thing; {listed(formats)} {'have' if formats[1:] else 'has'}"
             raise typer.BadParameter(message, param_hint=option)
+
+
+def _compare_tokens(path: str, beside: Sequence[Any]) -> None:
+    """Note it where many tokens of labelled sequences would be cut by what cuts a file of plain text."""
+    from sidelight.data.corpus import Corpus
+    from sidelight.data.text import tokenize
+
+    if isinstance(beside, Corpus):
+        return
+    tokens = [token for x in beside for token in x if isinstance(token, str)]
+    cut = [token for token in tokens if len(tokenize(token)) > 1]
+    if len(cut) > _OTHER_TOKENS * len(tokens):
+        print(
+            f"note: {path} is cut into words and punctuation marks, but {len(cut):,} of the {len(tokens):,} labelled "
+            f"tokens are not, such as {cut[0]!r}; if spaces separate its tokens, call it {Path(path).stem}.tok",
+            file=sys.stderr,
+        )
 
 
 def reader_for(task: Any, reader: Reader, *, answers: bool = False) -> DataReader:

@@ -74,7 +74,7 @@ class StructuredReader:
                 raise found.error(i, str(error)) from None
         return Sequences(found.X, found.y, name, found)
 
-    def read_unlabeled(self, path: str) -> Any:
+    def read_unlabeled(self, path: str, beside: Sequence[Any] = ()) -> Any:
         """Read inputs alone."""
         return self.read(path, labels=False).X
 

@@ -19,9 +19,10 @@ from sidelight.cli.options import (
     JsonOption,
 )
 from sidelight.cli.parameters import BASES, BaseName, LearnerName, TaskName, make_task
-from sidelight.cli.reading import Reader, Sequences, reader_for
+from sidelight.cli.reading import CORPUS, Reader, Sequences, reader_for
 from sidelight.cli.settings import read_settings
 from sidelight.cli.spelling import show_all
+from sidelight.errors import listed
 
 NAME = "train"
 EXAMPLES = (
@@ -231,6 +232,8 @@ def command(
     reader = reader_for(what, options, answers=estimator.judges)
     sequences = reader.read(data, labels=True)
     _suspect_one_sequence(sequences)
+    if not partial and what is None:
+        _suspect_partial_labels(sequences)
     knowledge.check_labels(estimator, sequences)
     everything = knowledge.add_sequences(learner, estimator, reader, sequences)
     held_out = None if dev is None else reader.read(dev, labels=True)
@@ -271,6 +274,21 @@ def _suspect_one_sequence(sequences: Sequences) -> None:
     if len(sequences.X) == 1 and len(sequences.X[0]) > _LONG:
         tokens = f"{len(sequences.X[0]):,}"
         print(f"note: all {tokens} tokens are one sequence; blank lines separate sequences", file=sys.stderr)
+
+
+def _suspect_partial_labels(sequences: Sequences) -> None:
+    """Labels that are written as --partial reads them are rarely meant to be labels of their own."""
+    from sidelight.labels import label_set
+
+    found = [] if sequences.format == CORPUS else sorted(label_set(sequences.y))
+    several = [label for label in found if "|" in label and all(one in found for one in label.split("|"))]
+    odd = [*(label for label in found if label == "?"), *several]
+    if odd:
+        what = "are labels" if odd[1:] else "is a label"
+        with_it = "with --partial ? is an unknown label, and A|B one of the two"
+        print(f"note: {listed(odd)} {what} like any other here; {with_it}", file=sys.stderr)
+    elif sequences.format == "jsonl" and not found:
+        print('note: no line of the data has a label; they are expected under "labels"', file=sys.stderr)
 
 
 def _fit(estimator: Any, sequences: Sequences) -> float:

@@ -17,7 +17,7 @@ def choose_encoder(X: Any, features: Features | None, min_count: int, n_jobs: in
     """The encoder for the kind of the first token: templates for strings and tuples, else dicts or arrays."""
     kind = input_kind(X)
     if kind == "columns":
-        chosen = default_templates(_width(X[0][0])) if features is None else features
+        chosen = default_templates(_width(_first(X)[0])) if features is None else features
         return TemplateEncoder(chosen, min_count, n_jobs)
     if features is not None:
         raise DataError(f"templates work on tokens with columns, but X holds {kind}; leave `features` out")
@@ -28,7 +28,7 @@ def input_kind(X: Any) -> str:
     """columns, feature dicts or arrays; anything else is an error."""
     if require_list(X) == 0:
         raise DataError("no sequences were given")
-    first = X[0]
+    first = _first(X)
     if hasattr(first, "shape"):
         return "arrays"
     if isinstance(first, str):
@@ -42,6 +42,11 @@ def input_kind(X: Any) -> str:
     if isinstance(first[0], str) or (isinstance(first[0], tuple | list) and first[0]):
         return "columns"
     raise DataError(f"a token must be a string, a tuple of strings or a feature dict, got {first[0]!r}")
+
+
+def _first(X: Any) -> Any:
+    """Returns the first sequence that has tokens, or the first one if none has."""
+    return next((x for x in X if not isinstance(x, Sequence) or len(x)), X[0])
 
 
 def _width(token: Any) -> int:

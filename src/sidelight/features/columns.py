@@ -150,9 +150,14 @@ class Column:
 
     def isin(self, *words: str | Iterable[str]) -> "Column":
         """Member of a word list, given as arguments or as one collection."""
-        listed = [w for item in words for w in ([item] if isinstance(item, str) else item)]
+        listed: list[Any] = []
+        for item in words:
+            listed += [item] if isinstance(item, str) or not isinstance(item, Iterable) else item
         if not listed:
             raise DataError("isin needs at least one word")
+        for one in listed:
+            if not isinstance(one, str):
+                raise DataError(f"words are strings, and isin was given {one!r}; write {str(one)!r}")
         return self._then("isin", *sorted(set(listed)))
 
     def map(self, function: Callable[[str], Any]) -> "Column":

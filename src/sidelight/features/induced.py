@@ -357,7 +357,7 @@ class TokenFactors:
     """Tokens with columns; their decisions are labels."""
 
     def __init__(self, basic: Sequence[Any] | None, X: Sequence[Any]) -> None:
-        token = X[0][0]
+        token = next((x[0] for x in X if len(x)), "")
         given = basic_templates(1 if isinstance(token, str) else len(token)) if basic is None else basic
         self.basic = [as_template(one) for one in given]
         self.values: dict[Column, int] = {}
