@@ -273,12 +273,14 @@ def test_json_lines_without_labels_are_noticed(run: Run, tmp_path: Path) -> None
     )
 
 
-@pytest.mark.parametrize("command", [["train", "-l", "crf", "-q", "-o"], ["check", "starts_with('X')"], ["templates"]])
+@pytest.mark.parametrize("command", [["train", "-l", "crf", "-q", "-o"], ["check", "starts_with('X')"]])
 def test_an_empty_first_sequence_is_passed_over(run: Run, tmp_path: Path, command: list[str]) -> None:
     lines = ['{"tokens": [], "labels": []}', *['{"tokens": ["a", "b"], "labels": ["X", "Y"]}'] * 3]
     (tmp_path / "few.jsonl").write_text("\n".join(lines))
     said = run(*command, *([tmp_path / "m"] if "-o" in command else []), tmp_path / "few.jsonl")
     assert said.code == 0, said.err
+    refused = run("templates", tmp_path / "few.jsonl")
+    assert (refused.code, refused.err) == (1, "error: sequence 0 is empty; leave empty sequences out\n")
 
 
 def test_one_long_sequence_is_noticed(run: Run, tmp_path: Path) -> None:

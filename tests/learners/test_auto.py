@@ -180,7 +180,7 @@ def test_each_learner_has_the_rules_that_it_can_read():
     assert found["PosteriorRegularization(CRF)"].rules == (rules[0], rules[2], rules[3])
     assert found["PosteriorRegularization(CRF)"].left_out == (rules[1], rules[4])
     assert found["CCM(HMM)"].remark.startswith("without 2 rules: share('title') <= 0.5, once_each()")
-    assert list(found)[:4] == ["HMM", "CRF", "StructuralSVM", "SemiCRF"]
+    assert list(found)[:4] == ["HMM", "CRF", "SemiCRF", "StructuralSVM"]
     assert not any(one.learner.get_params().get("guard") for one in found.values())
     companions = Knowledge(X[:10], [*Y[:4], *[GOOD] * 6], classes, tuple(rules))
     assert next(one for one in companions.candidates() if one.name == "JLIS").rules == (rules[4],)

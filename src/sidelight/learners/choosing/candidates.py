@@ -130,12 +130,12 @@ class Knowledge:
         """All of them, the supervised ones first."""
         words, full = self.of_words, Signal.FULL in self.kinds
         bases: dict[str, Any] = {"HMM": HMM()} if words else {}
-        bases["CRF"] = CRF(self.features)
-        if full:
-            bases |= {"StructuralSVM": StructuralSVM(self.features), "SemiCRF": SemiCRF(self.features)}
+        bases |= {"CRF": CRF(self.features)} | ({"SemiCRF": SemiCRF(self.features)} if full else {})
         for name, base in bases.items():
             if full or (name == "CRF" and Signal.PARTIAL in self.kinds):
                 yield self._made(name, base, supervised=True)
+        if full:  # CCM and CoDL around it are no better than around the others, and luck decides more often among many
+            yield self._made("StructuralSVM", StructuralSVM(self.features), supervised=True)
         decoded, expected = self._readable("decoded"), self._readable("expected")
         if decoded:
             for name, base in bases.items():
@@ -160,8 +160,7 @@ class Knowledge:
             if expected:
                 yield self._made("PosteriorRegularization(HMM)", PosteriorRegularization(hmm, expected), expected)
         if full and decoded and driven:
-            for name in ("CRF", "StructuralSVM"):
-                yield self._made(f"CoDL({name})", CoDL(bases[name], decoded), decoded)
+            yield self._made("CoDL(CRF)", CoDL(crf, decoded), decoded)
         if expected:
             yield self._made("PosteriorRegularization(CRF)", PosteriorRegularization(crf, expected), expected)
             yield self._made("DeterministicAnnealing(CRF)", DeterministicAnnealing(crf, expected), expected)
