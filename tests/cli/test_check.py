@@ -80,6 +80,12 @@ def test_a_label_that_occurs_nowhere_is_noticed(run: Run, folder: Path, tmp_path
     assert "no token has the label 'colour' of the rule \"count('colour') <= 1\"; there are author, " in said.err
 
 
+def test_rules_that_nothing_could_violate_are_noticed(run: Run, folder: Path) -> None:
+    said = run("check", "where(word.isin('nowhere')).label('date')", folder / "dev.tsv")
+    assert (said.code, said.err.startswith("note: whatever the labels were, nothing here could violate")) == (0, True)
+    assert run("check", "starts_with('author')", folder / "dev.tsv").err == ""
+
+
 def test_errors(run: Run, folder: Path, rules: Path, tmp_path: Path) -> None:
     (tmp_path / "r.toml").write_text('[[rule]]\nrule = "once_each("\n')
     said = run("check", tmp_path / "r.toml", folder / "dev.tsv")

@@ -20,7 +20,9 @@ from sidelight import (
     punctuation,
     runs,
     share,
+    starts_with,
     transitions,
+    where,
     word,
 )
 from tests.rules.oracle import LABELS, random_input, random_rule
@@ -140,3 +142,10 @@ def test_negations_may_have_a_reading():
     X, y = [["a", "b", "c"]] * 2, [["A", "B", "A"], ["A", "A", "B"]]
     found = check([(~once_each()).hard().named("again")], X, y)[0]
     assert (found.rule.title, found.violations, found.examples) == ("again", 1.0, ((1, 1.0),))
+
+
+def test_rules_that_nothing_could_violate_are_warned_of():
+    rules = [where(word.isin("nowhere")).label("A"), starts_with("A")]
+    with pytest.warns(UserWarning, match="nothing here could violate the rule .*nowhere") as caught:
+        check(rules, [["a", "b"], ["a"]], [["A", "B"], ["A"]])
+    assert len(caught) == 1

@@ -43,8 +43,8 @@ def check(
 ) -> list[RuleCheck]:
     """Check how often labelled data violate each rule.
 
-    Inputs whose outputs are not fully known are left out. A warning names each label of a rule that no output has but
-    that is spelt nearly like one that some have.
+    Inputs whose outputs are not fully known are left out. Warnings name each label of a rule that no output has but
+    that is spelt nearly like one that some have, and each rule that nothing in the data could violate.
 
     Parameters
     ----------
@@ -75,6 +75,8 @@ def check(
     for label, titles in labels_unused(rules, data.present).items():
         if did_you_mean(label, data.present):  # few outputs need not have all labels
             warn(unused_label(label, titles[0], data.present))
+    for rule in data.without_places(rules):
+        warn(nowhere(rule.title))
     return _checked(rules, data, examples)
 
 
@@ -99,6 +101,16 @@ def unused_label(label: str, title: str, known: Collection[str]) -> str:
     """What to say about a label that a rule names and that is not known."""
     hint = did_you_mean(label, known) or (f"; there are {', '.join(sorted(known))}" if known else "")
     return f"no token has the label {label!r} of the rule {title!r}{hint}"
+
+
+def rules_without_places(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any], task: Any = None) -> list[Rule]:
+    """Rules that no output of these inputs could violate, most likely since their conditions hold nowhere."""
+    return _data(rules, X, y, task).without_places(rules)
+
+
+def nowhere(title: str) -> str:
+    """What to say about a rule that no labels of the data could violate."""
+    return f"whatever the labels were, nothing here could violate the rule {title!r}; does its condition hold nowhere?"
 
 
 def _checked(rules: Sequence[Rule], data: "_LabelData | _OutputData", examples: int) -> list[RuleCheck]:
@@ -133,6 +145,12 @@ class _LabelData:
     def violations(self, rules: Sequence[Rule]) -> Floats:
         """Degrees of violation of each sequence and rule."""
         return CompiledRules.compile(rules, self.X, self.names).violations(self.codes)
+
+    def without_places(self, rules: Sequence[Rule]) -> list[Rule]:
+        """The rules that no labels of these sequences could violate."""
+        local = [rule for rule in rules if not rule.only_about_corpus]
+        places = CompiledRules.compile(local, self.X, self.names).places if local else ()
+        return [rule for rule, count in zip(local, places, strict=True) if not count]
 
     def corpus_violation(self, rule: Rule) -> float:
         """Over all labels that `each` stands for."""
@@ -173,6 +191,10 @@ class _OutputData:
         """Degrees of violation of each input and rule."""
         degrees: Floats = self.task.compiled(rules, self.X, self.names).violations(self.values)
         return degrees
+
+    def without_places(self, rules: Sequence[Rule]) -> list[Rule]:
+        """None: places are counted in label sequences alone."""
+        return []
 
     def corpus_violation(self, rule: Rule) -> float:
         """By how much counts miss their bounds, that of an average times the inputs."""
