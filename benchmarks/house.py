@@ -6,6 +6,7 @@
 import sys
 import warnings
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any
 
 import sidelight
@@ -53,6 +54,15 @@ def scaffolding() -> list[str]:
     ]
 
 
+def compiled(code: CodeType) -> bool:
+    """Returns whether this is the code of a kernel, whose calls numba reports as if Python ran it."""
+    if "." in code.co_qualname:
+        return False
+    module = sys.modules.get(".".join(("sidelight", *Path(code.co_filename).relative_to(HOME).with_suffix("").parts)))
+    found = getattr(module, code.co_name, None)
+    return found is not None and not isinstance(found, FunctionType)
+
+
 def passed_through(learner: Any, X: Any, y: Any) -> list[str]:
     """Returns the modules in which a function is called during a second fit, compiled ones left out.
 
@@ -62,7 +72,7 @@ def passed_through(learner: Any, X: Any, y: Any) -> list[str]:
     seen: set[str] = set()
 
     def note(frame: Any, event: str, _: Any) -> None:
-        if event == "call" and str(HOME) in frame.f_code.co_filename:
+        if event == "call" and str(HOME) in frame.f_code.co_filename and not compiled(frame.f_code):
             seen.add(str(Path(frame.f_code.co_filename).relative_to(HOME)))
 
     sys.setprofile(note)

@@ -94,3 +94,17 @@ def test_margins_of_unlabelled_data(run: Run, folder: Path, more: Path, tmp_path
     said = run("train", folder / "train.tsv", "-o", model, *quick, "--unlabeled", more)
     assert said.code == 0
     assert type(load(model)).__name__ == "TransductiveSVM"
+
+
+def test_sequences_without_outputs_are_named_by_their_files(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "few.tsv").write_text("a\tX\nb\tY\n\nb\tY\na\tX\n\n")
+    (tmp_path / "good.tok").write_text("a b\nb b\na a\n")
+    rules = ["where(word.isin('b')).label('Y').hard()", "(count('X') >= 1).hard()"]
+    (tmp_path / "r.toml").write_text("".join(f'[[rule]]\nrule = "{rule}"\n' for rule in rules))
+    data = ["train", tmp_path / "few.tsv", "-o", tmp_path / "m", "-l", "jlis", "-q", "--rules", tmp_path / "r.toml"]
+    said = run(*data, "--good", tmp_path / "good.tok", "--bad", "transposed")
+    assert said.err.startswith(f"error: {tmp_path / 'good.tok'}: sequence 1 has no output that satisfies")
+    (tmp_path / "good.tok").write_text("a b\na a\n")
+    (tmp_path / "few.tsv").write_text("a\tX\nb\tY\n\nb\tX\nb\tX\n\n")
+    said = run(*data, "--good", tmp_path / "good.tok", "--bad", "transposed")
+    assert f"error: {tmp_path / 'few.tsv'}: sequence 1 has no output that satisfies" in said.err

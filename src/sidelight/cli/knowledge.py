@@ -35,6 +35,10 @@ from sidelight.errors import DataError, Infeasible, did_you_mean, listed
 MARGIN = 300.0
 
 
+# Files, or ways to make sequences, and how many sequences each has, one after the other.
+Files = list[tuple[str, int]]
+
+
 @dataclass(frozen=True)
 class KnowledgeOptions:
     """The options of `train` about it."""
@@ -179,21 +183,27 @@ class KnowledgeOptions:
                 )
         return rules
 
-    def add_sequences(self, name: str | None, learner: Any, reader: DataReader, sequences: Sequences) -> Sequences:
-        """The data with the unlabelled, good and bad sequences behind it; name: of the learner, where it was given."""
+    def add_sequences(
+        self, name: str | None, learner: Any, reader: DataReader, data: str, sequences: Sequences
+    ) -> tuple[Sequences, Files]:
+        """The data with the unlabelled, good and bad sequences behind it, and the files that they are from.
+
+        name: of the learner, where it was given; data: the file of the data.
+        """
         from sidelight.data.joined import joined
         from sidelight.supervision import BAD, GOOD
 
-        X, y = sequences.X, sequences.y
+        X, y, files = sequences.X, sequences.y, [(data, len(sequences.X))]
         good = self._read_more(reader, self.good, sequences) if self.good else []
-        for more, known in (
-            (self._read_more(reader, self.unlabeled, sequences) if self.unlabeled else [], None),
-            (good, GOOD),
-            (self._bad(reader, sequences, good), BAD),
+        for path, more, known in (
+            (self.unlabeled, self._read_more(reader, self.unlabeled, sequences) if self.unlabeled else [], None),
+            (self.good, good, GOOD),
+            (self.bad, self._bad(reader, sequences, good), BAD),
         ):
             X, y = joined([X, more]), joined([y, [known] * len(more)])
+            files += [(path, len(more))] if path else []
         self._require_more(name, _kinds(learner.task_, X, y))
-        return Sequences(X, y, sequences.format)
+        return Sequences(X, y, sequences.format), files
 
     def _bad(self, reader: DataReader, sequences: Sequences, good: Any) -> Any:
         """Those of the file, or reordered copies of the good sequences; without these, of the labelled ones."""
@@ -260,17 +270,28 @@ class KnowledgeOptions:
 
 
 @contextmanager
-def file_of_conflicts(path: str | None, advice: str = "", *, before: int = 0) -> Iterator[None]:
-    """Name the file, if there is one, in errors about sequences that cannot satisfy the rules, and what to do.
+def file_of_conflicts(files: Files, advice: str = "") -> Iterator[None]:
+    """Name the file, and the number there, in errors about sequences that cannot satisfy the rules, and what to do.
 
-    before: the number of sequences that are not of this file, and come before those that are.
+    An error that is about no single sequence is about those of the last file.
     """
     try:
         yield
     except Infeasible as error:
-        if error.sequence is not None and error.sequence >= before:
-            error = error.numbered(error.sequence - before)
-        raise Infeasible(f"{path}: {error}{advice}" if path else f"{error}{advice}") from None
+        path = files[-1][0]
+        if error.sequence is not None:
+            path, number = _place(error.sequence, files)
+            error = error.numbered(number)
+        raise Infeasible(f"{path}: {error}{advice}") from None
+
+
+def _place(number: int, files: Files) -> tuple[str, int]:
+    """The file of a sequence, and its number there."""
+    for path, count in files:
+        if number < count:
+            return path, number
+        number -= count
+    raise IndexError(f"the files have {sum(count for _, count in files)} sequences")
 
 
 def way_out(learner: str | None, estimator: Any) -> str:

@@ -235,15 +235,12 @@ def command(
     if not partial and what is None:
         _suspect_partial_labels(sequences)
     knowledge.check_labels(estimator, sequences)
-    everything = knowledge.add_sequences(learner, estimator, reader, sequences)
+    everything, files = knowledge.add_sequences(learner, estimator, reader, data, sequences)
     held_out = None if dev is None else reader.read(dev, labels=True)
     with surviving(checkpoint, every):
-        conflicts = file_of_conflicts(
-            unlabeled, way_out(learner, estimator), before=len(sequences.X) if unlabeled else 0
-        )
-        with conflicts, stoppable_with_note("model") as request:
+        with file_of_conflicts(files, way_out(learner, estimator)), stoppable_with_note("model") as request:
             seconds = _fit(estimator, everything)
-        with file_of_conflicts(data):
+        with file_of_conflicts(files[:1]):
             _try_rules(estimator.chosen_, sequences)
         estimator.save(model)
     if request.heeded:
@@ -252,7 +249,7 @@ def command(
         from sidelight.report.figures import draw_training
 
         draw_training(estimator, figure)
-    with file_of_conflicts(dev):
+    with file_of_conflicts([] if held_out is None else [(str(dev), len(held_out.X))]):
         shown = evaluated_by(estimator)
         evaluation = None if held_out is None else shown.evaluate(estimator, held_out.X, held_out.y)
     summary = summarize_training(estimator, everything.X, everything.y, seconds, model, evaluation)
