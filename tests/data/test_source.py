@@ -3,6 +3,7 @@ import os
 import stat
 import sys
 import threading
+import zipfile
 
 import pytest
 
@@ -257,3 +258,10 @@ def test_temporary_files_of_killed_runs_are_swept(tmp_path):
     assert not old.exists()
     assert young.exists()
     assert all(path.exists() for path in others)
+
+
+def test_archives_are_no_text(tmp_path):
+    with zipfile.ZipFile(tmp_path / "m.model", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", bytes(range(256)) * 9)
+    with pytest.raises(DataError, match="expected text, got an archive such as model files and corpora are"):
+        read_lines(tmp_path / "m.model")

@@ -197,3 +197,8 @@ def test_titles_of_long_rules_are_short():
     assert len(rule.title) == 160
     assert rule.title.startswith("where(word.isin('word0', ")
     assert rule.title.endswith(".label('A')")
+
+
+def test_a_place_without_a_label_is_no_rule():
+    with pytest.raises(DataError, match=r"it names no label; add \.label\('author'\)"):
+        parse_rule("where(word.isdigit())")

@@ -42,6 +42,8 @@ ASCII_SPACE = " \t\r\f\v"
 """What separates columns and fills blank lines. A no-break space is part of a token."""
 # Bytes that are read at a time where input is taken block by block.
 BLOCK = 1 << 21
+# How archives begin.
+_ZIP = b"PK\x03\x04"
 # Seconds after which nobody writes to a temporary file any more.
 _ABANDONED = 3600.0
 _NOT_SPACE = re.compile(f"[^{ASCII_SPACE}]+")
@@ -160,6 +162,8 @@ def file_error(name: str, error: OSError, task: str) -> DataError:
 
 def _undecodable(error: UnicodeDecodeError, name: str, lines: int, place: int) -> DataError:
     """An error about bytes that stand behind so many lines and bytes."""
+    if not place and error.object[:4] == _ZIP:
+        return DataError(f"{name}: expected text, got an archive such as model files and corpora are; check the path")
     line = lines + error.object.count(b"\n", 0, error.start) + 1
     encoding = "UTF-16" if not place and error.object[:2] in (b"\xff\xfe", b"\xfe\xff") else "ISO-8859-1"
     return DataError(

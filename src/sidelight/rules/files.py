@@ -25,6 +25,7 @@ from ..expressions import ExpressionError, evaluate
 from ..features.columns import column, pos, word
 from . import WORDS
 from .language import Rule
+from .usual import Place
 
 _NAMES: dict[str, Any] = {
     "word": word,
@@ -54,6 +55,8 @@ def parse_rule(text: str, words: Mapping[str, Any] | None = None) -> Rule:
     """
     value = evaluate(text, {**_NAMES, **(words or {})})
     if not isinstance(value, Rule):
+        if isinstance(value, Place):
+            raise DataError(f"{text!r} is not a rule: it names no label; add .label('author'), or .never('author')")
         raise DataError(f"{text!r} is not a rule: a count needs a bound, as in count('author') >= 1")
     return value
 
