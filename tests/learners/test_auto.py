@@ -143,7 +143,7 @@ def test_the_usual_learner(y, expected):
 
 def test_of_equals_the_usual_learner_is_the_base(monkeypatch):
     """Nothing tells learners apart where no span of a few messages is found again."""
-    monkeypatch.setattr(Knowledge, "candidates", few(()))
+    monkeypatch.setattr(Knowledge, "candidates", few(("CCM(HMM)", "CCM(CRF)")))
     data = [["a", "b", "c", "d"]] * 2 + [["e", "f", "g", "h"]] * 2
     gold = [["O", "B-X", "O", "O"]] * 2 + [["O", "O", "O", "B-Y"]] * 2
     model = Auto(folds=2, budget=1e6, n_jobs=1).fit(data, gold)
@@ -151,6 +151,8 @@ def test_of_equals_the_usual_learner_is_the_base(monkeypatch):
     assert type(model.best_) is CRF
     one = Auto(budget=1e6, n_jobs=1).fit(data[:2], [gold[0], None])
     assert type(one.best_) is CRF
+    ruled = Auto([starts_with("O").hard()], folds=2, budget=1e6, n_jobs=1).fit(data, gold)
+    assert (type(ruled.best_), type(ruled.best_.base)) == (CCM, CRF)
 
 
 def test_hard_rules_are_kept_unless_they_clearly_cost(monkeypatch):
@@ -262,7 +264,7 @@ def test_the_time_that_others_would_take():
     base = tried("b", [5] * 5, supervised=True)
     race = Race(Knowledge(X[:10], Y[:10], ["author"]), parts=5, budget=20.0, most=0, seed=0, show=lambda _: None)
     race.base, race.tried = base, [base]
-    slow = Tried(Candidate("s", None), [Fold((k,), np.array([[5.0, 10.0]]), 10.0, None) for k in range(2)])
+    slow = Tried(Candidate("s", HMM()), [Fold((k,), np.array([[5.0, 10.0]]), 10.0, None) for k in range(2)])
     assert "20 s were left, and the others would take 30 s or more" in race._reason_to_stop(slow)
     race.budget = 40.0
     assert race._reason_to_stop(slow) is None
@@ -280,7 +282,7 @@ def test_long_segments_are_left_out():
 
 def tried(name, right, *, supervised=False):
     counts = np.array([[n, 10.0] for n in right])
-    return Tried(Candidate(name, None, supervised), [Fold(tuple(range(len(right))), counts, 1.0, None)])
+    return Tried(Candidate(name, HMM(), supervised), [Fold(tuple(range(len(right))), counts, 1.0, None)])
 
 
 def choice(*entries):

@@ -185,13 +185,15 @@ class Race:
 
     @property
     def ranked(self) -> list[Tried]:
-        """All that were tried on all parts, best first; of equals the base, or else the one that was tried first."""
+        """All that were tried on all parts, best first; of equals the base, then what is around it, then the first."""
         assert self.base is not None
-        base = self.base
-        complete = [tried for tried in self.tried if tried.complete]
-        return sorted(
-            complete, key=lambda tried: (self._obeys(tried, base), _merit(tried, base), tried is base), reverse=True
-        )
+        base, usual = self.base, type(self.base.candidate.learner)
+
+        def rank(tried: Tried) -> tuple[bool, float, bool, bool]:
+            around = type(tried.candidate.learner.base) is usual
+            return self._obeys(tried, base), _merit(tried, base), tried is base, around
+
+        return sorted((tried for tried in self.tried if tried.complete), key=rank, reverse=True)
 
     def _obeys(self, tried: Tried, base: Tried) -> bool:
         """Whether it keeps to all hard rules, and is not clearly worse than the base; True where there are none."""
