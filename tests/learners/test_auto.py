@@ -2,6 +2,7 @@
 
 import logging
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from sidelight import (
     DataError,
     Infeasible,
     NotSupported,
+    StructuralSVM,
     TagDictionary,
     before,
     count,
@@ -272,12 +274,16 @@ def test_the_time_that_others_would_take():
     assert race._reason_to_stop(slow) == "the time was up"
 
 
-def test_long_segments_are_left_out():
+def test_fits_that_take_too_long_are_left_out():
     long = [["a"] * 1000 + ["b"] * 1000] * 10
     known = Knowledge(long, long, ["a", "b"])
     (segments,) = [one for one in known.candidates() if one.name == "SemiCRF"]
     assert too_slow(known, segments, budget=0.1).startswith("with segments as long as these, a fit may take")
     assert too_slow(known, segments, budget=1e6) is None
+    margins, many = Candidate("StructuralSVM", StructuralSVM()), replace(known, X=X * 100, y=Y * 100)
+    assert too_slow(known, margins, budget=60.0) is None
+    assert "and a CRF does as well there" in too_slow(many, margins, budget=60.0)
+    assert too_slow(many, margins, budget=1e6) is None
 
 
 def tried(name, right, *, supervised=False):

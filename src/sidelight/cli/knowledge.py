@@ -287,11 +287,12 @@ def file_of_conflicts(files: Files, advice: str = "") -> Iterator[None]:
 
 def _place(number: int, files: Files) -> tuple[str, int]:
     """The file of a sequence, and its number there."""
+    first = 0
     for path, count in files:
-        if number < count:
-            return path, number
-        number -= count
-    raise IndexError(f"the files have {sum(count for _, count in files)} sequences")
+        if number < first + count:
+            return path, number - first
+        first += count
+    return " and ".join(path for path, _ in files), number
 
 
 def way_out(learner: str | None, estimator: Any) -> str:

@@ -62,8 +62,8 @@ class Auto(Running, Learner):
     dictionary: Annotated[TagDictionary | None, "Which labels the tokens of unlabelled sequences may have."] = None
     budget: Annotated[
         float,
-        "Seconds for trials; supervised learners are always tried, but for `SemiCRF` where segments are so long that a "
-        "fit would take more than a tenth of the budget, and the last fit comes on top.",
+        "Seconds for trials; supervised learners are always tried, but for `SemiCRF` and `StructuralSVM` where a fit "
+        "would take more than a tenth of the budget, and the last fit comes on top.",
     ] = 120.0
     folds: Annotated[
         int,

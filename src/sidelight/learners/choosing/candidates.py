@@ -32,6 +32,8 @@ from .trials import prepared, usable
 Way = Literal["decoded", "expected", "hard"]
 # Tokens times squared labels times tokens of the longest segment: what a SemiCRF does of this in a second, or so.
 _SEGMENT_WORK = 1e7
+# Tokens that a structural SVM learns from in a second, or so.
+_MARGIN_WORK = 1e4
 # Tokens of a run of equal labels, on average, that make it a long one.
 _LONG_RUNS = 2.5
 # Seconds of a fit that are always there.
@@ -104,6 +106,11 @@ class Knowledge:
         full = [one for one in self.y if kind_of(one) is Signal.FULL]
         longest = max((sum(1 for _ in run) for one in full for _, run in groupby(one)), default=0)
         return sum(map(len, full)) * len(self.classes) ** 2 * longest / _SEGMENT_WORK
+
+    @property
+    def margin_seconds(self) -> float:
+        """What a structural SVM would take to learn from all full labels, roughly."""
+        return sum(len(one) for one in self.y if kind_of(one) is Signal.FULL) / _MARGIN_WORK
 
     @property
     def usual(self) -> str:
@@ -234,10 +241,13 @@ def fallback(known: Knowledge) -> Candidate:
 
 def too_slow(known: Knowledge, candidate: Candidate, budget: float) -> str | None:
     """Why a candidate should not even be tried with what is known in a trial, if so."""
-    base = candidate.learner.base or candidate.learner
+    base, most = candidate.learner.base or candidate.learner, max(budget / 10, _ALWAYS)
+    if isinstance(base, StructuralSVM) and known.margin_seconds > most:
+        long = f"{known.margin_seconds:,.1f} s; the budget has {most:,.1f} s for it"
+        return f"with as many tokens as these, a fit may take {long}, and a CRF does as well there"
     if not isinstance(base, SemiCRF):
         return None
-    seconds, most = known.segment_seconds, max(budget / 10, _ALWAYS)
+    seconds = known.segment_seconds
     if isinstance(candidate.learner, CoDL):  # it learns from the unlabelled sequences, at most in every round
         seconds, most = seconds * candidate.learner.iterations * known.unlabelled_share, budget / 4
     if seconds > most:

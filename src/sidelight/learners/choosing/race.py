@@ -165,7 +165,8 @@ class Race:
         if not done:
             reasons = "; ".join(f"{tried.candidate.name} {tried.outcome}" for tried in self.tried)
             raise DataError(f"no supervised learner could be tried: {reasons}")
-        usual = next((tried for tried in done if tried.candidate.name == self.known.usual), done[0])
+        by_name = {tried.candidate.name: tried for tried in done}
+        usual = by_name.get(self.known.usual) or by_name.get("CRF") or done[0]
         self.base = max(done, key=lambda tried: (_merit(tried, usual), tried is usual))
         self.hard = {rule for rule in kept if rule.reading is not None and rule.reading.kind == "hard"}
         others = [candidate for candidate in candidates if not candidate.supervised]
