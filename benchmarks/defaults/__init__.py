@@ -36,7 +36,8 @@ from .tasks import TASKS, Draw, Task
 BELOW, BEHIND = 0.5, 1.0
 _AUTO = "Auto"
 # The supervised learners that `Auto` tries.
-_TRIED = ("HMM", "CRF", "SemiCRF")
+_TRIED = ("HMM", "CRF", "SemiCRF", "StructuralSVM")
+_LABELS_ALONE = "Auto from labels alone"
 
 
 def _bases(*names: str) -> dict[str, Fit]:
@@ -91,6 +92,24 @@ def auto(setting: Setting, report: Report) -> None:
                 behind.append(values[best] - values[_AUTO])
     with report.section("Auto behind the best single learner in hindsight, mean over tasks and counts"):
         report.add("points", "sidelight", fmean(behind), "%", at_most=BEHIND)
+
+
+def labels_alone(setting: Setting, report: Report) -> None:
+    """`Auto` from labels alone, beside the supervised learners that it tries."""
+    cells, behind = Cells(setting, report), list[float]()
+    fits = _bases(*_TRIED) | {_LABELS_ALONE: lambda draw, classes: Auto(classes=classes).fit(draw.X, draw.y)}
+    for task in TASKS.values():
+        cells.measure(task, fits)
+        with report.section(f"{task.name}: labels alone, {task.metric} on {task.scored} held-out training sequences"):
+            for count in task.counts:
+                best = max(cells.mean(task, count, name) for name in _TRIED)
+                report.add(f"best in hindsight, {count} labelled", "sidelight", best, "%")
+                value = cells.mean(task, count, _LABELS_ALONE)
+                report.add(f"Auto, {count} labelled", "sidelight", value, "%", at_least=cells.mean(task, count, "CRF"))
+                behind.append(best - value)
+    with report.section("Auto from labels alone behind the best in hindsight, mean over tasks and counts"):
+        report.add("points", "sidelight", fmean(behind), "%", at_most=BEHIND)
+    cells.print(list(TASKS.values()), dict.fromkeys((*_TRIED, _LABELS_ALONE)), BELOW)
 
 
 def false_rules(setting: Setting, report: Report) -> None:
@@ -168,6 +187,7 @@ def many_labels(setting: Setting, report: Report) -> None:
 TABLES: dict[str, Callable[[Setting, Report], None]] = {
     "defaults-learners": learners,
     "defaults-auto": auto,
+    "defaults-labels": labels_alone,
     "defaults-false": false_rules,
     "defaults-peers": against_peers,
     "defaults-300": many_labels,
