@@ -37,7 +37,7 @@ _LARGEST_DUAL = 1 << 30
 _FINEST = 1e-7
 
 
-def _visiting(scorer: Any) -> Any:
+def _visiting_solver(scorer: Any) -> Any:
     """The solver with compiled passes for a scorer, which visit one input after another; None where there is none."""
     return next((solver for solver in (exponentiated, segment_ascent) if solver.suits(scorer)), None)
 
@@ -135,14 +135,13 @@ class LogLinear(LayoutParameters, Learner):
     def choose_solver(self, prepared: Prepared, counts: Floats | None = None) -> str:
         """Returns the solver to use, by what it is to be used on; counts: what each input counts, None for 1."""
         penalised = {"l1 = 0": self.l1 == 0, "l2 > 0": self.l2 > 0, "no sample_weight": counts is None}
-        visited = _visiting(prepared.scorer) is not None
+        visited = _visiting_solver(prepared.scorer) is not None
         suited = {"label chains of order 1 or segments of several labels": visited, "full labels": prepared.known.full}
         needs = penalised if self.solver == "sgd" else penalised | suited
         obstacles = [reason for reason, holds in needs.items() if not holds]
         if self.solver == "auto":
             alone = current().workers is None  # other processes could not visit one sequence after another
-            suits = alone and not obstacles and self._suits_visits(prepared)
-            return "eg" if suits else "lbfgs"
+            return "eg" if alone and not obstacles and self._suits_visits(prepared) else "lbfgs"
         if self.solver in ("eg", "sgd") and obstacles:
             raise NotSupported(f"solver {self.solver!r} needs {' and '.join(obstacles)}; use solver='lbfgs'")
         if self.solver not in ("eg", "lbfgs", "sgd"):
@@ -154,7 +153,7 @@ class LogLinear(LayoutParameters, Learner):
 
         Its dual must fit into memory, which is asked first: what is on disk stays there otherwise.
         """
-        encoded, labels, visiting = prepared.encoded, len(prepared.classes), _visiting(prepared.scorer)
+        encoded, labels, visiting = prepared.encoded, len(prepared.classes), _visiting_solver(prepared.scorer)
         if visiting.dual_bytes(prepared.scorer, encoded) > _LARGEST_DUAL or self.tolerance < _FINEST:
             return False
         values = encoded.values
@@ -171,7 +170,7 @@ class LogLinear(LayoutParameters, Learner):
             "l2": self.l2, "tolerance": self.tolerance, "max_iterations": self.max_iterations, "on_step": on_step
         }  # fmt: skip
         if solver == "eg":
-            visiting = _visiting(loss.scorer)
+            visiting = _visiting_solver(loss.scorer)
             if visiting is segment_ascent and self.solver == "auto":
                 common["passes"] = _PASSES
             solution: Solution = visiting.minimize(loss, start, seed=self.seed(), **common)

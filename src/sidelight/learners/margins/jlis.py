@@ -245,9 +245,7 @@ class JLIS(GuardParameters, LinearParameters, JointLearner):
         "What outputs are possible: every rule is hard, in training, `predict` and `decision_function`. Rules that do "
         "not fold into the scores, such as `once_each()`, make every search of training slow.",
     ] = None
-    dictionary: Annotated[
-        TagDictionary | None, "Which labels are possible for each token, in training and predictions alike."
-    ] = None
+    dictionary: Annotated[TagDictionary | None, "Which labels each token may have, in training and predictions."] = None
     guard: Annotated[
         bool,
         "Whether `fit` compares with a `StructuralSVM` of the same features, with C = C1, on labelled sequences held "
