@@ -1,11 +1,14 @@
 """How rules are written, printed and read back."""
 
 import pickle
+import re
 
 import numpy as np
 import pytest
 
 from sidelight import (
+    CCM,
+    HMM,
     DataError,
     all_of,
     any_of,
@@ -409,3 +412,13 @@ def test_numbers_in_rules_are_of_a_size_that_sums_are_exact_for(number):
 def test_no_token_is_that_far_away(write):
     with pytest.raises(DataError, match="at most 1,000,000,000 away"):
         write()
+
+
+def test_titles_stay_as_they_are_written_in_messages():
+    """What stands in quotes can be copied back: the backslashes of a regular expression are not escaped twice."""
+    rule = where(word.matches(r"^\d{5}$")).label("zip")
+    assert repr(rule.title) == f'"{rule!r}"'
+    assert repr(parse_rule(repr(rule.title)[1:-1])) == repr(rule)
+    assert repr(rule.named("zip codes").title) == "'zip codes'"
+    with pytest.raises(DataError, match=re.escape(r"""where(word.matches('^\\d{5}$'))""")):
+        CCM(HMM(), [rule]).fit([["1"], ["2"]], [["a"], ["b"]])

@@ -39,6 +39,16 @@ if TYPE_CHECKING:
 _LONGEST_TITLE = 160
 
 
+class Title(str):
+    """What messages call a rule. In quotes it stays as it is written: backslashes are not doubled, as in any string."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        quote = '"' if "'" in self else "'"
+        return f"{quote}{self}{quote}"
+
+
 @dataclass(frozen=True)
 class Reading:
     """How a rule is used; penalty None means learned from labelled data, or for `expected` the learner's."""
@@ -96,10 +106,10 @@ class Rule:
         raise NotImplementedError
 
     @property
-    def title(self) -> str:
+    def title(self) -> Title:
         """Its name, or itself, without the middle of what is very long, such as a word list."""
         text = self.name or self.body()
-        return text if len(text) <= _LONGEST_TITLE else f"{text[: _LONGEST_TITLE - 60]} ... {text[-55:]}"
+        return Title(text if len(text) <= _LONGEST_TITLE else f"{text[: _LONGEST_TITLE - 60]} ... {text[-55:]}")
 
     def __repr__(self) -> str:
         text = self.body()
