@@ -263,5 +263,5 @@ def test_temporary_files_of_killed_runs_are_swept(tmp_path):
 def test_archives_are_no_text(tmp_path):
     with zipfile.ZipFile(tmp_path / "m.model", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("header.json", bytes(range(256)) * 9)
-    with pytest.raises(DataError, match="expected text, got an archive such as model files and corpora are"):
+    with pytest.raises(DataError, match="expected text, got an archive such as a model file is"):
         read_lines(tmp_path / "m.model")

@@ -149,3 +149,6 @@ def test_rules_that_nothing_could_violate_are_warned_of():
     with pytest.warns(UserWarning, match="nothing here could violate the rule .*nowhere") as caught:
         check(rules, [["a", "b"], ["a"]], [["A", "B"], ["A"]])
     assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # labels that the data lacks could violate these
+        check([where(word.isin("a")).label("A"), changes_only_after(punctuation)], [["a", "."]], [["A", "A"]])

@@ -173,6 +173,56 @@ def test_hard_rules_are_kept_unless_they_clearly_cost(monkeypatch):
     assert type(without.best_) is not CCM
 
 
+def raced(known, *, hard=()):
+    """A race whose trials are over: candidates with scores of ten tokens in each sequence held out."""
+    race = Race(Knowledge(X[:4], Y[:4], ["A"]), parts=2, budget=1e6, most=0, seed=0, show=lambda *_, **__: None)
+    race.tried, race.hard = list(known), set(hard)
+    race.base = race.tried[0]
+    return race
+
+
+def ruled(name, right, rules):
+    one = tried(name, right)
+    one.candidate = replace(one.candidate, rules=tuple(rules))
+    return one
+
+
+def test_learners_that_keep_to_hard_rules_go_before_others():
+    """Unless they are worse than the base by more than the standard error."""
+    rule, base, better = starts_with("A").hard(), tried("base", [5, 6, 5, 6], supervised=True), tried("b", [7, 7, 7, 7])
+    a_bit_worse, clearly_worse = ruled("c", [5, 5, 6, 6], [rule]), ruled("d", [3, 3, 3, 3], [rule])
+    assert raced([base, better, a_bit_worse], hard=[rule]).ranked[0] is a_bit_worse
+    assert raced([base, better, clearly_worse], hard=[rule]).ranked[0] is better
+    assert raced([base, better, a_bit_worse]).ranked[0] is better
+
+
+def test_rules_that_no_learner_can_keep_to_change_nothing(monkeypatch):
+    monkeypatch.setattr(Knowledge, "candidates", few(("CCM(HMM)",)))
+    never, corpus = where(word.isin("nowhere")).never("date").hard(), (share("title") <= 0.9).hard()
+    model = Auto([never, corpus], budget=1e6, n_jobs=1).fit(X[:8], Y[:8])
+    assert type(model.best_) is CCM
+    assert "; it keeps to the other hard rules; without \"share('title') <= 0.9\"" in model.why_
+
+
+def test_where_the_usual_learner_is_not_tried_a_crf_is_the_base(monkeypatch):
+    monkeypatch.setattr(Knowledge, "candidates", few(()))
+    monkeypatch.setattr(Knowledge, "usual", "StructuralSVM")
+    data = [["a", "b", "c", "d"]] * 4
+    model = Auto(folds=2, budget=1e6, n_jobs=1).fit(data, [["O", "A", "O", "O"]] * 4)
+    assert type(model.best_) is CRF
+    without = Auto([starts_with("O").soft(1.0)], folds=2, budget=1e6, n_jobs=1).fit(data, [["O", "A", "O", "O"]] * 4)
+    assert "the most of those that were tried; it uses no rules." in without.why_
+
+
+def test_sequences_without_outputs_have_their_numbers_among_all(monkeypatch):
+    monkeypatch.setattr(Knowledge, "candidates", few(("CCM(CRF)",)))
+    data = [["a", "b"]] * 7 + [["z", "b"]] + [["a", "b"]] * 4
+    rules = [where(word.isin("z")).label("A").hard(), where(word.isin("z")).label("B").hard()]
+    model = Auto(rules, budget=1e6, n_jobs=1).fit(data, [["A", "B"]] * 12)
+    (failed,) = [result for result in model.results_ if result.candidate == "CCM(CRF)"]
+    assert failed.outcome.startswith("failed: sequence 7 has no output")
+
+
 def test_each_learner_has_the_rules_that_it_can_read():
     known = [labels if i < 4 else None for i, labels in enumerate(Y[:10])]
     logic = (count("journal") >= 1) >> (count("booktitle") == 0)

@@ -153,7 +153,8 @@ class KnowledgeOptions:
     def _check(self, wrapper: str | None, inside: str, settings: Sequence[Setting]) -> None:
         if wrapper and inside not in BASES:
             more = f"; {inside} learns from --good and --bad" if inside in COMPANIONS else ""
-            message = f"rules and unlabelled data do not go with the learner {inside}, but with {listed(BASES)}"
+            what = "rules" if inside in WITHOUT_RULES else "rules and unlabelled data"
+            message = f"{what} do not go with the learner {inside}, but with {listed(BASES)}"
             raise typer.BadParameter(message + more, param_hint="--learner")
         if self.rules and wrapper in ("em", "self-training"):
             raise typer.BadParameter(f"{wrapper} has no use for rules; codl and pr have", param_hint="--rules")

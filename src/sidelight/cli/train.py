@@ -22,6 +22,7 @@ from sidelight.cli.parameters import BASES, BaseName, LearnerName, TaskName, mak
 from sidelight.cli.reading import CORPUS, Reader, Sequences, reader_for
 from sidelight.cli.settings import read_settings
 from sidelight.cli.spelling import show_all
+from sidelight.data.formats import FORMATS
 from sidelight.errors import listed
 
 NAME = "train"
@@ -274,18 +275,20 @@ def _suspect_one_sequence(sequences: Sequences) -> None:
 
 
 def _suspect_partial_labels(sequences: Sequences) -> None:
-    """Labels that are written as --partial reads them are rarely meant to be labels of their own."""
+    """Labels that are written as --partial reads them are rarely meant so, nor is data without any."""
     from sidelight.labels import label_set
 
     found = [] if sequences.format == CORPUS else sorted(label_set(sequences.y))
+    if sequences.format == "jsonl" and not found:
+        print('note: no line of the data has a label; they are expected under "labels"', file=sys.stderr)
+    if sequences.format == CORPUS or "partial" not in FORMATS[sequences.format].options:
+        return
     several = [label for label in found if "|" in label and all(one in found for one in label.split("|"))]
     odd = [*(label for label in found if label == "?"), *several]
     if odd:
         what = "are labels" if odd[1:] else "is a label"
         with_it = "with --partial ? is an unknown label, and A|B one of the two"
         print(f"note: {listed(odd)} {what} like any other here; {with_it}", file=sys.stderr)
-    elif sequences.format == "jsonl" and not found:
-        print('note: no line of the data has a label; they are expected under "labels"', file=sys.stderr)
 
 
 def _fit(estimator: Any, sequences: Sequences) -> float:

@@ -163,7 +163,7 @@ def file_error(name: str, error: OSError, task: str) -> DataError:
 def _undecodable(error: UnicodeDecodeError, name: str, lines: int, place: int) -> DataError:
     """An error about bytes that stand behind so many lines and bytes."""
     if not place and error.object[:4] == _ZIP:
-        return DataError(f"{name}: expected text, got an archive such as model files and corpora are; check the path")
+        return DataError(f"{name}: expected text, got an archive such as a model file is; check the path")
     line = lines + error.object.count(b"\n", 0, error.start) + 1
     encoding = "UTF-16" if not place and error.object[:2] in (b"\xff\xfe", b"\xfe\xff") else "ISO-8859-1"
     return DataError(

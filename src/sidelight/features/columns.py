@@ -157,7 +157,8 @@ class Column:
             raise DataError("isin needs at least one word")
         for one in listed:
             if not isinstance(one, str):
-                raise DataError(f"words are strings, and isin was given {one!r}; write {str(one)!r}")
+                hint = f"; write {str(one)!r}" if isinstance(one, int | float) else ""
+                raise DataError(f"words are strings, and isin was given {one!r}{hint}")
         return self._then("isin", *sorted(set(listed)))
 
     def map(self, function: Callable[[str], Any]) -> "Column":

@@ -13,9 +13,13 @@ from ..features.encoded import sequence_lengths, some_of
 from ..kernels.compiling import Floats, Ints
 from ..labels import check_lengths, encode_labels, label_set
 from ..rules.automata import Batch, Compilation, labels_named
+from ..rules.comparisons import Comparison
 from ..rules.language import Rule
 from ..supervision import Signal, StoredOutputs, all_kinds, some_known
 from .compiled import CompiledRules
+
+# A label that no data has.
+_OTHER_LABEL = "\0"
 
 
 @dataclass(frozen=True)
@@ -108,6 +112,10 @@ def rules_without_places(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[An
     return _data(rules, X, y, task).without_places(rules)
 
 
+def _has_condition(rule: Rule) -> bool:
+    return isinstance(rule, Comparison) and any(term.where is not None for term in rule.count.terms)
+
+
 def nowhere(title: str) -> str:
     """What to say about a rule that no labels of the data could violate."""
     return f"whatever the labels were, nothing here could violate the rule {title!r}; does its condition hold nowhere?"
@@ -147,10 +155,10 @@ class _LabelData:
         return CompiledRules.compile(rules, self.X, self.names).violations(self.codes)
 
     def without_places(self, rules: Sequence[Rule]) -> list[Rule]:
-        """The rules that no labels of these sequences could violate."""
-        local = [rule for rule in rules if not rule.only_about_corpus]
-        places = CompiledRules.compile(local, self.X, self.names).places if local else ()
-        return [rule for rule, count in zip(local, places, strict=True) if not count]
+        """The rules with conditions that no labels of these sequences could violate, nor any other label."""
+        asked = [rule for rule in rules if not rule.only_about_corpus and _has_condition(rule)]
+        places = CompiledRules.compile(asked, self.X, [*self.names, _OTHER_LABEL]).places if asked else ()
+        return [rule for rule, count in zip(asked, places, strict=True) if not count]
 
     def corpus_violation(self, rule: Rule) -> float:
         """Over all labels that `each` stands for."""

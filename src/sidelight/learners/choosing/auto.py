@@ -23,7 +23,7 @@ from ..tasks.task import Task
 from .candidates import Knowledge, fallback
 from .race import Race, Result
 from .rule_costs import RuleCost
-from .trials import Metric, usable
+from .trials import Metric, fit_usable
 
 # Labelled sequences without which there is no trial.
 _LEAST = 2
@@ -185,7 +185,7 @@ class Auto(Running, Learner):
 def _untried(known: Knowledge) -> tuple[Any, tuple[Result, ...], str]:
     """A usual choice, fitted, where too little is labelled to hold any out."""
     chosen = fallback(known)
-    best = chosen.learner.fit(*usable(chosen.learner, known.X, known.y))
+    best = fit_usable(chosen.learner, known.X, known.y)
     count = sum(kind_of(one) is Signal.FULL for one in known.y)
     labelled = "one sequence" if count else "no sequence"
     why = f"With {labelled} labelled nothing can be compared; {chosen.name} is a usual choice for what is known."

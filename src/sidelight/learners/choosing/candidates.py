@@ -114,11 +114,11 @@ class Knowledge:
 
     @property
     def usual(self) -> str:
-        """The supervised learner that does best on most tasks with labels like these.
+        """The supervised learner to take for labels like these, unless trials show that another one is better.
 
         Where one label has most tokens, that is a CRF: margins count every token alike, so they are mostly about that
-        label. Elsewhere segments have much to tell if labels come in runs of several tokens, and if not, margins make
-        more of few sequences than likelihood does.
+        label, and segments are slow there for little. Elsewhere segments have much to tell if labels come in runs of
+        several tokens, and if not, margins make more of few sequences than likelihood does.
         """
         full = [one for one in self.y if kind_of(one) is Signal.FULL]
         runs = sum(sum(1 for _ in groupby(one)) for one in full)

@@ -8,22 +8,23 @@ other tasks tells something. Who writes a hard rule wants outputs that keep to i
 chosen among those that keep to all of them, but for those with D_c + e_c < 0; only if none is left, among all others.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf, isnan
 from typing import Any
 
-from ...errors import DataError, SidelightError
+from ...errors import DataError, SidelightError, numbers_of
 from ...progress import AddRow
 from ...records import recorded
 from ...rules.language import Rule
 from ...running import stopping
 from ...running.checkpoints import Clock, close
 from ..labelled.semicrf import SemiCRF
+from ..margins.structural_svm import StructuralSVM
 from ..wrappers.ccm import CCM
 from .candidates import Candidate, Knowledge, too_slow
 from .rule_costs import RuleCost, how_often_broken, rule_costs
-from .trials import Fold, Metric, Trial, compare, each_fold, folds, sample, usable
+from .trials import Fold, Metric, Trial, compare, each_fold, fit_usable, folds, sample
 
 # With more labelled sequences than these, this many parts are held out in turn.
 _PARTS = ((300, 1), (100, 3))
@@ -125,8 +126,8 @@ class Race:
     ) -> None:
         self.known, self.budget, self.show = known, budget, show
         self.metric = Metric.choose(known.y)
-        kept = sample(known.y, most, seed)
-        self.X, self.y = [known.X[i] for i in kept], [known.y[i] for i in kept]
+        self.places = sample(known.y, most, seed)  # of the sequences that take part, among all
+        self.X, self.y = [known.X[i] for i in self.places], [known.y[i] for i in self.places]
         all_parts = folds(self.y, parts, seed)
         labelled = sum(map(len, all_parts))
         self.parts = all_parts[: next((few for many, few in _PARTS if labelled > many), len(all_parts))]
@@ -168,7 +169,8 @@ class Race:
         by_name = {tried.candidate.name: tried for tried in done}
         usual = by_name.get(self.known.usual) or by_name.get("CRF") or done[0]
         self.base = max(done, key=lambda tried: (_merit(tried, usual), tried is usual))
-        self.hard = {rule for rule in kept if rule.reading is not None and rule.reading.kind == "hard"}
+        readable = {rule for candidate in candidates for rule in candidate.rules}
+        self.hard = set(filter(_is_hard, readable))
         others = [candidate for candidate in candidates if not candidate.supervised]
         # Those that learn nothing from rules are quick, and show whether the others should go without those that cost.
         quick = [candidate for candidate in others if isinstance(candidate.learner, CCM)]
@@ -228,7 +230,7 @@ class Race:
 
     def _run_folds(self, tried: Tried) -> None:
         try:
-            for fold in each_fold(tried.candidate.learner, self.X, self.y, self.parts, self.metric):
+            for fold in self._folds(tried):
                 tried.folds.append(fold)
                 reason = None if tried.candidate.supervised else self._reason_to_stop(tried)
                 if self._interrupted and any(one.complete for one in self.tried):
@@ -240,6 +242,11 @@ class Race:
             if tried.candidate.supervised and isinstance(error, DataError):
                 raise  # of the data or the features themselves
             tried.outcome = f"failed: {error}"
+
+    def _folds(self, tried: Tried) -> Iterator[Fold]:
+        """One fold after the other; errors name sequences by their numbers among all."""
+        with numbers_of(self.places):
+            yield from each_fold(tried.candidate.learner, self.X, self.y, self.parts, self.metric)
 
     def _reason_to_stop(self, tried: Tried) -> str | None:
         rest = len(self.parts) - len(tried.folds)
@@ -258,8 +265,11 @@ class Race:
         return None
 
     def _losers(self, done: Sequence[Tried]) -> list[Rule]:
-        """The rules that clearly cost the best supervised learner on a chain, which can be tried with any rule."""
-        chains = [tried for tried in done if not isinstance(tried.candidate.learner, SemiCRF)]
+        """The rules that clearly cost the best supervised learner on a chain, which can be tried with any rule.
+
+        Its scores are log-probabilities: beside those of a structural SVM penalties mean something else.
+        """
+        chains = [tried for tried in done if not isinstance(tried.candidate.learner, SemiCRF | StructuralSVM)]
         if not self.known.rules or not chains:
             return []
         best = max(chains, key=lambda tried: tried.trial.score)
@@ -280,7 +290,7 @@ class Race:
         for tried in ranked:
             learner = tried.candidate.learner
             try:
-                best = learner.fit(*usable(learner, self.known.X, self.known.y))
+                best = fit_usable(learner, self.known.X, self.known.y)
             except SidelightError as error:
                 tried.outcome = f"could not be fitted to everything: {error}"
                 continue
@@ -309,7 +319,8 @@ class Race:
             points = chosen.result(self.base).points
             why = f"{name} has {score} on {held}, {points} points against {self.base.candidate.name}, the base that "
             why += "learns from labels alone"
-            obeys = "; it keeps to the hard rules" if self.hard and self._obeys(chosen, self.base) else ""
+            which = "the other hard rules" if any(map(_is_hard, chosen.candidate.left_out)) else "the hard rules"
+            obeys = f"; it keeps to {which}" if self.hard and self._obeys(chosen, self.base) else ""
             return f"{why}{obeys}{self._gone(chosen)}."
         why = f"{name} has {score} on {held}"
         if all(tried.candidate.supervised and tried.trial.score <= chosen.trial.score for tried in others):
@@ -318,6 +329,10 @@ class Race:
         points = best.result(self.base).points
         better = f"no other is better by more than a standard error ({best.candidate.name}: {points} points)"
         return f"{why}, and {better}{self._gone(chosen)}."
+
+
+def _is_hard(rule: Rule) -> bool:
+    return rule.reading is not None and rule.reading.kind == "hard"
 
 
 def _merit(tried: Tried, base: Tried) -> float:

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ...errors import DataError, SidelightError
+from ...errors import DataError, SidelightError, numbers_of
 from ...estimator import clone
 from ...kernels.compiling import Floats
 from ...labels import label_set, majority_label
@@ -172,16 +172,20 @@ def usable(learner: Any, X: Sequence[Any], y: Sequence[Any]) -> tuple[list[Any],
 
     To a learner of unlabelled sequences, GOOD and partly labelled ones that it cannot use otherwise are unlabelled.
     """
-    some, known = [], []
-    for x, one in zip(X, y, strict=True):
-        kind = kind_of(one)
-        if kind in learner.signals:
-            some.append(x)
-            known.append(one)
-        elif Signal.NOTHING in learner.signals and one is not BAD:
-            some.append(x)
-            known.append(None)
-    return some, known
+    places = usable_places(learner, y)
+    return [X[i] for i in places], [y[i] if kind_of(y[i]) in learner.signals else None for i in places]
+
+
+def usable_places(learner: Any, y: Sequence[Any]) -> list[int]:
+    """The numbers of these sequences."""
+    unlabelled = Signal.NOTHING in learner.signals
+    return [i for i, one in enumerate(y) if kind_of(one) in learner.signals or (unlabelled and one is not BAD)]
+
+
+def fit_usable(learner: Any, X: Sequence[Any], y: Sequence[Any]) -> Any:
+    """The learner fitted to them; errors name sequences by their numbers among all."""
+    with numbers_of(usable_places(learner, y)):
+        return learner.fit(*usable(learner, X, y))
 
 
 def prepared(learner: Any, classes: Sequence[str]) -> Any:
@@ -213,8 +217,10 @@ def _fold(part: Sequence[int], common: tuple[Any, Any, Metric, list[str]], learn
     left = [i for i in range(len(y)) if i not in away]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # they are about a model that nobody keeps
-        model = prepared(learner, classes).fit(*usable(learner, [X[i] for i in left], [y[i] for i in left]))
-        predicted = model.predict([X[i] for i in part])
+        with numbers_of(left):
+            model = fit_usable(prepared(learner, classes), [X[i] for i in left], [y[i] for i in left])
+        with numbers_of(part):
+            predicted = model.predict([X[i] for i in part])
     counts = metric.counts([y[i] for i in part], predicted)
     seconds = recorded("seconds", lambda: time.perf_counter() - begin)
     return Fold(tuple(part), counts, seconds, model)
