@@ -190,7 +190,7 @@ def ruled(name, right, rules):
 def test_learners_that_keep_to_hard_rules_go_before_others():
     """Unless they are worse than the base by more than the standard error."""
     rule, base, better = starts_with("A").hard(), tried("base", [5, 6, 5, 6], supervised=True), tried("b", [7, 7, 7, 7])
-    a_bit_worse, clearly_worse = ruled("c", [5, 5, 6, 6], [rule]), ruled("d", [3, 3, 3, 3], [rule])
+    a_bit_worse, clearly_worse = ruled("c", [5, 5, 6, 5], [rule]), ruled("d", [3, 3, 3, 3], [rule])
     assert raced([base, better, a_bit_worse], hard=[rule]).ranked[0] is a_bit_worse
     assert raced([base, better, clearly_worse], hard=[rule]).ranked[0] is better
     assert raced([base, better, a_bit_worse]).ranked[0] is better
