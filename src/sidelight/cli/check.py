@@ -64,7 +64,7 @@ def command(
     """
     from sidelight.cli.loading import load_model
     from sidelight.cli.output import print_json
-    from sidelight.inference.checking import nowhere, rules_without_places
+    from sidelight.inference.checking import about_nothing_text, rules_about_nothing
     from sidelight.report.rules import check_data
     from sidelight.rules.files import given_rules
 
@@ -80,8 +80,8 @@ def command(
     _suspect_labels(found, [_labels(what, sequences.X, y) for y in (gold, predicted or [])], learner)
     checked = check_data(found, sequences.X, gold, predicted, examples=examples, task=what)
     if any(one.gold is not None for one in checked):
-        for rule in rules_without_places(found, sequences.X, gold, what):
-            print(f"note: {nowhere(rule.title)}", file=sys.stderr)
+        for rule in rules_about_nothing(found, sequences.X, gold, what):
+            print(f"note: {about_nothing_text(rule.title)}", file=sys.stderr)
     if json:
         print_json({"sequences": len(sequences.X), "rules": checked})
         return

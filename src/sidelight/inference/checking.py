@@ -79,8 +79,8 @@ def check(
     for label, titles in labels_unused(rules, data.present).items():
         if did_you_mean(label, data.present):  # few outputs need not have all labels
             warn(unused_label(label, titles[0], data.present))
-    for rule in data.without_places(rules):
-        warn(nowhere(rule.title))
+    for rule in data.about_nothing(rules):
+        warn(about_nothing_text(rule.title))
     return _checked(rules, data, examples)
 
 
@@ -107,16 +107,16 @@ def unused_label(label: str, title: str, known: Collection[str]) -> str:
     return f"no token has the label {label!r} of the rule {title!r}{hint}"
 
 
-def rules_without_places(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any], task: Any = None) -> list[Rule]:
+def rules_about_nothing(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any], task: Any = None) -> list[Rule]:
     """Rules that no output of these inputs could violate, most likely since their conditions hold nowhere."""
-    return _data(rules, X, y, task).without_places(rules)
+    return _data(rules, X, y, task).about_nothing(rules)
 
 
 def _has_condition(rule: Rule) -> bool:
     return isinstance(rule, Comparison) and any(term.where is not None for term in rule.count.terms)
 
 
-def nowhere(title: str) -> str:
+def about_nothing_text(title: str) -> str:
     """What to say about a rule that no labels of the data could violate."""
     return f"whatever the labels were, nothing here could violate the rule {title!r}; does its condition hold nowhere?"
 
@@ -154,7 +154,7 @@ class _LabelData:
         """Degrees of violation of each sequence and rule."""
         return CompiledRules.compile(rules, self.X, self.names).violations(self.codes)
 
-    def without_places(self, rules: Sequence[Rule]) -> list[Rule]:
+    def about_nothing(self, rules: Sequence[Rule]) -> list[Rule]:
         """The rules with conditions that no labels of these sequences could violate, nor any other label."""
         asked = [rule for rule in rules if not rule.only_about_corpus and _has_condition(rule)]
         places = CompiledRules.compile(asked, self.X, [*self.names, _OTHER_LABEL]).places if asked else ()
@@ -200,7 +200,7 @@ class _OutputData:
         degrees: Floats = self.task.compiled(rules, self.X, self.names).violations(self.values)
         return degrees
 
-    def without_places(self, rules: Sequence[Rule]) -> list[Rule]:
+    def about_nothing(self, rules: Sequence[Rule]) -> list[Rule]:
         """None: places are counted in label sequences alone."""
         return []
 

@@ -200,11 +200,7 @@ class Race:
 
     def _obeys(self, tried: Tried, base: Tried) -> bool:
         """Whether it keeps to all hard rules, and is not clearly worse than the base; True where there are none."""
-        if not self.hard:
-            return True
-        found = compare(tried.trial, base.trial)
-        doubt = 0.0 if isnan(found.error) else _DOUBT * found.error
-        return self.hard <= set(tried.candidate.rules) and found.mean + doubt >= 0.0
+        return not self.hard or (self.hard <= set(tried.candidate.rules) and _advantage(tried, base)[1] >= 0.0)
 
     def _try(self, candidate: Candidate) -> None:
         tried = Tried(candidate)
@@ -337,10 +333,16 @@ def _is_hard(rule: Rule) -> bool:
 
 def _merit(tried: Tried, base: Tried) -> float:
     """The advantage over a base, with doubt; of the base itself 0."""
+    return _advantage(tried, base)[0]
+
+
+def _advantage(tried: Tried, base: Tried) -> tuple[float, float]:
+    """The advantage over a base, less the doubt and with it; of the base itself 0."""
     if tried is base:
-        return 0.0
+        return 0.0, 0.0
     found = compare(tried.trial, base.trial)
-    return found.mean - (0.0 if isnan(found.error) else _DOUBT * found.error)
+    doubt = 0.0 if isnan(found.error) else _DOUBT * found.error
+    return found.mean - doubt, found.mean + doubt
 
 
 def _mostly_broken(known: Knowledge) -> list[Rule]:
