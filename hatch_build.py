@@ -1,9 +1,12 @@
-"""What is done when a wheel is built: kernels are compiled for this machine, so that a first fit need not.
+"""The build hook of wheels: compiles kernels for this machine, so that a first fit does not have to.
 
 They are those of a CRF and of a SemiCRF from tokens, their predictions and their files, which is what `Auto` tries
 without rules. In an editable install they lie beside the sources; one whose source changes later is compiled anew.
 Where they cannot be compiled the wheel is built without, and every kernel is compiled when it is first needed; so it is
 with SIDELIGHT_COMPILE=0.
+
+A wheel that holds compiled kernels is tagged for this version of Python and this platform (`cp311-cp311-linux_x86_64`);
+one without kernels is for all of them (`py3-none-any`).
 """
 
 import os
@@ -42,10 +45,14 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         return [one for one in self.metadata.core.dependencies if one.startswith(_NEEDED)] if _wanted() else []
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile into a folder of its own, and say which files of the wheel these are; or beside the sources."""
-        if not _wanted():
-            return
+        """Compile kernels into the wheel, or beside the sources of an editable install, and tag a wheel that has some."""
         source = Path(self.root, "src")
+        if _wanted():
+            self._add_kernels(source, version, build_data)
+        if version != "editable" and (build_data["force_include"] or any((source / _HOME).glob("*.kernel"))):
+            build_data.update(pure_python=False, infer_tag=True)
+
+    def _add_kernels(self, source: Path, version: str, build_data: dict[str, Any]) -> None:
         with TemporaryDirectory(prefix="sidelight-model-") as scratch:
             if version == "editable":
                 self._compile(source, source / _HOME, scratch)

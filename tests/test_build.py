@@ -44,6 +44,7 @@ def test_what_is_compiled_becomes_a_part_of_the_wheel(module, monkeypatch):
     hook, data = module.CustomBuildHook(str(ROOT)), {"force_include": {}}
     assert hook.dependencies() == ["numpy>=1.26", "numba>=0.60", "threadpoolctl>=3.1"]
     hook.initialize("standard", data)
+    assert (data.pop("pure_python"), data.pop("infer_tag")) == (False, True)
     ((source, place),) = data["force_include"].items()
     assert place == "sidelight/kernels/compiled/chain.forward-1.kernel"
     assert Path(source).is_file()
@@ -63,12 +64,12 @@ def test_what_is_compiled_becomes_a_part_of_the_wheel(module, monkeypatch):
         (FileNotFoundError(2, "no python"), "FileNotFoundError"),
     ],
 )
-def test_an_install_does_not_fail_where_kernels_cannot_be_compiled(module, monkeypatch, error, reason):
+def test_an_install_does_not_fail_where_kernels_cannot_be_compiled(module, monkeypatch, tmp_path, error, reason):
     def run(*args, **options):
         raise error
 
     monkeypatch.setattr(module.subprocess, "run", run)
-    hook, data = module.CustomBuildHook(str(ROOT)), {"force_include": {}}
+    hook, data = module.CustomBuildHook(str(tmp_path)), {"force_include": {}}
     hook.initialize("standard", data)
     hook.finalize("standard", data, "")
     assert data == {"force_include": {}}
@@ -95,14 +96,24 @@ def test_an_editable_install_has_kernels_beside_its_sources(module, monkeypatch,
 
 
 @pytest.mark.parametrize("version", ["editable", "standard"])
-def test_installs_without_kernels(module, monkeypatch, version):
+def test_installs_without_kernels(module, monkeypatch, tmp_path, version):
     monkeypatch.setenv("SIDELIGHT_COMPILE", "0")
     monkeypatch.setattr(module.subprocess, "run", None)
-    hook, data = module.CustomBuildHook(str(ROOT)), {"force_include": {}}
+    hook, data = module.CustomBuildHook(str(tmp_path)), {"force_include": {}}
     hook.initialize(version, data)
     hook.finalize(version, data, "")
     assert data == {"force_include": {}}
     assert hook.dependencies() == []
+
+
+def test_a_wheel_that_takes_along_kernels_beside_the_sources_is_not_for_every_platform(module, monkeypatch, tmp_path):
+    monkeypatch.setenv("SIDELIGHT_COMPILE", "0")
+    kernels = tmp_path / "src" / "sidelight" / "kernels" / "compiled"
+    kernels.mkdir(parents=True)
+    (kernels / "chain.forward-1.kernel").touch()
+    hook, data = module.CustomBuildHook(str(tmp_path)), {"force_include": {}}
+    hook.initialize("standard", data)
+    assert data == {"force_include": {}, "pure_python": False, "infer_tag": True}
 
 
 def test_what_is_run_needs_no_other_package(module, tmp_path):
