@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 JOBS   ?= 2
 
-.PHONY: demo test lint types tests fuzz bench wheel clean
+.PHONY: demo test lint types tests oldest fuzz bench wheel clean
 
 demo: $(VENV)/.installed
 	$(BIN)/sidelight demo
@@ -20,6 +20,11 @@ types: $(VENV)/.dev
 
 tests: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+
+# The tests of learners, commands and clusters with the smallest versions of other packages that pyproject.toml allows.
+OLDEST := .venv-oldest
+oldest: $(OLDEST)/.installed
+	$(OLDEST)/bin/python -m pytest -n $(JOBS) --dist loadfile tests/learners tests/cli tests/running
 
 # CASES of every target of fuzz/, drawn from SEED.
 CASES ?= 10000
@@ -45,6 +50,16 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@ $(VENV)/.installed
 
+$(OLDEST)/.installed: pyproject.toml
+	$(PYTHON) -m venv --clear $(OLDEST)
+	$(OLDEST)/bin/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	  extras = project["optional-dependencies"]; names = ("figures", "wordnet", "dask", "ray"); \
+	  print(*project["dependencies"], *(one for name in names for one in extras[name]), sep="\n")' \
+	  | sed 's/>=/==/' > $(OLDEST)/smallest.txt
+	SIDELIGHT_COMPILE=0 $(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check \
+	  --constraint $(OLDEST)/smallest.txt --editable '.[dev,wordnet]'
+	touch $@
+
 $(VENV)/.bench: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	touch $@
@@ -58,4 +73,4 @@ wheel: $(VENV)/.installed
 	SIDELIGHT_COMPILE=0 $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
 clean:
-	rm -rf $(VENV) src/sidelight/kernels/compiled dist build .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) src/sidelight/kernels/compiled dist build .pytest_cache .mypy_cache .ruff_cache

@@ -130,7 +130,9 @@ def test_older_names_of_options_still_work(run: Run, folder: Path, tmp_path: Pat
     assert run(*arguments, "perceptron", "--template", "word", "--seed=7", "--epochs", "1").code == 0
     assert (load(tmp_path / "m").random_state, load(tmp_path / "m").features) == (7, ["word"])
     assert "Invalid value for --seed: a value is missing" in run(*arguments, "perceptron", "--seed").message
-    assert "No such option: --lerner" in run(*arguments, "hmm", "--lerner", "crf").message
+    message = run(*arguments, "hmm", "--lerner", "crf").message
+    assert "No such option" in message
+    assert "--lerner" in message
 
 
 def test_learners_are_listed_and_shown(run: Run) -> None:

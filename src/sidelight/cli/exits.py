@@ -24,6 +24,7 @@ class CommandGroup(TyperGroup):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("once", UserWarning)
+                warnings.simplefilter("ignore", DeprecationWarning)  # of other packages: nothing that a user can change
                 warnings.showwarning = lambda message, *_, **__: print(
                     f"note: {as_typed(str(message))}", file=sys.stderr
                 )

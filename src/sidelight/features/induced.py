@@ -225,7 +225,8 @@ class InducedTemplates(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             frames: Any = import_module("pandas").DataFrame
         except ModuleNotFoundError:
             raise NotSupported("data frames need pandas: install it, or use set_output(transform='default')") from None
-        return [frames.sparse.from_spmatrix(one, columns=names) for one in found]
+        # Some versions of pandas (3.0) read the entries that a sparse array leaves out as missing values.
+        return [frames.sparse.from_spmatrix(one, columns=names).fillna(0.0) for one in found]
 
     def set_output(self, *, transform: Literal["default", "pandas"] | None = None) -> Self:
         """Choose what `transform` makes of each sequence of tokens.
