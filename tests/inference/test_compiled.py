@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
 
 from sidelight import (
     NotSupported,
@@ -18,7 +19,7 @@ from sidelight import (
     where,
     word,
 )
-from sidelight.inference.compiled import CompiledRules, learn_penalties, penalties, stack, times
+from sidelight.inference.compiled import CompiledRules, learn_penalties, log_prior, penalties, stack, times
 from sidelight.rules.language import Reading
 from tests.rules.oracle import (
     LABELS,
@@ -174,6 +175,21 @@ def test_penalties_by_counting():
     falling = learn_penalties(counts, 100)
     assert (falling >= 0).all()
     assert (np.diff(falling) <= 0).all()
+
+
+def test_the_log_prior_of_penalties_and_the_penalties_that_it_makes_best():
+    """T log (1 - P) + log P + log (1 - P) with P = 1 / (1 + e^ρ); less ρ for each violation it is highest at
+    `learn_penalties` (Eq. 3.8 and 3.10 of Chang 2011).
+    """
+    rho, tokens = np.array([0.3, 2.0, 5.0]), 40
+    P = 1 / (1 + np.exp(rho))
+    np.testing.assert_allclose(log_prior(rho, tokens), ((tokens + 1) * np.log(1 - P) + np.log(P)).sum())
+    for violations in (0.0, 1.0, 7.5):
+        best = minimize_scalar(
+            lambda r, n=violations: n * r - log_prior(np.array([r]), tokens), bounds=(0, 20), method="bounded",
+            options={"xatol": 1e-9},
+        )  # fmt: skip
+        np.testing.assert_allclose(best.x, learn_penalties(np.array([violations]), tokens)[0], atol=1e-6)
 
 
 def test_readings_become_penalties():

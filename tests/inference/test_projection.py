@@ -185,7 +185,17 @@ def tiny(seed, rules):
 @pytest.mark.parametrize("slack", SLACKS, ids=lambda s: f"{s.norm}-{s.penalty}-{s.bound}")
 @pytest.mark.parametrize(("rules", "temperature"), [(OWN, 0.5), (CORPUS, 2.0), ([*OWN, *CORPUS], 1.0)])
 def test_every_slack_by_a_generic_solver(slack, rules, temperature):
-    scores, rows = tiny(3, rules)
+    require_best(*tiny(3, rules), slack, temperature)
+
+
+@pytest.mark.parametrize("slack", [s for s in SLACKS if not s.none], ids=lambda s: f"{s.norm}-{s.penalty}-{s.bound}")
+def test_slack_of_rules_that_count_differently_by_a_generic_solver(slack):
+    """Every row's slack is multiplied by the penalty of its rule before the norm is taken."""
+    rules = [rule.expected(penalty) for rule, penalty in zip(OWN[:2] + CORPUS[:2], (0.4, 3.0, 0.7, 2.0), strict=True)]
+    require_best(*tiny(3, rules), slack, 1.0)
+
+
+def require_best(scores, rows, slack, temperature):
     found = project(scores, rows, slack, temperature=temperature, **TIGHT)
     assert found.converged
     assert found.violation <= 1e-8

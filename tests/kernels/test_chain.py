@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sidelight.kernels import reference
-from sidelight.structures.chain import Chain
+from sidelight.structures.chain import Chain, ChainParts
 from tests.structures.test_chain import random_scores
 
 
@@ -29,3 +29,13 @@ def test_matches_the_twin(order, scale, forbid):
         pairs = xi[:, 0] if order == 1 else xi.sum(axis=2)
         np.add.at(summed, one.pair_type, pairs)
     np.testing.assert_allclose(marginals.parts.pair, summed, atol=1e-9)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("depth", [11.0, 13.0, 20.0, 30.0, 35.0])
+def test_sums_in_log_space_lose_no_digit(depth, order):
+    """log (1 + e^-depth), to the last digit of a number near 1; the label at -500 takes the pass to log space."""
+    unary = np.array([[0.0, -depth], [0.0, -500.0], [0.0, -500.0]])
+    triple = np.zeros((2, 2, 2)) if order == 2 else None
+    scores = ChainParts.of([0, 3], unary, np.zeros((2, 2)), triple=triple)
+    np.testing.assert_allclose(Chain(1).marginals(scores).log_partition, np.log1p(np.exp(-depth)), rtol=0, atol=4e-16)

@@ -233,13 +233,16 @@ def test_full_balance_is_the_supervised_model():
     assert only_labelled.driven_ is None
 
 
-def test_penalties_are_mixed_like_models():
-    model = CoDL(HMM(), [(count("Y") >= 1).soft(), starts_with("A").soft(0.5), once_each("T").hard()], iterations=1)
-    model.set_params(counting="tokens").fit(X, HALF)
+@pytest.mark.parametrize("balance", [0.5, 0.2])
+def test_penalties_are_mixed_like_models(balance):
+    """ρ = β ρ_0 + (1 - β) ρ_U, as the weights (Algorithm 8 of Chang 2011)."""
+    rules = [(count("Y") >= 1).soft(), starts_with("A").soft(0.5), once_each("T").hard()]
+    model = CoDL(HMM(), rules, iterations=1, balance=balance, counting="tokens").fit(X, HALF)
     first = learn_penalties(np.array([sum("Y" not in y for y in Y[:12])], float), sum(map(len, Y[:12])))
     labels = clone(model).set_params(balance=1.0).fit(X, HALF).predict(X[12:])
     second = learn_penalties(np.array([sum("Y" not in y for y in labels)], float), sum(map(len, Y[12:])))
-    np.testing.assert_allclose(model.penalties_, [0.5 * first[0] + 0.5 * second[0], 0.5, np.inf])
+    assert abs(first[0] - second[0]) > 0.1
+    np.testing.assert_allclose(model.penalties_, [balance * first[0] + (1 - balance) * second[0], 0.5, np.inf])
 
 
 def test_several_outputs_of_each_sequence():

@@ -234,6 +234,14 @@ def test_probabilities_are_calibrated():
         lclr(calibration=1).fit(X, Y)
 
 
+def test_calibration_has_the_targets_of_platt(monkeypatch):
+    """(N₊ + 1) / (N₊ + 2) for good inputs and 1 / (N₋ + 2) for bad ones: the fit's chances have the same sum."""
+    monkeypatch.setattr(LCLR, "decision_function", lambda self, pairs: np.array([len(s) - len(t) for s, t in pairs]))
+    some = X[:4] + X[len(PAIRS) : len(PAIRS) + 7]
+    model = lclr(calibration=2, change=0.1).fit(some, [1] * 4 + [0] * 7)
+    np.testing.assert_allclose(model.predict_proba(some)[:, 1].sum(), 4 * 5 / 6 + 7 / 9, atol=1e-3)
+
+
 def test_scikit_learn():
     model = lclr(change=0.01, C=1.0)
     scores = cross_val_score(model, X, Y, cv=3, scoring="roc_auc", error_score="raise")

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -301,6 +302,24 @@ def test_every_is_a_number_of_seconds(tmp_path):
     for wrong in (-1, float("nan"), "often"):
         with pytest.raises(DataError, match="every is a number of seconds"), checkpointing(tmp_path, every=wrong):
             pass
+
+
+@pytest.mark.parametrize("cost", [0.0, 2.0, 30.0])
+def test_writing_takes_a_tenth_of_the_time_at_most(cost, tmp_path, monkeypatch):
+    """States are `every` seconds apart, or ten times what the last one took to write, whichever is longer."""
+    now = [100.0]
+
+    def written(*_):
+        now[0] += cost
+
+    monkeypatch.setattr(checkpoints, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(saved_values, "write", written)
+    journal = checkpoints.Journal(tmp_path, every=5.0)
+    journal.write()
+    begin = now[0]
+    for seconds in range(400):
+        now[0] = begin + seconds
+        assert journal.due == (seconds >= max(5.0, 10 * cost))
 
 
 # A full disk ----------------------------------------------------------------------------------------------------------

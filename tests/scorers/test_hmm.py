@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.special import digamma
-from scipy.stats import beta
+from scipy.stats import beta, dirichlet
 
 from sidelight.features.symbols import SymbolEncoder
 from sidelight.scorers.hmm import HMMCounting, HMMCounts, HMMScorer
@@ -116,6 +118,36 @@ def test_the_divergence_of_dirichlet_distributions_by_integration():
         return quad(lambda p: ours.pdf(p) * (ours.logpdf(p) - theirs.logpdf(p)), 0, 1)[0]
 
     np.testing.assert_allclose(counts.divergence(0.5, 0.9, 0.6), sum(one(*pair) for pair in pairs), rtol=1e-6)
+    triple = np.array([[[0.7, 2.0], [1.3, 1.1]], [[3.0, 0.6], [0.8, 1.7]]])  # the third label after each first two
+    more = sum(one(a, b, 0.9) for a, b in triple.reshape(4, 2))
+    found = replace(counts, triple=triple).divergence(0.5, 0.9, 0.6)
+    np.testing.assert_allclose(found, sum(one(*pair) for pair in pairs) + more, rtol=1e-6)
+
+
+def test_the_prior_is_the_density_of_dirichlet_distributions():
+    """Between two models the log-prior differs as the log-densities of Dir(1 + smoothing) do, those of triples too."""
+    smoothing = (0.5, 1.5, 0.25)
+    found, expected = [], []
+    for seed in (0, 1):
+        rng = np.random.default_rng(seed)
+        start, pair = rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(3), size=3)
+        emission, triple = rng.dirichlet(np.ones(4), size=3), rng.dirichlet(np.ones(3), size=(3, 3))
+        model = HMMScorer(np.log(start), np.log(pair), np.log(emission.T), np.log(triple))
+        found.append(model.log_prior(*smoothing))
+        tables = (start[None], 0.5), (pair, 1.5), (emission, 0.25), (triple.reshape(9, 3), 1.5)
+        expected.append(sum(dirichlet(np.full(len(p), 1 + more)).logpdf(p) for table, more in tables for p in table))
+    np.testing.assert_allclose(found[0] - found[1], expected[0] - expected[1])
+
+
+@pytest.mark.parametrize(("often", "strongest"), [(4, 0), (9, 1)])
+def test_words_are_ranked_by_their_log_ratio_times_the_root_of_their_count(often, strongest):
+    """Of label 0, word 0 is seen once with log 1.8, word 1 with log 1.3: their ratio, 2.24, lies between √4 and √9."""
+    probability = np.array([[0.09, 0.01], [0.65, 0.35], [0.26, 0.64]])
+    scorer = HMMScorer(np.zeros(2), np.zeros((2, 2)), np.log(probability))
+    counts = HMMCounts(np.zeros(2), np.zeros((2, 2)), np.array([[1.0, 0.0], [often, 0.0], [0.0, 1.0]]))
+    ((found, label, ratio),) = scorer.strongest(counts, 1, 0)
+    assert (found, label) == (strongest, 0)
+    np.testing.assert_allclose(ratio, np.log([1.8, 1.3][strongest]))
 
 
 def test_random_counts():

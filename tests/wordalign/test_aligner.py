@@ -179,6 +179,19 @@ def test_small_gamma_stays_within_the_range_of_numbers(constraint, gamma):
         np.testing.assert_allclose(one.backward.sum(1) + one.null_backward, 1, atol=1e-5)
 
 
+def test_a_pair_has_an_alignment_where_the_weights_of_all_underflow():
+    """At γ = 0.01 weights are raised to the power 100: both target words come from the first source word alone, no
+    jump leads from there to itself, and without a weight that the null word keeps there were none to divide by.
+    """
+    text, model, _ = tiny(0, 2, 2)
+    table, jumps = np.array([0.5, 0.5, 1e-8, 1e-8], np.float32), np.array([1, 1, 1e-8, 1, 1, 1, 1, 1])
+    one = model.forward._replace(table=table, null_row=np.full(2, 1e-8, np.float32), jumps=jumps)
+    block, forward, _ = found(text, model._replace(forward=one), gamma=0.01)
+    assert np.isfinite(block.objective)
+    np.testing.assert_allclose(forward.sum(1) + block.null_forward, 1, atol=1e-6)
+    assert block.null_forward.sum() == pytest.approx(1)  # one of the words, which the other leaves alone
+
+
 @pytest.mark.parametrize("constraint", ["none", "bijective", "symmetric"])
 def test_learns_who_translates_whom(constraint):
     pairs = bitext()
