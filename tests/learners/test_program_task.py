@@ -31,7 +31,10 @@ from sidelight import (
     register_task,
     word,
 )
+from sidelight.learners.model import prepare
+from sidelight.solvers.losses import HingeLoss
 from sidelight.structures import highs, points, reduced_programs
+from tests.structure_kit import enumerate_outputs
 
 TYPES, RELATIONS = ("person", "firm", "place"), {"works for": ("person", "firm"), "lives in": ("person", "place")}
 WORDS = {
@@ -89,6 +92,26 @@ def data():
 @pytest.fixture(scope="module")
 def svm(data):
     return StructuralSVM(C=1.0, n_jobs=1, task=Joint()).fit(*data[:2])
+
+
+@pytest.mark.parametrize("squared", [False, True])
+def test_the_hinge_loss_is_that_of_the_worst_output(squared):
+    """Δ is the number of variables that differ from those given: cost·y and a constant."""
+    X = [{"words": ["Ann", "Acme"], "verb": "at"}, {"words": ["Aix", "Bob"], "verb": "in"}]
+    y = [{(0, "person"), (1, "firm"), (0, 1, "works for")}, {(0, "place"), (1, "person")}]
+    prepared = prepare(StructuralSVM(task=Joint(), n_jobs=1), X, y)
+    structure, gold = Joint().structure(1), prepared.known
+    w = np.random.default_rng(0).normal(size=prepared.scorer.size)
+    scores, expected = prepared.scorer.scores(prepared.encoded, w), 0.0
+    for i in range(2):
+        outputs, values = enumerate_outputs(structure, scores, i)
+        given = gold.inputs(i, i + 1).outputs.values
+        own = structure.score(scores.sequences(i, i + 1), given)[0]
+        missed = (values + (np.array(outputs) != given).sum(axis=1)).max() - own
+        expected += missed**2 if squared else missed
+    assert expected > 0
+    loss = HingeLoss(prepared.scorer, structure, prepared.encoded, gold, squared)
+    np.testing.assert_allclose(loss(w), expected)
 
 
 @pytest.mark.parametrize("learner", [StructuredPerceptron(epochs=5), MIRA(epochs=3, k=2), None])

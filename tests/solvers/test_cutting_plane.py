@@ -108,6 +108,17 @@ def test_the_optimum_is_that_of_all_outputs(seed, labels, C, squared):
     assert found.last.dual <= least + 1e-6
 
 
+def test_outputs_that_are_violated_little_join_in_the_end():
+    """No output is violated by an epsilon above all margins; it is divided by ten until the gap is closed."""
+    loss, _ = make(0, lengths=LENGTHS, labels=2)
+    demands, cost = [Labelled(batch_of(loss), loss.known, 0.7)], np.full(len(LENGTHS), 0.7)
+    wide, narrow = (
+        solve(demands, loss.scorer.size, cost, True, epsilon=epsilon, max_iterations=200)[0] for epsilon in (50.0, 0.0)
+    )
+    assert wide.converged
+    np.testing.assert_allclose(wide.last.objective, narrow.last.objective, rtol=1e-5)
+
+
 @pytest.mark.parametrize("squared", [True, False])
 def test_duals_never_fall_and_bound_every_primal(squared):
     loss, _ = make(5, lengths=LENGTHS * 2, labels=3)
@@ -208,6 +219,39 @@ def test_companions_of_equation_6_8(squared, constant):
     least = optimum(vectors, margins, groups, cost, squared)
     np.testing.assert_allclose(found.last.objective, least, rtol=1e-4)
     assert found.converged
+
+
+def dense(rows, size):
+    """Sparse rows as a matrix."""
+    out = np.zeros((len(rows.pointer) - 1, size))
+    out[np.repeat(np.arange(len(out)), np.diff(rows.pointer)), rows.indices] = rows.values
+    return out
+
+
+@pytest.mark.parametrize(("first", "last"), [(0, 6), (2, 5)])
+def test_a_row_and_its_margin_give_the_violation_of_its_output(first, last):
+    """margin - w·row is what the search found, wherever the range of inputs begins, whatever their sizes."""
+    loss, w = make(7, lengths=LENGTHS, labels=2, all_weights=True)
+    batch, sizes, w = batch_of(loss), np.array([1.0, 2.0, 4.0, 0.5, 3.0, 1.5]), np.append(w, 0.7)
+    chosen = Outputs(1 - loss.known.labels, loss.encoded.offsets)
+    accepted = [Accepted(batch, 1.0, sizes, 0.3, chosen, sign) for sign in (1.0, -1.0)]
+    for demand in (Labelled(batch, loss.known, 1.0), Rejected(batch, 1.0, sizes, 0.3), *accepted):
+        worst = demand.worst(w, first, last)
+        which = np.array([2, 0, 1])
+        rows, margin = demand.rows(first, last, which, worst.outputs)
+        np.testing.assert_allclose(margin - dense(rows, len(w)) @ w, worst.violation[which], rtol=1e-6)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_rows_shifted_are_those_of_the_outputs_chosen_anew(sign):
+    loss, w = make(7, lengths=LENGTHS, labels=2, all_weights=True)
+    batch, sizes, size = batch_of(loss), np.array([1.0, 2.0, 4.0, 0.5, 3.0, 1.5]), len(w) + 1
+    labels = loss.known.labels, np.where(np.arange(len(loss.known.labels)) % 3, loss.known.labels, 0)
+    before, after = (Accepted(batch, 1.0, sizes, 0.3, Outputs(y, loss.encoded.offsets), sign) for y in labels)
+    which = after.differing(before)
+    assert 0 < len(which) < len(LENGTHS)
+    old, new = (dense(one.rows(0, len(one), which, one.outputs)[0], size) for one in (before, after))
+    np.testing.assert_allclose(old + dense(after.shift(before, which), size), new, atol=1e-6)
 
 
 @pytest.mark.parametrize("order", [1, 2])

@@ -1,6 +1,6 @@
 """Rounds with unknown outputs, against quadratic programs over all outputs that are listed."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -176,3 +176,35 @@ def test_a_good_start_is_never_lost():
     ).weights
     found = latent_margins.minimize(latent.problem(), start, **OPTIONS)
     assert found.objective <= values[tuple(lowest)] * (1 + 1e-4)
+
+
+def test_rounds_end_when_the_bound_falls_by_no_more_than_asked():
+    """A(w_{t+1}, w_t) falls by more than the share `change` in every round but the last (Eq. 6.11)."""
+    latent = Latent(4, True, labels=3)
+    for change, rounds in ((0.1, 3), (0.01, 5)):
+        start = np.zeros(latent.loss.scorer.size)
+        found = latent_margins.minimize(latent.problem(), start, **{**OPTIONS, "change": change})
+        bounds = np.array([one.bound for one in found.rounds])
+        falls = -np.diff(bounds) / bounds[:-1]
+        assert found.converged
+        assert (falls[:-1] > change).all()
+        assert falls[-1] <= change
+        assert len(bounds) == rounds
+
+
+def test_a_solution_that_raises_the_objective_is_sought_more_closely(monkeypatch):
+    """With a fifth of its tolerance, or of the gap that it has; so the rounds go on, and end lower."""
+    latent, solved, solve = Latent(3, True, labels=3), [], cutting_plane.minimize
+
+    def noted(*args, **options):
+        solved.append((options["tolerance"], solve(*args, **options)))
+        return solved[-1][1]
+
+    monkeypatch.setattr(cutting_plane, "minimize", noted)
+    options = {**OPTIONS, "tolerance": 0.3}
+    found = latent_margins.minimize(latent.problem(), np.zeros(latent.loss.scorer.size), **options)
+    closer = [(one, two) for one, two in pairwise(solved) if two[0] < 0.3]
+    assert closer
+    for (before, solution), (after, _) in closer:
+        assert after == pytest.approx(0.2 * min(before, solution.last.relative_gap))
+    assert found.objective < 1.5  # 1.67 where it ends with the first solution that it cannot take

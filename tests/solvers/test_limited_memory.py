@@ -88,6 +88,14 @@ def test_values_fall_and_each_point_was_asked_last():
     assert len(points) == 3
 
 
+@pytest.mark.parametrize(("start", "asked", "end"), [(4.0, [4.0, 3.0], 3.0), (20.0, [20.0, 19.0, 16.0], 16.0)])
+def test_a_step_that_leaves_nine_tenths_of_the_slope_is_taken(start, asked, end):
+    """Of x² / (2 start), whose slope is 1 at the start: a step of 1 leaves 3/4 of it, or 19/20, which is too much."""
+    ask, points = watched(lambda x: (float(x[0] ** 2) / (2 * start), x / start))
+    assert minimize(ask, np.array([start]), 1, lambda x: False) == pytest.approx(end)
+    np.testing.assert_allclose(np.concatenate(points), asked)
+
+
 @pytest.mark.parametrize("beyond", [np.inf, np.nan])
 def test_a_step_too_far_is_shortened(beyond):
     def function(x):

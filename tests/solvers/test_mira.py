@@ -146,8 +146,9 @@ def test_passes_go_on_from_the_state():
     assert parts.clock == 7
 
 
-@pytest.mark.parametrize("cap", [0.1, np.inf])
-def test_passes_on_any_structure_do_what_compiled_ones_do(cap):
+@pytest.mark.parametrize(("cap", "weights"), [(0.1, ()), (np.inf, ()), (0.1, (0.3, 2.0, 1.0, 0.1, 5.0))])
+def test_passes_on_any_structure_do_what_compiled_ones_do(cap, weights):
+    """Also where the cap of each sequence is multiplied by what it counts."""
     rng = np.random.default_rng(8)
     encoded = random_encoded(rng, [3, 1, 4, 2, 5], values=True)
     gold = random_targets(rng, encoded, 3)
@@ -155,7 +156,8 @@ def test_passes_on_any_structure_do_what_compiled_ones_do(cap):
     states = []
     for one in (scorer, WithoutChain(scorer)):
         states.append(PerceptronState.zero(scorer))
-        run(Examples(one, Chain(1), encoded, gold), states[-1], k=3, C=cap, passes=4, seed=2)
+        examples = Examples(one, Chain(1), encoded, gold, weights=np.array(weights))
+        run(examples, states[-1], k=3, C=cap, passes=4, seed=2)
     assert states[0].mistakes == states[1].mistakes
     np.testing.assert_allclose(states[1].weights, states[0].weights, atol=1e-4)
     np.testing.assert_allclose(states[1].average(), states[0].average(), atol=1e-4)

@@ -107,6 +107,24 @@ def test_divergence_of_all_shares_is_that_of_the_distributions():
     np.testing.assert_allclose(slope, len(X) * (1 - target / model))
 
 
+def test_distances_and_their_slopes():
+    """Σ c ξ² / 2, Σ c |ξ| and √(Σ c ξ²), the norms but for their corners at zero; slopes by central differences."""
+    rows, rng = Rows.compile(ANY, words(0), LABELS), np.random.default_rng(0)
+    c, expected = rows.penalty * rows.copies, rows.bound + rng.normal(size=len(rows))
+    assert len(set(c)) > 2
+    xi = rows.excess(expected)
+    exact = {"squared": c @ xi**2 / 2, "l1": c @ np.abs(xi), "l2": np.sqrt(c @ xi**2)}
+    for name, value in exact.items():
+        found, slope = distance(name, rows, expected)
+        assert 0 <= value - found <= (1e-12 if name == "squared" else 1e-3 * c.sum())
+        assert distance(name, rows, rows.bound)[0] == 0
+        steps = 1e-6 * np.eye(len(rows))
+        numeric = [
+            (distance(name, rows, expected + e)[0] - distance(name, rows, expected - e)[0]) / 2e-6 for e in steps
+        ]
+        np.testing.assert_allclose(slope, numeric, atol=1e-6)
+
+
 def test_one_side_costs_nothing():
     rows = Rows.compile([count("A") <= 2, count("B") >= 1, count("C") == 1], [["a", "b"]], LABELS)
     for name in ("squared", "kl"):

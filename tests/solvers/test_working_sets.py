@@ -89,17 +89,38 @@ def test_the_logistic_loss_ends_without_a_gap():
 
 @pytest.mark.parametrize("squared", [True, False])
 def test_a_move_starts_no_worse_than_from_nothing(squared):
-    """The dual variables are scaled by the best share: at least the value zero, that of no rows at all."""
+    """The dual variables are scaled by the best share of at most 1: no other raises the dual objective."""
+    scaled = 0
     for seed in range(20):
         sets, _, _ = filled(seed, squared)
-        sets.shift(np.arange(3), as_rows(np.full((3, 4), 9.0)))
+        before = sets._alpha[: sets.count].sum()
+        sets.shift(np.arange(3), as_rows(np.full((3, 4), 0.5 if seed % 2 else 9.0)))
         value, alpha = sets.dual(), sets._alpha[: sets.count].copy()
         assert value >= -1e-9
         assert squared or (sets.total <= sets.cost + 1e-9).all()
-        for share in (0.0, 0.5, 0.99):
+        shares = [0.0, 0.5, 0.99]
+        if 0 < alpha.sum() < before - 1e-9:
+            shares, scaled = [*shares, 1.01, 1.5, 2.0], scaled + 1
+        for share in shares:
             sets._alpha[: sets.count] = share * alpha
             sets.refresh()
             assert sets.dual() <= value + 1e-9
+    assert scaled > 3
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic", "squared_hinge"])
+def test_other_costs_cut_dual_variables_to_what_they_allow(loss):
+    """Σ_g α comes down to C_g, in proportion, where it was above; the squared loss has no such limit."""
+    sets, vectors, _ = filled(3, loss == "squared_hinge")
+    sets.loss, alpha, total = loss, sets._alpha[:6].copy(), sets.total.copy()
+    cost = total * [0.4, 3.0, 1.0] + 1e-3
+    other = sets.recast(4, cost, loss=loss)
+    share = np.ones(3) if loss == "squared_hinge" else np.minimum(1.0, cost / np.maximum(total, 1e-9))
+    assert share.min() < 1 or loss == "squared_hinge"
+    np.testing.assert_allclose(other._alpha[:6], alpha * share[GROUPS])
+    np.testing.assert_allclose(other.total, total * share)
+    np.testing.assert_allclose(other.weights, (alpha * share[GROUPS]) @ vectors, atol=1e-6)
+    np.testing.assert_array_equal(sets._alpha[:6], alpha)
 
 
 def test_without_groups_nothing_moves():
