@@ -191,7 +191,7 @@ def test_every_slack_by_a_generic_solver(slack, rules, temperature):
 @pytest.mark.parametrize("slack", [s for s in SLACKS if not s.none], ids=lambda s: f"{s.norm}-{s.penalty}-{s.bound}")
 def test_slack_of_rules_that_count_differently_by_a_generic_solver(slack):
     """Every row's slack is multiplied by the penalty of its rule before the norm is taken."""
-    rules = [rule.expected(penalty) for rule, penalty in zip(OWN[:2] + CORPUS[:2], (0.4, 3.0, 0.7, 2.0), strict=True)]
+    rules = [rule.expected(penalty) for rule, penalty in zip(OWN[:2] + CORPUS[1:], (0.4, 3.0, 0.7, 2.0), strict=True)]
     require_best(*tiny(3, rules), slack, 1.0)
 
 

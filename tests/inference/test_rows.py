@@ -120,6 +120,21 @@ def test_tilted_marginals_by_enumeration(types, temperature):
         np.testing.assert_allclose(getattr(free.parts, name), getattr(plain.parts, name), atol=1e-9)
 
 
+@pytest.mark.parametrize("temperature", [0.1, 1.0])
+def test_marginals_are_those_of_the_prices_that_steps_end_at(temperature):
+    """After any number of steps on the own prices, the last of which may have been refused."""
+    X, scores = example(1)
+    rows = Rows.compile([runs(each("A", "B")) <= 0.3, (5 * count("C") >= 2).expected(2)], X, LABELS)
+    curve = np.full(len(rows.about_each), 0.05)
+    for steps in range(12):
+        first = np.tile([4.0, 4.0, -1.0], 4)
+        tilted = rows.tilt(scores, first, temperature=temperature, curve=curve, steps=steps, tolerance=1e-9)
+        log_z, expected, unary = by_listing(rows, scores, tilted.prices, temperature)
+        np.testing.assert_allclose(tilted.log_partition, log_z)
+        np.testing.assert_allclose(tilted.expected, expected, atol=1e-9)
+        np.testing.assert_allclose(tilted.parts.unary, unary, atol=1e-9)
+
+
 @pytest.mark.parametrize("types", [1, 2])
 @pytest.mark.parametrize("factor", [0.0, -0.7])
 def test_a_direction_is_the_shift(types, factor):

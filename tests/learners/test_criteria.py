@@ -80,16 +80,20 @@ def test_the_objective_falls(learner, y):
     assert all(after.objective <= before.objective + 1e-9 for before, after in pairwise(trace))
 
 
-def test_the_objective_is_what_is_said():
-    """Likelihood, penalty, distances and entropy, each worked out from the fitted model."""
-    model = EntropyRegularization(CRF(l2=0.5), RULES, strength=0.2, rule_strength=0.7).fit(X, HALF)
+@pytest.mark.parametrize(("given", "weight"), [(1.0, 1.0), (None, 12 / 18)], ids=str)
+def test_the_objective_is_what_is_said(given, weight):
+    """Likelihood, penalty, distances and entropy, each worked out from the fitted model; without a weight the 18
+    unlabelled sequences together count as much as the 12 labelled ones.
+    """
+    options = {"strength": 0.2, "rule_strength": 0.7, "unlabeled_weight": given}
+    model = EntropyRegularization(CRF(l2=0.5), RULES, **options).fit(X, HALF)
     scores, labels = model.scores(X[:12]), [model.classes_.index(c) for y in Y[:12] for c in y]
     likelihood = Chain().score(scores, np.array(labels, np.int32)) - Chain().marginals(scores).log_partition
     pool = model.scores(X[12:])
     rows = Rows.compile(RULES, X[12:], LABELS)
     excess = rows.excess(rows.tilt(pool, np.zeros(len(rows))).expected)
-    objective = -likelihood.sum() + penalty(model.base_.weights_, 0, 0.5) + 0.2 * Chain().entropy(pool).sum()
-    objective += 0.35 * (rows.penalty * rows.copies * excess**2).sum()
+    objective = -likelihood.sum() + penalty(model.base_.weights_, 0, 0.5) + weight * 0.2 * Chain().entropy(pool).sum()
+    objective += weight * 0.35 * (rows.penalty * rows.copies * excess**2).sum()
     np.testing.assert_allclose(model.trace_[-1].objective, objective)
 
 

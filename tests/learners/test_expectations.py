@@ -88,6 +88,18 @@ def test_shares_are_around_those_of_the_labelled_sequences():
     assert high - low < 0.2
 
 
+def test_shares_lie_within_two_standard_errors_of_a_ratio():
+    """Half a token more of every label, and beside the residuals of the sequences one of independent tokens."""
+    y = [["a", "a", "b"], ["a", "b", "b", "b"], ["b", "b"], ["a", "a", "b", "b", "b"]]
+    n, length, tokens, (a, b) = 4, 14 / 4, 14, (5, 9)
+    found = bounds(y, ["a", "b", "c"])
+    for name, total, counts in (("a", a, [2, 1, 0, 2]), ("b", b, [1, 3, 2, 3]), ("c", 0, [0, 0, 0, 0])):
+        p = (total + 0.5) / (tokens + 1.5)
+        residuals = sum((k - p * m) ** 2 for k, m in zip(counts, [3, 4, 2, 5], strict=True))
+        error = np.sqrt((residuals + p * (1 - p) * length) / (n - 1) / n) / length
+        np.testing.assert_allclose(found[name], [max(p - 2 * error, 0), min(p + 2 * error, 1)], atol=1e-4)
+
+
 def test_the_fewer_are_labelled_the_wider_the_bounds():
     widths = [np.mean([high - low for low, high in bounds(Y[:n], CLASSES).values()]) for n in (3, 10, 40)]
     assert widths == sorted(widths, reverse=True)

@@ -163,6 +163,16 @@ def test_squared_steps_are_equation_6_9():
     np.testing.assert_allclose(sets.total, [alpha])
 
 
+def test_linear_steps_between_two_rows_are_exact():
+    """Both rows want more than their group may have: α₁ + α₂ = C, and as much of each as makes their slopes equal."""
+    sets = WorkingSets(2, np.array([0.5]), loss="hinge")
+    rows = SparseVectors(np.array([0, 2, 4]), np.array([0, 1, 0, 1], np.int32), np.array([1, 0, 0.6, 0.8], "f4"))
+    sets.add(np.zeros(2, np.int32), np.array([3.0, 3.1]), rows)
+    sets.descend(1, np.random.default_rng(0))
+    np.testing.assert_allclose(sets._alpha[:2], [0.125, 0.375], rtol=1e-6)
+    np.testing.assert_allclose(sets.weights, [0.35, 0.3], rtol=1e-6)
+
+
 def test_cleaning_keeps_the_objective():
     loss, _ = make(6, lengths=LENGTHS * 2, labels=3)
     cost = np.full(2 * len(LENGTHS), 1.0)

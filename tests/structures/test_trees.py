@@ -202,6 +202,19 @@ def test_cycles_cost_no_digits(depth, single):
 
 
 @kinds
+def test_sums_near_the_smallest_numbers(trees):
+    """Weights of exp(-depth) at the root, which every tree has once at least: what has lost digits is not taken."""
+    small = random_scores(np.random.default_rng(0), [(3, 1)])
+    for depth in range(540, 770, 10):
+        values = small.values.reshape(3, 3) - [depth, 0, 0]
+        scores = replace(small, values=values.ravel())
+        outputs, scored = enumerate_outputs(trees, scores, 0)
+        marginals = trees.marginals(scores)
+        np.testing.assert_allclose(marginals.log_partition, logsumexp(scored), rtol=1e-13)
+        np.testing.assert_allclose(marginals.parts.values, chances_of(trees, scores, 0, outputs, scored), atol=1e-11)
+
+
+@kinds
 @pytest.mark.parametrize("size", [1e3, 1e8, 1e12, 1e30, 1e300])
 def test_what_all_arcs_of_a_word_share_does_not_matter(trees, size):
     """Scores with a large number added to all arcs of each word: only digits that they lack are lost."""

@@ -79,9 +79,7 @@ class LabelMap:
 
     def common(self, parts: ChainParts) -> tuple[Floats, Floats]:
         """Marginals of single labels and of neighbours in the common space."""
-        pairs = self.member.T @ parts.pair @ self.member
-        pairs[parts.offsets[:-1]] = 0.0
-        return parts.unary @ self.member, pairs
+        return parts.unary @ self.member, self.member.T @ parts.pair @ self.member
 
 
 def agree_on_maps(
