@@ -29,7 +29,7 @@ from sidelight import (
     where,
     word,
 )
-from sidelight.inference import constrained
+from sidelight.inference import constrained, program
 from sidelight.inference.compiled import CompiledRules
 from sidelight.inference.constrained import best_outputs
 from tests.rules.oracle import (
@@ -484,6 +484,24 @@ def test_time_limit():
         best_outputs(Chain(), scores, rules, node_limit=0, time_limit=1e-4, beam=1)
     with pytest.raises(DataError, match="time_limit is a number of seconds above 0, or None, got -1"):
         best_outputs(Chain(), scores, rules, time_limit=-1)
+
+
+@pytest.mark.parametrize(("above", "exact"), [(0.0, True), (1e-6, True), (1e-3, False)])
+def test_a_program_whose_bound_is_above_its_score_is_not_exact(above, exact, monkeypatch):
+    solve = program.solve
+
+    def cut_short(*args, **options):
+        found, bounds = solve(*args, **options)
+        return found, bounds + above
+
+    monkeypatch.setattr(program, "solve", cut_short)
+    X = [list("abcd")]
+    scores = FAMILIES["chain"][1](np.random.default_rng(0), X)
+    rules = CompiledRules.compile([count(LABELS[0]) >= 4, runs(LABELS[1]) >= 1], X, LABELS).weigh(np.ones(2))
+    found = best_outputs(Chain(), scores, rules, method="program")
+    assert found.searched.all()
+    assert found.exact.tolist() == [exact]
+    assert found.bound[0] >= found.scores[0, 0] + above - 1e-6
 
 
 def test_programs_that_are_too_large_are_not_made(monkeypatch):

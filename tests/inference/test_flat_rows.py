@@ -82,6 +82,37 @@ def test_rows_are_ragged_and_count_parts(case):
     np.testing.assert_allclose(found.expected[rows.joint :], expected[kept][rows.joint :], atol=1e-10)
 
 
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("temperature", [1.0, 0.2])
+def test_steps_on_own_prices_raise_the_dual_of_each_input_to_its_maximum(case, temperature):
+    """-T log Z - b·λ - Σ curve λ² / 2 never falls, and ends where no step within the range raises it."""
+    task, X, rules = CASES[case]
+    scores, rows = scored(task, X, 2), task.rows(rules, X, [])
+    own, low, high = slice(rows.joint, None), rows.low[rows.joint :], rows.high[rows.joint :]
+    start, curve = np.clip(np.full(len(rows), 2.0), rows.low, rows.high), np.full(len(low), 0.1)
+    before = np.full(len(X), -np.inf)
+    for steps in (0, 1, 2, 3, 4, 6, 10, 300):
+        found = rows.tilt(scores, start, temperature=temperature, curve=curve, steps=steps, tolerance=1e-9, n_jobs=1)
+        prices, expected = found.prices[own], found.expected[own]
+        paid = np.bincount(rows.owner[own], rows.bound[own] * prices + 0.05 * prices**2, len(X))
+        value = -temperature * found.log_partition - paid
+        assert (value >= before - 1e-9).all()
+        before = value
+    slope = expected - rows.bound[own] - 0.1 * prices
+    np.testing.assert_allclose(np.clip(prices + slope, low, high), prices, atol=1e-6)
+
+
+@pytest.mark.parametrize("factor", [-0.5, 0.0, 2.0])
+def test_a_direction_is_finite_where_parts_are_forbidden(factor):
+    task, X, rules = CASES["trees"]
+    scores, rows = scored(task, X), task.rows(rules, X, [])
+    forbidden = np.arange(len(scores.values)) % 4 == 1
+    prices = np.random.default_rng(0).normal(size=len(rows))
+    some = FlatParts(np.where(forbidden, -np.inf, scores.values), scores.offsets, scores.shapes)
+    expected = factor * np.where(forbidden, 0.0, scores.values) - rows.matrix.T @ prices
+    np.testing.assert_allclose(rows.direction(some, prices, factor).values, expected)
+
+
 def by_solver(task, scores, rows, slack):
     """The least of KL(q ‖ p) + cost of slack over distributions over all outputs, by SLSQP."""
     inputs = listed(task, scores)

@@ -389,6 +389,10 @@ def test_infeasible_rules_are_named():
         ([count("A") + count("B") >= 1.5, count("B") <= 0.2, once_each("C")], "sequence 0 has no distribution"),
         ([share("A") >= 0.9, share("B") >= 0.9], r"satisfies \"share\('A'\) >= 0.9\" and \"share\('B'\) >= 0.9\""),
         ([starts_with("A"), count("A") <= 0], r"starts_with\('A'\)"),
+        (
+            [starts_with("A"), count("A") <= 0.5],
+            r"satisfies \"count\('A'\) <= 0.5\" where \"starts_with\('A'\)\" holds",
+        ),
     ]
     for rules, message in cases:
         with pytest.raises(Infeasible, match=message):
@@ -479,6 +483,9 @@ def test_temperature_zero_is_a_linear_program(slack, rules):
     listed = Listed(scores, rows, slack, 0.0)
     np.testing.assert_allclose(found.primal, listed.linear_program(), atol=1e-7)
     np.testing.assert_allclose(found.parts.unary.sum(axis=1), 1)
+    heads = scores.offsets[:-1]
+    np.testing.assert_allclose(found.parts.pair.sum(axis=(0, 1)), np.delete(found.parts.unary, heads, 0).sum(axis=0))
+    np.testing.assert_allclose(found.parts.start, found.parts.unary[heads].sum(axis=0))
     cold = project(scores, rows, slack, temperature=0.05, tolerance=1e-6, max_iterations=5000)
     assert cold.converged
     assert found.primal - 0.05 * np.log(27) <= cold.primal <= found.primal + 1e-6  # there are 27 outputs

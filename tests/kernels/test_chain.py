@@ -39,3 +39,16 @@ def test_sums_in_log_space_lose_no_digit(depth, order):
     triple = np.zeros((2, 2, 2)) if order == 2 else None
     scores = ChainParts.of([0, 3], unary, np.zeros((2, 2)), triple=triple)
     np.testing.assert_allclose(Chain(1).marginals(scores).log_partition, np.log1p(np.exp(-depth)), rtol=0, atol=4e-16)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("depth", [30.0, 60.0, 100.0])
+def test_no_path_is_lost_on_the_way(depth, order):
+    """Two paths that never meet: one falls behind by exp(-8 depth), which may be no number, and then the other does."""
+    unary = np.zeros((16, 2))
+    unary[:8, 1] = unary[8:, 0] = -depth
+    pair = np.where(np.eye(2, dtype=bool), 0.0, -np.inf)
+    triple = np.zeros((2, 2, 2)) if order == 2 else None
+    found = Chain(1).marginals(ChainParts.of([0, 16], unary, pair, triple=triple))
+    np.testing.assert_allclose(found.log_partition, np.log(2) - 8 * depth)
+    np.testing.assert_allclose(found.parts.unary, 0.5)

@@ -87,6 +87,38 @@ def test_views_of_tokens():
     assert counted.predict(X) == y
 
 
+@pytest.mark.parametrize(("labelled", "weight"), [(5, 0.2 * 5 / 3), (30, 2 / 3)])
+def test_three_unlabelled_sequences_together_count_a_fifth_of_the_labelled_ones_and_two_at_most(labelled, weight):
+    X, y = tagged()
+    X, y = [*X * 5, *X[:3]], [*(y * 5)[:labelled], *[None] * 3]
+    X = [*X[:labelled], *X[-3:]]
+    views = template_views(CRF(), {"content": [word], "context": [word[-1]]})
+    default, given = (
+        Agreement(views, unlabeled_weight=own, iterations=2, guard=False).fit(X, y) for own in (None, weight)
+    )
+    assert default.trace_ == given.trace_
+
+
+def test_documents_that_are_unlabelled_count_a_fifth_of_the_labelled_ones_however_many():
+    X, y = documents(53)
+    y = [*y[:50], *[None] * 3]
+    views = prefix_views(MaxEnt(), ["left", "right"])
+    default, given = (
+        Agreement(views, unlabeled_weight=own, iterations=2, guard=False).fit(X, y) for own in (None, 10 / 3)
+    )
+    assert default.trace_ == given.trace_
+
+
+def test_three_views_predict_by_the_mean_of_their_scores():
+    X, y = tagged()
+    views = template_views(CRF(), {"word": [word], "before": [word[-1]], "tag": [pos]})
+    model = Agreement(views, iterations=0, guard=False).fit(X, [*y[:5], None])
+    scores = [one.scores(X) for one in model.views_.values()]
+    for name in ("unary", "pair"):
+        mean = np.mean([getattr(one, name) for one in scores], axis=0)
+        np.testing.assert_allclose(getattr(model.scores(X), name), mean)
+
+
 def test_views_of_trees():
     X = [[("the", "D"), ("dog", "N"), ("sees", "V")], [("dogs", "N"), ("see", "V")]] * 3
     y = [[2, 3, 0], [2, 0]] * 3

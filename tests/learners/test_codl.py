@@ -30,7 +30,7 @@ from sidelight import (
     where,
     word,
 )
-from sidelight.inference.compiled import learn_penalties
+from sidelight.inference.compiled import learn_penalties, log_prior
 from tests.learners.samples import labelled
 from tests.learners.test_ccm import check_composite
 
@@ -112,7 +112,8 @@ def test_the_objective_never_falls_with_learned_penalties(name, k):
     for seed in range(3):
         references, gold = generate_references(40, seed=seed)
         known = [labels if i < 4 else None for i, labels in enumerate(gold)]
-        model = CoDL(base, REFERENCE_RULES[name], reading="soft", balance=0, iterations=7, k=k).fit(references, known)
+        model = CoDL(base, REFERENCE_RULES[name], reading="soft", balance=0, iterations=7, k=k, counting="tokens")
+        model.fit(references, known)
         objective = [step.objective for step in model.trace_[1:]]
         assert all(after >= before - 1e-7 * abs(before) for before, after in pairwise(objective))
         rounds += len(objective)
@@ -243,6 +244,15 @@ def test_penalties_are_mixed_like_models(balance):
     second = learn_penalties(np.array([sum("Y" not in y for y in labels)], float), sum(map(len, Y[12:])))
     assert abs(first[0] - second[0]) > 0.1
     np.testing.assert_allclose(model.penalties_, [balance * first[0] + (1 - balance) * second[0], 0.5, np.inf])
+
+
+def test_the_objective_has_the_log_prior_of_learned_penalties():
+    """Σ [w·F - Σ ρ d] of the best outputs, and T log (1 - P) + log P + log (1 - P) of the penalty that is learned."""
+    rules = [(count("Y") >= 1).soft(), starts_with("A").soft(0.5), once_each("T").hard()]
+    one, none = (CoDL(HMM(), rules, iterations=n, counting="tokens").fit(X, HALF) for n in (1, 0))
+    score = sum(best[0].score for best in none.predict_kbest(X[12:], 1))
+    prior = log_prior(none.penalties_[:1], sum(map(len, X[12:])))
+    np.testing.assert_allclose(one.trace_[0].objective, score + prior)
 
 
 def test_several_outputs_of_each_sequence():

@@ -1,6 +1,6 @@
 """The dependency model with valence, alone and inside the learners that know no trees."""
 
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -8,6 +8,7 @@ from scipy.special import logsumexp
 from sklearn.base import clone
 
 from sidelight import DMV, EM, DataError, PosteriorRegularization, UnifiedEM, check, child, count, head, load, pos
+from sidelight.scorers.valence import Arcs, harmonic_parts
 from sidelight.structures.trees import ValenceTrees
 
 TREES = {  # tags, and heads
@@ -85,6 +86,29 @@ def test_conventions(tmp_path):
             DMV(**wrong).fit(X, Y)
     with pytest.raises(DataError, match="needs column 1"):
         DMV().fit([["a", "b"]], [[0, 1]])
+
+
+@pytest.mark.parametrize("constant", [0.0, 1.5])
+def test_the_harmonic_start_by_listing_heads(constant):
+    """Each word takes the root with 1 / n, or a head in proportion to 1 / (distance + constant), whatever others do;
+    the first numbers are of children that are nearest on their side of the head, and of roots.
+    """
+    n = 4
+    encoder = DMV().symbols(X[:1])
+    encoded = encoder.transform([[("w", "D")] * n])
+    found = harmonic_parts(encoded, constant).values.reshape(-1, 2)
+    arcs, expected = Arcs.of(encoded.offsets), np.zeros((n, n + 1, 2))
+    for heads in product(range(-1, n), repeat=n):
+        if any(h == c for c, h in enumerate(heads)):
+            continue
+        p = 1.0
+        for c, h in enumerate(heads):
+            total = sum(1 / (abs(other - c) + constant) for other in range(n) if other != c)
+            p *= 1 / n if h < 0 else (1 - 1 / n) / (abs(h - c) + constant) / total
+        for c, h in enumerate(heads):
+            nearer = range(min(c, h) + 1, max(c, h)) if h >= 0 else ()
+            expected[c, h + 1, int(any(heads[k] == h for k in nearer))] += p
+    np.testing.assert_allclose(found, expected[arcs.child, arcs.head + 1])
 
 
 def test_known_and_lifted_trees():

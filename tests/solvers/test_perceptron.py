@@ -227,7 +227,8 @@ class WithoutChain:
 
 @pytest.mark.parametrize("margin", [0.0, 1.5])
 @pytest.mark.parametrize("order", [1, 2])
-def test_passes_on_any_structure_do_what_compiled_ones_do(order, margin):
+@pytest.mark.parametrize("weights", [(), (0.3, 2.0, 1.0, 0.1, 5.0)], ids=["alike", "weighed"])
+def test_passes_on_any_structure_do_what_compiled_ones_do(order, margin, weights):
     rng = np.random.default_rng(8)
     encoded = random_encoded(rng, [3, 1, 4, 2, 5], values=True)
     gold = random_targets(rng, encoded, 3)
@@ -235,7 +236,8 @@ def test_passes_on_any_structure_do_what_compiled_ones_do(order, margin):
     states = []
     for one in (scorer, WithoutChain(scorer)):
         states.append(PerceptronState.zero(scorer))
-        run(Examples(one, Chain(1), encoded, gold), states[-1], passes=4, margin=margin, seed=2)
+        examples = Examples(one, Chain(1), encoded, gold, np.array(weights))
+        run(examples, states[-1], passes=4, margin=margin, batch_size=2, seed=2)
     assert states[0].mistakes == states[1].mistakes
     np.testing.assert_allclose(states[1].weights, states[0].weights, atol=1e-5)
     np.testing.assert_allclose(states[1].average(), states[0].average(), atol=1e-5)

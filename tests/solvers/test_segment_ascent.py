@@ -70,6 +70,17 @@ def test_a_label_that_most_tokens_have():
     np.testing.assert_allclose(found.weights, w, atol=0.01)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_optimum_is_where_a_start_there_begins(kind):
+    """From the scores under w the weights of the dual point are Fᵀ(y - μ) / (2 l2), which is w at the optimum."""
+    loss = make(**KINDS[kind])
+    w = lowest(loss, 0.5)[0]
+    dual = segment_ascent._SegmentDual.at_gold(loss.scorer, loss.encoded, loss.known.outputs.values, 0.5)
+    dual.take_scores(loss.encoded, w)
+    dual.sweep(np.arange(len(loss.encoded)), True)
+    np.testing.assert_allclose(dual.weights(), w, atol=2e-4)
+
+
 def test_the_dual_rises_and_stays_below_the_primal():
     loss = make()
     for l2 in (1.0, 0.01):

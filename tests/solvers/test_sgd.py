@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sidelight.solvers.losses import LogLoss
-from sidelight.solvers.sgd import _AveragedSteps, minimize
+from sidelight.solvers.sgd import _AveragedSteps, _first_rate, minimize
 from tests.solvers.test_losses import make
 
 LENGTHS = (1, 3, 6, 4, 5, 2)
@@ -28,6 +28,21 @@ def test_steps_and_their_mean(l2):
         np.testing.assert_allclose(way.weights, w)
         np.testing.assert_allclose(way.mean, total / weights)
     np.testing.assert_allclose(start, make(5, lengths=LENGTHS)[1])  # the start is not changed
+
+
+def test_the_first_step_size_is_a_power_of_two_of_the_share_that_was_tried():
+    """η_0 is m / n times 2^k, at most 1 / (2 l2), where a sample of m = 100 of the n inputs is visited."""
+    loss, _ = make(0, lengths=[1] * 150)
+    start = np.zeros(loss.scorer.size)
+    l2, ends = 0.01, []
+    rate = _first_rate(loss, start, l2, np.random.default_rng(0)) * 150 / 100
+    assert rate < 0.5 / l2
+    assert np.log2(rate) == np.round(np.log2(rate))
+    for one in (rate, rate / 32, min(32 * rate, 0.5 / l2)):  # much shorter or longer steps end higher
+        way = _AveragedSteps(loss, start, start, l2, one * 100 / 150)
+        way.visit(np.random.default_rng(1).permutation(150))
+        ends.append(loss(way.mean)[0] + l2 * way.mean @ way.mean)
+    assert ends[0] < min(ends[1:])
 
 
 def test_the_gap_bounds_the_distance_to_the_optimum():

@@ -1,12 +1,15 @@
+from itertools import product
+
 import numpy as np
 import pytest
+from scipy.special import digamma
 
 from sidelight import DataError, ModelFileError, WordAligner, load
-from sidelight.kernels.word_alignment import Direction
+from sidelight.kernels.word_alignment import Direction, grow_links, likeness, normalise, stem_uses
 from sidelight.wordalign.bitext import Bitext, Vocabulary
 from sidelight.wordalign.estimation import EStep, Parameters, entropy, posteriors
 from tests.convex_oracle import least
-from tests.wordalign.oracle import alignments, indicators
+from tests.wordalign.oracle import alignments, indicators, jump_weight
 
 PLAIN = {"stems": 0, "cognates": 0}
 NOUNS = {"house": "maison", "book": "livre", "flower": "fleur", "table": "nappe", "door": "porte", "wall": "mur"}
@@ -75,6 +78,107 @@ def test_posteriors_equal_enumeration(markov, gamma, size):
         np.testing.assert_allclose(nulls, 1 - expected.sum(1), atol=2e-6)
         total += gamma * np.log(tempered.sum())
     assert block.objective == pytest.approx(total, rel=1e-6)
+
+
+def test_counts_of_jumps_equal_enumeration():
+    """n_d, and Σ_m N_m / Σ_i c_mi over the memories m that the jump d is possible from."""
+    text, model, emissions = tiny(4, 3, 3)
+    block, *_ = found(text, model)
+    for one, e, uses, chances in zip(model, emissions, block.uses, block.chances, strict=True):
+        reach, jumps = (len(one.jumps) - 2) // 3, one.jumps
+        expected = np.zeros((2, len(jumps)))
+        paths, p = alignments(e, np.asarray(one.null_row, float), jumps, one.null)
+        numbers = {
+            (m, i): 2 * reach + 1 + min(i, reach) if m < 0 else max(-reach, min(reach, i - m)) + reach
+            for m in range(-1, 3)
+            for i in range(3)
+        }
+        for path, q in zip(paths, p / p.sum(), strict=True):
+            memory = -1
+            for i in path:
+                if i >= 0:
+                    expected[0, numbers[memory, i]] += q
+                    for k in range(3):
+                        expected[1, numbers[memory, k]] += q / sum(jump_weight(jumps, memory, h) for h in range(3))
+                    memory = i
+        np.testing.assert_allclose(uses, expected[0], atol=1e-6)
+        np.testing.assert_allclose(chances, expected[1], atol=1e-6)
+
+
+def test_tables_of_variational_bayes():
+    """exp ψ(n + α) / exp ψ(Σ (n + α)), to the digits that tables have; without a prior n / Σ n."""
+    counts, owners = np.array([0.0, 1e-3, 0.4, 3.0, 5.99, 40.0]), np.array([0, 0, 0, 1, 1, 1], np.int32)
+    for prior in (0.0, 0.01, 0.3):
+        table = np.empty(6, np.float32)
+        normalise(counts, owners, 2, prior, np.empty(0), 0.0, 1e-30, table)
+        totals = np.bincount(owners, counts + prior)[owners]
+        expected = counts / totals if prior == 0 else np.exp(digamma(counts + prior) - digamma(totals))
+        np.testing.assert_allclose(table, np.maximum(expected, 1e-30), rtol=3e-7)
+
+
+def test_likeness_by_letters():
+    """Shared first letters by the longer word's; at least half of these, and four or two whole words."""
+    source, target = ["house", "ab", "a", "nation", "abcdefghi", "abc"], ["houses", "ab", "a", "nativity", "abc"]
+    owners, partners = (index.ravel().astype(np.int32) for index in np.indices((6, 5)))
+    out = np.empty(30, np.float32)
+    likeness(owners, partners, *letters(source), *letters(target), out)
+    for (a, b), value in zip(product(source, target), out, strict=True):
+        longest = max(len(a), len(b))
+        same = next(k for k in range(longest, -1, -1) if a[:k] == b[:k] and k <= min(len(a), len(b)))
+        alike = same >= longest / 2 and (same >= 4 or (a == b and same >= 2))
+        assert value == pytest.approx(same / longest if alike else 0.0)
+    assert (out > 0).sum() == 4
+
+
+def letters(words):
+    offsets = np.cumsum([0, *map(len, words)])
+    return np.array([ord(c) for c in "".join(words)], np.int32), offsets
+
+
+def test_uses_of_stems_by_hand():
+    """uses p(stem of f | stem of e) p(f | stem of f), of source words 0 and 1 of one stem, and 2 of another."""
+    owners, partners = np.array([0, 0, 1, 2, 2], np.int32), np.array([0, 1, 2, 0, 2], np.int32)
+    owner_stems, partner_stems = np.array([0, 0, 1], np.int32), np.array([0, 0, 1], np.int32)
+    counts = np.array([3.0, 1.0, 2.0, 4.0, 5.0])
+    numbers = {
+        pair: k for k, pair in enumerate(sorted(set(zip(owner_stems[owners], partner_stems[partners], strict=True))))
+    }
+    pairs = np.array(
+        [numbers[owner_stems[e], partner_stems[f]] for e, f in zip(owners, partners, strict=True)], np.int32
+    )
+    out = np.empty(5)
+    stem_uses(counts, pairs, len(numbers), owners, owner_stems, partners, partner_stems, 0.7, out)
+    stem_of, word_of_stem = {(0, 0): 4 / 6, (0, 1): 2 / 6, (1, 0): 4 / 9, (1, 1): 5 / 9}, [7 / 8, 1 / 8, 1.0]
+    expected = [
+        0.7 * stem_of[owner_stems[e], partner_stems[f]] * word_of_stem[f] for e, f in zip(owners, partners, strict=True)
+    ]
+    np.testing.assert_allclose(out, expected)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_links_grow_as_the_algorithm_says(seed):
+    """Grow-diag-final-and, in sets of (target, source), rows of source words first (Koehn, Och and Marcu 2003)."""
+    rng = np.random.default_rng(seed)
+    n, m = 5, 4
+    one, two = (rng.random((m, n)) < 0.35 for _ in range(2))
+    links, either = one & two, one | two
+    added = True
+    while added:
+        added = False
+        for i, j in product(range(n), range(m)):
+            for dj, di in product((-1, 0, 1), repeat=2):
+                k, h = i + di, j + dj
+                if not (links[j, i] and 0 <= k < n and 0 <= h < m and either[h, k] and not links[h, k]):
+                    continue
+                if not links[:, k].any() or not links[h].any():
+                    links[h, k] = added = True
+    for given in (one, two):
+        for i, j in product(range(n), range(m)):
+            if given[j, i] and not links[:, i].any() and not links[j].any():
+                links[j, i] = True
+    found = np.empty(n * m, bool)
+    grow_links(np.array([0, n]), np.array([0, m]), one.ravel(), two.ravel(), found)
+    np.testing.assert_array_equal(found.reshape(m, n), links)
 
 
 @pytest.mark.parametrize("markov", [True, False])
