@@ -49,6 +49,7 @@ def test_no_path_is_lost_on_the_way(depth, order):
     unary[:8, 1] = unary[8:, 0] = -depth
     pair = np.where(np.eye(2, dtype=bool), 0.0, -np.inf)
     triple = np.zeros((2, 2, 2)) if order == 2 else None
-    found = Chain(1).marginals(ChainParts.of([0, 16], unary, pair, triple=triple))
-    np.testing.assert_allclose(found.log_partition, np.log(2) - 8 * depth)
-    np.testing.assert_allclose(found.parts.unary, 0.5)
+    scores = ChainParts.of([0, 16], unary, pair, triple=triple)
+    for found in (Chain(1).marginals(scores), Chain(1).group_marginals(scores, np.array([0, 1]))):
+        np.testing.assert_allclose(found.log_partition, np.log(2) - 8 * depth)
+        np.testing.assert_allclose(found.parts.unary, 0.5)
