@@ -197,9 +197,10 @@ def check_kbest(fitted, X):
     everything = fitted.predict_kbest(X[i : i + 1], 10_000)[0]
     assert len(everything) == len(outputs)
     by_output = {tuple(fitted.classes_[c] for c in y): v for y, v in zip(outputs, values, strict=True)}
-    for labels, score in everything:
+    for labels, score, probability in everything:
         np.testing.assert_allclose(score, by_output[tuple(labels)])
-    np.testing.assert_allclose(sum(np.exp(one.score - log_z[i]) for one in everything), 1)
+        np.testing.assert_allclose(probability, np.exp(score - log_z[i]))
+    np.testing.assert_allclose(sum(one.probability for one in everything), 1)
     with pytest.raises(DataError, match="k >= 1"):
         fitted.predict_kbest(X, 0)
 
@@ -311,7 +312,7 @@ def check_empty(fitted, X, y, empty):
     batch = [empty, *X[:2], empty]
     assert fitted.predict(batch) == [[], *fitted.predict(X[:2]), []]
     assert fitted.predict([empty]) == [[]]
-    assert fitted.predict_kbest(batch, 2)[::3] == [[([], 0.0)], [([], 0.0)]]
+    assert fitted.predict_kbest(batch, 2)[::3] == [[([], 0.0, 1.0)], [([], 0.0, 1.0)]]
     assert fitted.predict_marginals(batch)[0].shape == (0, len(fitted.classes_))
     assert fitted.log_partition(batch)[0] == 0.0
     assert np.diff(fitted.infer(batch, 2).outputs.offsets).tolist() == [0, len(y[0]), len(y[1]), 0]

@@ -61,6 +61,8 @@ def test_probabilities_and_several_outputs(run: Run, links: Path, tmp_path: Path
     assert min(chances.values()) > 0
     lines = run("predict", links / "matching", links / "matching.jsonl", "--kbest", 2).out.splitlines()
     assert [one["probability"] for one in json.loads(lines[0])["kbest"]] == [None, None]
+    X, _ = read_pairs(links / "matching.jsonl")
+    assert [one.probability for one in load(links / "matching").predict_kbest(X[:1], 2)[0]] == [None, None]
     refused = run("predict", links / "matching", links / "matching.jsonl", "--marginals").err
     assert "the log-partition of matchings is intractable" in refused
     assert "--without-rules" not in refused

@@ -73,7 +73,7 @@ def test_probabilities_and_several_trees(run: Run, trees: Path) -> None:
     assert said[0]["tokens"][0] == ["the", "DET"]
     total = model.log_partition(X[:1])[0]
     for found, one in zip(said[0]["kbest"], model.predict_kbest(X, 3)[0], strict=True):
-        assert (found["heads"], found["score"]) == (one.labels, one.score)
+        assert (found["heads"], found["score"], found["probability"]) == one
         assert found["probability"] == pytest.approx(float(np.exp(one.score - total)))
     first = {one["head"]: one["probability"] for one in said[0]["marginals"][0]}
     assert sum(first.values()) == pytest.approx(1.0, abs=1e-5)

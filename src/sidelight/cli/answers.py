@@ -3,17 +3,12 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from sidelight.errors import NotSupported
 
-
-class RankedOutput(NamedTuple):
-    """One of the best outputs of an input; probability: None where there are none."""
-
-    output: Any
-    score: float
-    probability: float | None
+if TYPE_CHECKING:
+    from sidelight.learners.learner import Scored
 
 
 @dataclass(frozen=True)
@@ -27,13 +22,13 @@ class Answers:
     classes: list[str]
     outputs: list[Any]
     marginals: list[Any] | None
-    kbest: list[list[RankedOutput]] | None
+    kbest: "list[list[Scored]] | None"
     verdicts: list[dict[str, Any]] | None = None
 
     def ranked(self, index: int, record: Callable[[Any], dict[str, Any]]) -> list[dict[str, Any]]:
         """Return the best outputs of an input as JSON has them; record: that of one output."""
         assert self.kbest is not None
-        return [{**record(one.output), "score": one.score, "probability": one.probability} for one in self.kbest[index]]
+        return [{**record(one.labels), "score": one.score, "probability": one.probability} for one in self.kbest[index]]
 
 
 def ask(learner: Any, X: list[Any], *, marginals: bool, kbest: int | None) -> Answers:
@@ -47,7 +42,7 @@ def ask(learner: Any, X: list[Any], *, marginals: bool, kbest: int | None) -> An
         learner.classes_,
         learner.predict_structure(encoded),
         _chances(learner, encoded) if marginals else None,
-        _ranked(learner, encoded, kbest) if kbest else None,
+        learner.predict_kbest(encoded, kbest) if kbest else None,
         _verdicts(learner, X) if learner.judges else None,
     )
 
@@ -72,22 +67,6 @@ def _chances(learner: Any, encoded: Any) -> list[Any]:
             raise
         raise NotSupported(f"{error} (--without-rules)") from None
     return chances
-
-
-def _ranked(learner: Any, encoded: Any, count: int) -> list[list[RankedOutput]]:
-    import numpy as np
-
-    try:
-        totals = learner.log_partition(encoded)
-    except NotSupported:  # rules about whole outputs, or a structure with best outputs alone: scores have no sum
-        totals = [None] * len(encoded)
-    return [
-        [
-            RankedOutput(one.labels, one.score, None if total is None else float(np.exp(one.score - total)))
-            for one in outputs
-        ]
-        for outputs, total in zip(learner.predict_kbest(encoded, count), totals, strict=True)
-    ]
 
 
 def write_jsonl(answers: Answers, path: Any) -> None:

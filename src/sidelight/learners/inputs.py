@@ -61,7 +61,7 @@ def _constrained(learner: Any, found: Constrained, kept: list[int], count: int) 
 def _best_nothing(learner: Any) -> list[Any]:
     from .learner import Scored
 
-    return [Scored([], 0.0)]
+    return [Scored([], 0.0, 1.0)]
 
 
 # Methods that take X, and how results are spread over all inputs; None where empty ones are not set aside.

@@ -43,10 +43,15 @@ if TYPE_CHECKING:
 
 
 class Scored(NamedTuple):
-    """An output and its score."""
+    """An output, its score, and its probability given the input.
+
+    The probability is None where scores have no log-partition: under rules about whole outputs, and for structures
+    without marginals.
+    """
 
     labels: list[str]
     score: float
+    probability: float | None
 
 
 class Learner(Estimator):
@@ -341,7 +346,7 @@ class Learner(Estimator):
 
     def predict_marginals(self, X: Any) -> list[Floats]:
         """For each input the probability of every label at every token: (tokens, labels), columns as `classes_`."""
-        return self.task_.chances(self._marginals(X).parts)
+        return self.task_.chances(self._marginals(X, self.scores(X)).parts)
 
     @available_if(lambda self: self.task_.noun == "document")
     def predict_proba(self, X: Any) -> Floats:
@@ -350,23 +355,30 @@ class Learner(Estimator):
         return np.concatenate(chances) if chances else np.empty((0, len(self.classes_)))
 
     def predict_kbest(self, X: Any, k: int = 5) -> list[list[Scored]]:
-        """For each input its k best outputs with their scores, best first; fewer where fewer exist."""
+        """For each input its k best outputs with scores and probabilities, best first; fewer where fewer exist."""
         scores = self.scores(X)
         found = warn_unproved(self._best(X, scores, k))
+        try:
+            totals: list[float | None] = self._marginals(X, scores).log_partition.tolist()
+        except NotSupported:
+            totals = [None] * len(found.scores)
         labels = found.outputs.values[: int((found.scores > -np.inf).any(axis=0).sum())]
         rows = np.where(labels < 0, labels[:1], labels)  # where there are fewer, the best one again
         outputs = [self.task_.decisions(row, scores, self.model_.classes) for row in rows]
         return [
-            [Scored(outputs[r][i], float(s)) for r, s in enumerate(row) if s > -np.inf]
-            for i, row in enumerate(found.scores)
+            [
+                Scored(outputs[r][i], float(s), None if total is None else float(np.exp(s - total)))
+                for r, s in enumerate(row)
+                if s > -np.inf
+            ]
+            for i, (row, total) in enumerate(zip(found.scores, totals, strict=True))
         ]
 
     def log_partition(self, X: Any) -> Floats:
         """log Σ exp(score) over all outputs of each input; score - this is an output's log-probability."""
-        return self._marginals(X).log_partition
+        return self._marginals(X, self.scores(X)).log_partition
 
-    def _marginals(self, X: Any) -> Marginals[Any]:
-        scores = self.scores(X)
+    def _marginals(self, X: Any, scores: Any) -> Marginals[Any]:
         with inputs_called(self.task_.noun):
             return self.structure_.marginals(self.decoder_.fold(X, scores))
 
