@@ -13,10 +13,9 @@ import inspect
 import re
 from dataclasses import MISSING, Field, dataclass, field, fields
 from numbers import Integral, Real
+from sys import float_info
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, dataclass_transform, get_args, get_origin
-
-import numpy as np
 
 from .errors import DataError
 
@@ -127,7 +126,8 @@ def require_number(learner: Any, name: str, low: float, *, whole: bool = False, 
     """Raise `DataError` unless a parameter is a finite (whole) number of at least `low` (above it, if open)."""
     value = getattr(learner, name)
     kind = Integral if whole else Real
-    good = isinstance(value, kind) and not isinstance(value, bool) and np.isfinite(float(value))
+    size: Any = value
+    good = isinstance(value, kind) and not isinstance(value, bool) and abs(size) <= float_info.max
     if not good or value < low or (open_end and value == low):
         bound = f"above {low:g}" if open_end else f"of at least {low:g}"
         raise DataError(f"{name} must be a {'whole' if whole else 'finite'} number {bound}, got {value!r}")

@@ -9,14 +9,24 @@ from difflib import get_close_matches
 from pathlib import Path
 
 _PACKAGE = f"{Path(__file__).parent}{os.sep}"
+# A message of more characters keeps only so many of its beginning and of its end.
+_LONGEST, _BEGINNING, _END = 1000, 600, 350
 
 
 class SidelightError(Exception):
     """Base of all errors raised on purpose by sidelight."""
 
+    def __str__(self) -> str:
+        """Returns the message; what it quotes of the input may be of any length."""
+        return shortened(super().__str__())
+
 
 class DataError(SidelightError, ValueError):
     """The input is malformed; the message names the place (file and line, or sequence and position)."""
+
+
+class ParameterError(SidelightError, TypeError):
+    """An estimator has no parameter of this name; the message names the nearest one."""
 
 
 class NotSupported(SidelightError):
@@ -65,7 +75,15 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
+    warnings.warn(shortened(message), category, stacklevel=level)
+
+
+def shortened(message: str) -> str:
+    """Returns a message without its middle where it is very long, since it then quotes a long input."""
+    if len(message) <= _LONGEST:
+        return message
+    left_out = len(message) - _BEGINNING - _END
+    return f"{message[:_BEGINNING]} ... [{left_out:,} characters left out] ... {message[-_END:]}"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -77,9 +95,16 @@ def close_names(name: str, known: Iterable[str], count: int = 1) -> list[str]:
     """Returns the known names that are most like one that is not known; at most `count` of them."""
     names = {one.lower(): one for one in known}
     close = get_close_matches(name.lower(), names, n=count, cutoff=0.7)
-    if not close:  # two letters of a short name may have changed places
-        close = [one for one in names if sorted(one) == sorted(name.lower())][:count]
+    if not close:  # two letters of a short name may have changed places, or one of them is another
+        close = [one for one in names if _is_nearly(one, name.lower())][:count]
     return [names[found] for found in close]
+
+
+def _is_nearly(short: str, other: str) -> bool:
+    """Whether two names of the same length have the same letters, or are short and differ in a single one."""
+    if len(short) != len(other):
+        return False
+    return sorted(short) == sorted(other) or (len(short) <= 4 and sum(map(str.__ne__, short, other)) == 1)
 
 
 def listed(words: Sequence[str], last: str = "and") -> str:

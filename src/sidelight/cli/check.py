@@ -1,6 +1,5 @@
 """`sidelight check`."""
 
-import sys
 from typing import Annotated, Any
 
 import typer
@@ -63,7 +62,7 @@ def command(
     Examples are the inputs that violate a rule most, with »marks« where they do.
     """
     from sidelight.cli.loading import load_model
-    from sidelight.cli.output import print_json
+    from sidelight.cli.output import note, print_json
     from sidelight.inference.checking import about_nothing_text, rules_about_nothing
     from sidelight.report.rules import check_data
     from sidelight.rules.files import given_rules
@@ -81,7 +80,7 @@ def command(
     checked = check_data(found, sequences.X, gold, predicted, examples=examples, task=what)
     if any(one.gold is not None for one in checked):
         for rule in rules_about_nothing(found, sequences.X, gold, what):
-            print(f"note: {about_nothing_text(rule.title)}", file=sys.stderr)
+            note(about_nothing_text(rule.title))
     if json:
         print_json({"sequences": len(sequences.X), "rules": checked})
         return
@@ -106,13 +105,14 @@ def _labels(task: Any, X: list[Any], y: list[Any]) -> list[str]:
 
 def _suspect_labels(rules: Any, labels: list[list[str]], learner: Any) -> None:
     """A label that occurs nowhere may be misspelt, and labels may not suit a rule."""
+    from sidelight.cli.output import note
     from sidelight.inference.checking import labels_unused, unused_label
 
     known = labels if learner is None else [*labels, learner.model_.classes]
     names = sorted({label for y in known for label in y})
     for label, titles in labels_unused(rules, names).items():
-        print(f"note: {unused_label(label, titles[0], names)}", file=sys.stderr)
+        note(unused_label(label, titles[0], names))
     for rule in rules:
         complaint = rule.complaint(names)
         if complaint:
-            print(f"note: the rule {rule.title!r} {complaint}", file=sys.stderr)
+            note(f"the rule {rule.title!r} {complaint}")

@@ -1,6 +1,7 @@
 """What is known beside labels: rules, unlabelled, good and bad sequences, and the learner that uses them."""
 
 import math
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -215,7 +216,7 @@ class KnowledgeOptions:
             mine = [x for x, known in zip(sequences.X, sequences.y, strict=True) if known is not BAD]
             made: list[Any] = getattr(companions, str(self.bad))(good or mine)
             return made
-        if self.bad and self.bad != "-" and not Path(self.bad).exists():
+        if self.bad and self.bad != "-" and not os.path.exists(self.bad):
             raise typer.BadParameter(
                 f"there is no file {self.bad}, and it is not one of {', '.join(reader.made)}", param_hint="--bad"
             )

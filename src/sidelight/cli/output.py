@@ -8,7 +8,12 @@ import sys
 from typing import Any
 
 from sidelight.data.source import STANDARD_STREAM, open_for_writing
-from sidelight.errors import DataError
+from sidelight.errors import DataError, shortened
+
+
+def note(message: str) -> None:
+    """Print a remark on standard error."""
+    print(f"note: {shortened(message)}", file=sys.stderr)
 
 
 def print_json(value: Any) -> None:

@@ -1,6 +1,5 @@
 """`sidelight train`."""
 
-import sys
 import time
 import warnings
 from functools import partial as partial_function
@@ -269,18 +268,21 @@ def command(
 
 def _suspect_one_sequence(sequences: Sequences) -> None:
     """A file without blank lines is rarely meant to be one long sequence."""
+    from sidelight.cli.output import note
+
     if len(sequences.X) == 1 and len(sequences.X[0]) > _LONG:
         tokens = f"{len(sequences.X[0]):,}"
-        print(f"note: all {tokens} tokens are one sequence; blank lines separate sequences", file=sys.stderr)
+        note(f"all {tokens} tokens are one sequence; blank lines separate sequences")
 
 
 def _suspect_partial_labels(sequences: Sequences) -> None:
     """Labels that are written as --partial reads them are rarely meant so, nor is data without any."""
+    from sidelight.cli.output import note
     from sidelight.labels import label_set
 
     found = [] if sequences.format == CORPUS else sorted(label_set(sequences.y))
     if sequences.format == "jsonl" and not found:
-        print('note: no line of the data has a label; they are expected under "labels"', file=sys.stderr)
+        note('no line of the data has a label; they are expected under "labels"')
     if sequences.format == CORPUS or "partial" not in FORMATS[sequences.format].options:
         return
     several = [label for label in found if "|" in label and all(one in found for one in label.split("|"))]
@@ -288,7 +290,7 @@ def _suspect_partial_labels(sequences: Sequences) -> None:
     if odd:
         what = "are labels" if odd[1:] else "is a label"
         with_it = "with --partial ? is an unknown label, and A|B one of the two"
-        print(f"note: {listed(odd)} {what} like any other here; {with_it}", file=sys.stderr)
+        note(f"{listed(odd)} {what} like any other here; {with_it}")
 
 
 def _fit(estimator: Any, sequences: Sequences) -> float:

@@ -102,8 +102,10 @@ def parse_object(line: str, lines: Lines, number: int, example: str) -> dict[str
     except json.JSONDecodeError as error:
         advice = "write one JSON object a line"
         raise lines.error(number, f"bad JSON at column {error.colno}: {error.msg}; {advice}") from error
-    except (ValueError, RecursionError) as error:
-        raise lines.error(number, f"bad JSON at column 1: {error}") from error
+    except RecursionError as error:
+        raise lines.error(number, "bad JSON at column 1: lists and objects are nested too deeply") from error
+    except ValueError as error:
+        raise lines.error(number, "bad JSON at column 1: a number has more digits than can be read") from error
     if not isinstance(record, dict):
         raise lines.error(number, f"expected an object such as {example}, found {json_name(record)}")
     return record

@@ -103,7 +103,7 @@ def read_words(source: str | PathLike[str]) -> list[str]:
 
 def given_rules(argument: str) -> list[Rule]:
     """The rules of a command line: those of a file, or the one whose text is given, such as "bio()"."""
-    if "(" in argument and not Path(argument).exists():
+    if "(" in argument and not os.path.exists(argument):
         return [parse_rule(argument, {"read_words": read_words})]
     return read_rules(argument)
 
@@ -134,6 +134,8 @@ def read_rules(source: str | PathLike[str]) -> list[Rule]:
         raise DataError(f"{lines.name}:{_toml_place(str(error), len(lines.lines))}") from None
     except RecursionError:
         raise DataError(f"{lines.name}: brackets are nested too deeply; a rule file has [words] and [[rule]]") from None
+    except ValueError:
+        raise DataError(f"{lines.name}: a number has more digits than can be read") from None
     unknown = sorted(set(content) - {"words", "rule"})
     if unknown:
         line = _first_line(lines.lines, rf"\s*\[*\s*{re.escape(unknown[0])}\b")

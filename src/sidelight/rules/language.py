@@ -20,8 +20,8 @@ these functions. What compiling, checking and reports need to know of a rule, th
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from math import inf
 from numbers import Real
+from sys import float_info
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from ..errors import DataError, NotSupported
@@ -82,7 +82,7 @@ class Rule:
 
     def soft(self, penalty: float | None = None) -> "Rule":
         """Each unit of violation costs `penalty` score; None: learned by counting (Eq. 3.10 of Chang 2011)."""
-        if penalty is not None and not (isinstance(penalty, Real) and 0 <= float(penalty) < inf):
+        if penalty is not None and not (isinstance(penalty, Real) and 0 <= penalty <= float_info.max):
             raise DataError(
                 f"a penalty is a finite number of at least 0, got {penalty!r} for {self!r}; see also .hard()"
             )
@@ -93,7 +93,7 @@ class Rule:
 
         `penalty` weighs its slack against that of other rules; None leaves it to the learner.
         """
-        if penalty is not None and not (isinstance(penalty, Real) and 0 < float(penalty) < inf):
+        if penalty is not None and not (isinstance(penalty, Real) and 0 < penalty <= float_info.max):
             raise DataError(f"the penalty of an expected rule is a finite number above 0, got {penalty!r} for {self!r}")
         return replace(self, reading=Reading("expected", penalty))
 
