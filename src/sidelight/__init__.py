@@ -7,6 +7,7 @@ Everything public is here: `from sidelight import CRF, word, read_columns`. Name
 from importlib import import_module
 from typing import Any
 
+from .errors import did_you_mean
 from .learners.registry import REGISTRY
 from .rules import WORDS
 
@@ -120,6 +121,7 @@ _HOME = {
     ),
     "SidelightError": "errors",
     "DataError": "errors",
+    "ParameterError": "errors",
     "NotSupported": "errors",
     "Infeasible": "errors",
     "ClusterError": "errors",
@@ -139,7 +141,7 @@ _FORMERLY = {"Codl": "CoDL", "Mira": "MIRA"}
 def __getattr__(name: str) -> Any:
     name = _FORMERLY.get(name, name)
     if name not in _HOME:
-        raise AttributeError(f"module 'sidelight' has no attribute {name!r}")
+        raise AttributeError(f"module 'sidelight' has no attribute {name!r}{did_you_mean(name, __all__)}")
     value = getattr(import_module(f".{_HOME[name]}", __name__), name)
     globals()[name] = value
     return value

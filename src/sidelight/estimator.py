@@ -15,7 +15,7 @@ from functools import cache, update_wrapper, wraps
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from .errors import warn
+from .errors import ParameterError, did_you_mean, warn
 
 T = TypeVar("T")
 
@@ -35,8 +35,8 @@ class _Answered:
 class _AvailableIf:
     """A method that an object has if a check of it holds."""
 
-    def __init__(self, method: Any, check: Callable[[Any], bool]) -> None:
-        self._method, self._check = method, check
+    def __init__(self, method: Any, check: Callable[[Any], bool], instead: str) -> None:
+        self._method, self._check, self._instead = method, check, instead
         itself: Any = self
         update_wrapper(itself, method)
 
@@ -47,7 +47,7 @@ class _AvailableIf:
             there, cause = False, error
         if not there:
             raise AttributeError(
-                f"This {type(estimator).__name__!r} has no attribute {self._method.__name__!r}"
+                f"This {type(estimator).__name__!r} has no attribute {self._method.__name__!r}{self._instead}"
             ) from cause
 
     def __get__(self, estimator: Any, owner: type) -> Any:
@@ -63,9 +63,12 @@ class _AvailableIf:
         return unbound
 
 
-def available_if(check: Callable[[Any], bool]) -> Callable[[Any], Any]:
-    """Hide a method of objects for which a check does not hold, or fails; `hasattr` tells."""
-    return lambda method: _AvailableIf(method, check)
+def available_if(check: Callable[[Any], bool], instead: str = "") -> Callable[[Any], Any]:
+    """Hide a method of objects for which a check does not hold, or fails; `hasattr` tells.
+
+    instead: the end of the message, which says what these objects have in its place.
+    """
+    return lambda method: _AvailableIf(method, check, instead)
 
 
 class Estimator:
@@ -78,6 +81,16 @@ class Estimator:
     _get_default_requests, _build_request_for_signature, _validate_params = _Answered(), _Answered(), _Answered()
     _repr_html_, _repr_html_inner, _repr_mimebundle_, _html_repr = _Answered(), _Answered(), _Answered(), _Answered()
     _get_params_html, _get_fitted_attr_html = _Answered(), _Answered()
+
+    def __new__(cls, *given: Any, **named: Any) -> Self:
+        """Make an estimator; a parameter that it does not have is an error that names the nearest one."""
+        this: Any = cls
+        known = _parameter_names(this)
+        unknown = sorted(named.keys() - set(known))
+        if unknown and not _takes_any(this):
+            hint = did_you_mean(unknown[0], known) or f"; it has {', '.join(known)}"
+            raise ParameterError(f"{cls.__name__} has no parameter {unknown[0]!r}{hint}")
+        return super().__new__(cls)
 
     @classmethod
     def _get_param_names(cls) -> list[str]:
@@ -101,7 +114,10 @@ class Estimator:
         for key, value in params.items():
             name, mark, rest = key.partition("__")
             if name not in names:
-                raise ValueError(f"Invalid parameter {name!r} for estimator {self}. Valid parameters are: {names!r}.")
+                hint = did_you_mean(name, names)
+                raise ValueError(
+                    f"Invalid parameter {name!r} for estimator {self}. Valid parameters are: {names!r}{hint or '.'}"
+                )
             if mark:
                 inside[name][rest] = value
             else:
@@ -172,6 +188,11 @@ def _parameter_names(cls: Any) -> tuple[str, ...]:
     """What `__init__` takes, in alphabetical order."""
     taken = list(inspect.signature(cls.__init__).parameters.values())[1:]
     return tuple(sorted(one.name for one in taken if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)))
+
+
+def _takes_any(cls: Any) -> bool:
+    """Whether `__init__` takes named arguments of any name."""
+    return any(one.kind is one.VAR_KEYWORD for one in inspect.signature(cls.__init__).parameters.values())
 
 
 def clone(estimator: T) -> T:

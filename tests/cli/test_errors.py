@@ -132,10 +132,11 @@ def test_files_that_are_no_models(run: Run, folder: Path, tmp_path: Path, comman
         (["-l", "crf", "--set", "tolerence=1"], "; did you mean 'tolerance'?"),
         (["-l", "crf", "--set", "l2"], "expected name=value, got 'l2'"),
         (["-l", "crf", "--L2", "1"], "--L2: there is no such option; is it --l2?"),
-        (
-            ["-l", "crf", "--l3", "1"],
-            "--l3: there is no such option; `sidelight learners NAME` lists those of a learner",
-        ),
+        (["-l", "crf", "--l3", "1"], "--l3: there is no such option; is it --l1 or --l2?"),
+        (["-l", "crf", "--c2", "1"], "--c2: there is no such option; is it --l2?"),
+        (["--c1", "1"], "--c1: there is no such option; is it --l1?"),
+        (["--learner=jlis", "--c2", "1"], "--c2: there is no such option; is it --C2?"),
+        (["-l", "crf", "--xyz", "1"], "--xyz: there is no such option; `sidelight learners NAME` lists those of"),
         (["-l", "crf", "--solver", "dcd"], "solver must be auto, eg, lbfgs or sgd, got 'dcd'"),
         (["-l", "crf", "--set", "l2=much"], "--set l2: l2 must be a number, got 'much'"),
         (["-l", "crf", "--l2", "much"], "for --l2: l2 must be a number, got 'much'"),
@@ -180,6 +181,46 @@ def test_wrong_usage(run: Run, folder: Path, tmp_path: Path, options: list[str],
     assert (said.code, said.out) == (2, "")
     assert message in said.message
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "advice"),
+    [("fit", " Did you mean 'train'?"), ("evalute", " Did you mean 'evaluate'?"), ("tag", " Did you mean 'predict'?"),
+     ("xyz", "")],
+)  # fmt: skip
+def test_a_command_that_is_not_known_suggests_one(run: Run, command: str, advice: str) -> None:
+    said = run(command, "train.tsv")
+    assert (said.code, said.message.partition("Error ")[2]) == (2, f"No such command {command!r}.{advice}")
+
+
+def test_a_token_is_a_position(run: Run, folder: Path) -> None:
+    asked = (folder / "crf.model", folder / "dev.tsv", "--labeled", "--json")
+    assert run("explain", *asked, "--token", 2).json == run("explain", *asked, "--position", 2).json
+    assert run("explain", *asked, "--token", 2).json["explanation"]["position"] == 2
+
+
+def test_inputs_of_any_size_are_errors_of_a_line(run: Run, folder: Path, tmp_path: Path) -> None:
+    """Numbers beyond floats and beyond what Python reads, rules longer than names of files, long lines."""
+    large, larger = "1" + "0" * 401, "1" + "0" * 5000
+    (tmp_path / "long.tsv").write_text("a\tX\n" + "x" * 200_000 + "\n")
+    (tmp_path / "many.jsonl").write_text(f'{{"tokens": [{{"a": {larger}}}], "labels": ["X"]}}\n')
+    for name, value in (("large", large), ("larger", larger)):
+        (tmp_path / f"{name}.toml").write_text(f"[[rule]]\nrule = \"count('title') >= 1\"\npenalty = {value}\n")
+    train = ("train", folder / "train.tsv", "-o", tmp_path / "m", "-l", "crf", "-q")
+    for said, message in (
+        (run(*train, "--rules", tmp_path / "large.toml"), "large.toml:2: a penalty is a finite number of at least 0"),
+        (run(*train, "--rules", tmp_path / "larger.toml"), "larger.toml: a number has more digits than can be read"),
+        (run(*train, "--rules", f"count('title') >= {large}"), "numbers in rules lie between"),
+        (run(*train, "--l2", large), "l2 must be a finite number of at least 0, got inf"),
+        (run("train", tmp_path / "many.jsonl", "-o", tmp_path / "m", "-l", "crf"), "a number has more digits than can"),
+        (run("train", tmp_path / "long.tsv", "-o", tmp_path / "m", "-l", "crf"), "expected 2 columns, found 1: 'xxx"),
+        (run("check", "x" * 200_000, folder / "dev.tsv"), "cannot read: "),
+    ):
+        assert said.code == 1
+        assert message in said.err
+        assert len(said.err) < 1100
+    said = run(*train, "--columns", "x" * 200_000)
+    assert (said.code, len(said.message) < 1500) == (2, True)
 
 
 def test_model_to_standard_output(run: Run, folder: Path) -> None:

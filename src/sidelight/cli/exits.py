@@ -9,15 +9,29 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from sidelight.cli.output import note
 from sidelight.cli.wording import as_typed
-from sidelight.errors import SidelightError
+from sidelight.errors import SidelightError, close_names, shortened
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
+# What other tools call our commands.
+_ELSEWHERE = {
+    "fit": "train", "learn": "train", "tag": "predict", "label": "predict", "test": "evaluate", "eval": "evaluate",
+}  # fmt: skip
 
 
 class CommandGroup(TyperGroup):
     """The commands, with expected failures turned into one line on standard error and an exit code."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command; an unknown one is an error that names the nearest, or what other tools call so."""
+        name = args[0]
+        if name not in self.commands and not name.startswith("-"):
+            known = {one: one for one in self.commands} | _ELSEWHERE
+            close = [known[one] for one in close_names(name, known)]
+            ctx.fail(f"No such command {name!r}." + "".join(f" Did you mean {one!r}?" for one in close))
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the chosen command; a warning is one line, and is given once."""
@@ -25,11 +39,12 @@ class CommandGroup(TyperGroup):
             with warnings.catch_warnings():
                 warnings.simplefilter("once", UserWarning)
                 warnings.simplefilter("ignore", DeprecationWarning)  # of other packages: nothing that a user can change
-                warnings.showwarning = lambda message, *_, **__: print(
-                    f"note: {as_typed(str(message))}", file=sys.stderr
-                )
+                warnings.showwarning = lambda message, *_, **__: note(as_typed(str(message)))
                 result = super().invoke(ctx)
             sys.stdout.flush()
+        except typer.BadParameter as error:
+            error.message = shortened(error.message)
+            raise
         except SidelightError as error:
             print(f"error: {as_typed(str(error))}", file=sys.stderr)
             raise typer.Exit(1) from None

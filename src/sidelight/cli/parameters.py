@@ -161,12 +161,15 @@ def divide_views(settings: Sequence[Setting]) -> tuple[dict[str, Any], list[Sett
     return mine, [setting for setting in settings if setting.of == BASE or setting.name not in _OF_VIEWS]
 
 
-def close_parameters(name: str) -> list[str]:
-    """Parameters whose names are nearly this one."""
-    known = {
-        parameter for one in CLASSES | WRAPPERS for parameter in _known_parameters(one) if parameter not in NOT_SET
-    }
-    return close_names(name, known, 2)
+def close_parameters(name: str, learner: str | None = None) -> list[str]:
+    """Parameters whose names are nearly this one: of a learner if it has some, else of any."""
+    every = CLASSES | WRAPPERS
+    for learners in ([learner] if learner in every else [], every):
+        known = {one for other in learners for one in _known_parameters(other) if one not in NOT_SET}
+        close = close_names(name, sorted(known), 2)
+        if close:
+            return close
+    return []
 
 
 def has_parameter(name: str, *learners: str) -> bool:

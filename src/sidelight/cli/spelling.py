@@ -2,6 +2,7 @@
 
 import re
 from difflib import get_close_matches
+from itertools import pairwise
 from typing import Any
 
 import typer
@@ -11,21 +12,27 @@ from sidelight.cli.parameters import close_parameters, has_parameter, instead_of
 from sidelight.cli.settings import TASK, owner
 from sidelight.errors import did_you_mean
 
-# Options that were not called as in Python.
-_OLDER = {"--template": "--features", "--jobs": "--n-jobs", "--labels": "--classes"}
+# Options that were not called as in Python, and a token, whose number is its position.
+_OLDER = {"--template": "--features", "--jobs": "--n-jobs", "--labels": "--classes", "--token": "--position"}
 _OLDER_PARAMETERS = {
     "seed": ("random_state",),
     "smoothing": ("start_smoothing", "transition_smoothing", "emission_smoothing"),
 }
+# What CRFsuite calls parameters of ours; --C2 is another one.
+_CRFSUITE = {"c1": "l1", "c2": "l2"}
 
 
 class Command(TyperCommand):
     """A command that knows the older names of its options."""
 
+    # The learner that the command line names.
+    _learner: str | None = None
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the command line."""
         declared = {name for one in self.params for name in (*one.opts, *one.secondary_opts)}
         try:
+            self._learner = _value_of(args, "--learner", "-l")
             return super().parse_args(ctx, self._spelled(list(args), declared))
         except typer.BadParameter as error:
             listed = re.search(r"'([^']*)' is not one of (.*?)\.?$", error.message)
@@ -66,7 +73,8 @@ class LearningCommand(Command):
             if not of and get_close_matches(name, [one[2:] for one in declared if one.startswith("--")]):
                 return [argument]
             whose = f"{of}." if of else ""
-            close = [f"--{whose}{one.replace('_', '-')}" for one in close_parameters(parameters[0])]
+            near = close_parameters(_CRFSUITE.get(parameters[0], parameters[0]), self._learner)
+            close = [f"--{whose}{one.replace('_', '-')}" for one in near]
             advice = f"is it {' or '.join(close)}?" if close else "`sidelight learners NAME` lists those of a learner"
             raise typer.BadParameter(f"there is no such option; {advice}", param_hint=f"--{name}")
         if not equals and not rest:
@@ -75,6 +83,15 @@ class LearningCommand(Command):
         # The dashes say that it was typed as an option, for messages about it.
         typed = [name] if name not in _OLDER_PARAMETERS else [one.replace("_", "-") for one in parameters]
         return [word for one in typed for word in ("--set", f"--{one}={text}")]
+
+
+def _value_of(args: list[str], *names: str) -> str | None:
+    """Return the value of an option that has these names; None where it is not given."""
+    for argument, value in pairwise([*args, ""]):
+        name, equals, rest = argument.partition("=")
+        if name in names:
+            return rest if equals else value
+    return None
 
 
 def show_all(ctx: typer.Context, asked: bool) -> None:

@@ -348,7 +348,10 @@ class Learner(Estimator):
         """For each input the probability of every label at every token: (tokens, labels), columns as `classes_`."""
         return self.task_.chances(self._marginals(X, self.scores(X)).parts)
 
-    @available_if(lambda self: self.task_.noun == "document")
+    @available_if(
+        lambda self: self.task_.noun == "document",
+        "; predict_marginals has the probabilities of labels, trees and links",
+    )
     def predict_proba(self, X: Any) -> Floats:
         """The probability of every label for every document: (documents, labels), columns as `classes_`."""
         chances = self.predict_marginals(X)
