@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 import sidelight
-from sidelight import CRF, CoDL, DataError, Infeasible, StructuralSVM, read_columns
+from sidelight import CRF, CoDL, DataError, Infeasible, StructuralSVM, read_columns, read_links, read_trees
 from sidelight.errors import ParameterError, SidelightError, close_names, shortened, warn
 
 
@@ -62,3 +62,20 @@ def test_sequence_learners_point_from_predict_proba_to_predict_marginals():
     assert not hasattr(model, "predict_proba")
     with pytest.raises(AttributeError, match="'CRF' has no attribute 'predict_proba'; predict_marginals has the prob"):
         model.predict_proba  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("read", "message"),
+    [
+        (lambda many: read_trees([f"1\ta\ta\tX\t_\t_\t{many}\t_\t_\t_"]), "<lines>:1: word 1 has the head '9999"),
+        (lambda many: read_links([f"0-{many}"], [("a", "b")], "pharaoh"), "<lines>:1: expected links such as 0-0"),
+        (lambda many: read_links([f"1 1 {many}"], [("a", "b")], "naacl"), "<lines>:1: expected `pair source target`"),
+        (
+            lambda many: CRF().fit([["a"]], [["X"]]).predict_kbest([["a"]], int(many[:20])),
+            "at most 1,000,000, got",
+        ),
+    ],
+)
+def test_numbers_of_many_digits(read, message):
+    with pytest.raises(DataError, match=message):
+        read("9" * 5000)

@@ -62,6 +62,7 @@ _HOME = {
     "BAD": "supervision",
     "TagDictionary": "dictionary",
     "InducedTemplates": "features.induced",
+    "DEFAULT_TEMPLATES": "features.choose",
     "word": "features.columns",
     "pos": "features.columns",
     "column": "features.columns",

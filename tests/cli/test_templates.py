@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from sidelight import write_trees
+from sidelight import load, pos, write_trees
+from sidelight.features.choose import default_templates
+from sidelight.features.columns import as_template
 
 from .conftest import Run
 
@@ -42,3 +44,15 @@ def test_bad_files(run: Run, folder: Path, tmp_path: Path) -> None:
     said = run("templates", folder / "new.txt")
     assert said.code != 0
     assert "plain text has no labels" in said.message
+
+
+def test_default_templates_beside_others(run: Run, folder: Path, tmp_path: Path) -> None:
+    """On the command line and in files of templates; a column has the name that --columns gives it."""
+    train = ("train", tmp_path / "d.tsv", "-q", "-l", "crf", "--columns", "word,list,label", "-o", tmp_path / "m")
+    (tmp_path / "d.tsv").write_text("ab\tno\tX\nba\tyes\tY\n\n")
+    (tmp_path / "t").write_text("default\nlist[3]\n")
+    for options in (["-t", "default", "-t", "list[3]"], ["--templates", tmp_path / "t"]):
+        assert run(*train, *options).code == 0
+        assert load(tmp_path / "m").encoder_.templates_ == [*default_templates(2), as_template(pos[3])]
+    said = run("templates", folder / "train.tsv", "-t", "default")
+    assert (said.code, "'default' is not known here" in said.err) == (1, True)

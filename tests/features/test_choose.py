@@ -2,9 +2,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from sidelight import CRF, DEFAULT_TEMPLATES, load, pos, word
 from sidelight.errors import DataError
 from sidelight.features.arrays import ArrayEncoder
 from sidelight.features.choose import choose_encoder, default_templates
+from sidelight.features.columns import as_template
 from sidelight.features.dicts import DictEncoder
 from sidelight.features.templates import TemplateEncoder
 
@@ -54,6 +56,27 @@ def test_other_inputs_are_refused(X, message):
 def test_templates_need_columns(X, kind):
     with pytest.raises(DataError, match=f"but X holds {kind}; leave `features` out"):
         choose_encoder(X, ["word"], 1, 1)
+
+
+@pytest.mark.parametrize("width", [1, 2, 3])
+def test_default_templates_are_those_without_features(width):
+    """And others go beside these, whatever columns tokens have; own ones alone take their place."""
+    X = [["ab", "ba", "a"]] if width == 1 else [[("ab", *"XYZ"[1:width]), ("ba", *"ZZX"[1:width])]]
+    without = choose_encoder(X, None, 1, 1).templates_
+    assert without == default_templates(width)
+    assert choose_encoder(X, DEFAULT_TEMPLATES, 1, 1).templates_ == without
+    assert choose_encoder(X, [*DEFAULT_TEMPLATES, "word[3]"], 1, 1).templates_ == [*without, as_template(word[3])]
+    assert choose_encoder(X, ["word[3]"], 1, 1).templates_ == [as_template(word[3])]
+
+
+def test_models_with_default_and_other_templates_are_saved(tmp_path):
+    X, y = [[("a", "X"), ("b", "Y")], [("b", "Y")]], [["p", "q"], ["q"]]
+    model = CRF(features=[*DEFAULT_TEMPLATES, "word[3]", word[1] & pos]).fit(X, y)
+    model.save(tmp_path / "m")
+    loaded = load(tmp_path / "m")
+    assert loaded.encoder_.templates_ == model.encoder_.templates_
+    assert loaded.predict(X) == model.predict(X)
+    assert loaded.fit(X, y).encoder_.templates_ == model.encoder_.templates_
 
 
 def test_default_templates_use_every_column():

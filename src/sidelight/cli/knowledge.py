@@ -94,7 +94,7 @@ class KnowledgeOptions:
         views: Sequence[str],
         features: list[str] | None,
         settings: Sequence[Setting],
-        parse: Callable[[str], str],
+        parse: Callable[[str], list[str]],
         *,
         quiet: bool,
         jobs: int | None,

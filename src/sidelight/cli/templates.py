@@ -26,6 +26,8 @@ EXAMPLES = (
     "sidelight templates trees.conllu --task parsing -o arcs.txt",
     "sidelight train train.txt -o chunks.model --learner perceptron --templates found.txt",
 )
+# What stands for the templates that are used where none are given.
+DEFAULT = "default"
 
 
 class CriterionName(StrEnum):
@@ -89,7 +91,9 @@ def command(
     what = make_task("parsing", [])[0] if parsing else None
     options = Reader(format, label_column, columns, comment)
     names = () if parsing else options.column_names(data)
-    given = read_templates(template or [], templates, str if parsing else partial(parse_template, names=names))
+    given = read_templates(
+        template or [], templates, (lambda text: [text]) if parsing else partial(parse_template, names=names)
+    )
     check_writable(output, data, templates)
     reader = reader_for(what, options)
     sequences = reader.read(data, labels=True)
@@ -109,29 +113,38 @@ def command(
         found.save(output)
 
 
-def parse_template(text: str, names: Sequence[str] = ()) -> str:
+def parse_template(text: str, names: Sequence[str] = ()) -> list[str]:
     """Read a template of tokens, and write it without names that are given to columns here."""
     from sidelight.features.columns import parse
 
-    return repr(parse(text, names))
+    return [repr(parse(text, names))]
 
 
-def parse_arc_template(text: str) -> str:
+def parse_features(text: str, names: Sequence[str] = ()) -> list[str]:
+    """Read a template of tokens, or the word for the default ones."""
+    from sidelight.features.choose import DEFAULT_TEMPLATES, OTHER_COLUMNS
+
+    if text == DEFAULT:
+        return list(DEFAULT_TEMPLATES)
+    return [text] if text == OTHER_COLUMNS else parse_template(text, names)
+
+
+def parse_arc_template(text: str) -> list[str]:
     """Read a template of arcs."""
     from sidelight.features.arcs import read_templates
 
     read_templates([text])
-    return text
+    return [text]
 
 
 def read_templates(
-    given: list[str], file: str | None, parse: Callable[[str], str] = parse_template
+    given: list[str], file: str | None, parse: Callable[[str], list[str]] = parse_template
 ) -> list[str] | None:
     """The templates given one by one and those of a file, one a line; None if there are neither.
 
-    parse: what returns a template as it is to be kept, and raises `DataError` for a text that is none.
+    parse: what returns the templates of a text as they are to be kept, and raises `DataError` for a text of none.
     """
-    found = list(map(parse, given))
+    found = [one for text in given for one in parse(text)]
     if file is None:
         return found or None
     lines = read_lines(file)
@@ -140,7 +153,7 @@ def read_templates(
         if not text or text.startswith("#"):
             continue
         try:
-            found.append(parse(text))
+            found += parse(text)
         except DataError as error:
             raise lines.error(number, str(error)) from None
     if not found:

@@ -85,7 +85,11 @@ def command(
     features: Annotated[
         list[str] | None,
         typer.Option(
-            "--features", "-t", metavar="TEMPLATE", help='A feature, such as "word\\[-1] & pos"; may be repeated.'
+            "--features",
+            "-t",
+            metavar="TEMPLATE",
+            help='A feature, such as "word\\[-1] & pos", in place of the default ones, which -t default adds; may be '
+            "repeated.",
         ),
     ] = None,
     task: Annotated[
@@ -202,14 +206,14 @@ def command(
     """
     from sidelight.cli.interrupts import say_interrupted, stoppable_with_note, surviving
     from sidelight.cli.output import check_figure, check_writable, print_json
-    from sidelight.cli.templates import parse_arc_template, parse_template, read_templates
+    from sidelight.cli.templates import parse_arc_template, parse_features, read_templates
     from sidelight.report.outputs import evaluated_by
     from sidelight.report.summary import summarize_training
 
     if model == "-":
         raise typer.BadParameter("a model goes to a file; standard output has the summary", param_hint="--output")
     options = Reader(format, label_column, columns, comment, partial, scratch)
-    named = partial_function(parse_template, names=() if task else options.column_names(data))
+    named = partial_function(parse_features, names=() if task else options.column_names(data))
     parse = parse_arc_template if task == "parsing" else named
     chosen = read_templates(features or [], templates, parse)
     knowledge = KnowledgeOptions(rules, unlabeled, classes, good, bad)

@@ -19,7 +19,7 @@ LinkFormat = Literal["pharaoh", "naacl"]
 SentencePair: TypeAlias = tuple[list[str], list[str]]
 Link: TypeAlias = tuple[int, int]
 
-_PHARAOH = re.compile(r"(\d+)([-?p])(\d+)")
+_PHARAOH = re.compile(r"(\d{1,9})([-?p])(\d{1,9})")
 # Line numbers that a message names at most.
 _NAMED = 5
 
@@ -156,7 +156,7 @@ def _naacl(line: str, lines: Lines, number: int) -> list[tuple[int, int, int, bo
     if not columns:
         return []
     kind = columns[3] if len(columns) > 3 and columns[3] in ("S", "P") else "S"
-    if len(columns) < 3 or not all(column.isdecimal() for column in columns[:3]):
+    if len(columns) < 3 or not all(column.isdecimal() and len(column) < 10 for column in columns[:3]):
         raise lines.error(number, f"expected `pair source target`, counted from 1, and S or P, found {line.strip()!r}")
     pair, i, j = (int(column) - 1 for column in columns[:3])
     return [(pair, i, j, kind == "S")]

@@ -175,7 +175,7 @@ def _head(word: Word, count: int, lines: Lines) -> int | None:
     text = row[_HEAD]
     if text == EMPTY:
         return None
-    if not (text.isascii() and text.isdigit()) or int(text) > count:
+    if not (text.isascii() and text.isdigit()) or len(text) > 9 or int(text) > count:
         advice = f"a head is a word of the sentence, 1 to {count}, 0 for the root, or _ where it is not known"
         raise lines.error(number, f"word {row[0]} has the head {text!r}; {advice}")
     if text == row[0]:

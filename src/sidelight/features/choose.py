@@ -11,13 +11,17 @@ from .encoded import Encoder, require_list
 from .templates import TemplateEncoder
 
 Features = Sequence[str | Column | Template]
+# Among features: the default templates of every column but the first, of which tokens have none, one or more.
+OTHER_COLUMNS = "other columns"
 
 
 def choose_encoder(X: Any, features: Features | None, min_count: int, n_jobs: int) -> Encoder:
     """The encoder for the kind of the first token: templates for strings and tuples, else dicts or arrays."""
     kind = input_kind(X)
     if kind == "columns":
-        chosen = default_templates(_width(_first(X)[0])) if features is None else features
+        chosen = DEFAULT_TEMPLATES if features is None else features
+        if _reads_other_columns(chosen):
+            chosen = _with_columns(chosen, _width(_first(X)[0]))
         return TemplateEncoder(chosen, min_count, n_jobs)
     if features is not None:
         raise DataError(f"templates work on tokens with columns, but X holds {kind}; leave `features` out")
@@ -53,19 +57,43 @@ def _width(token: Any) -> int:
     return 1 if isinstance(token, str) else len(token)
 
 
+# What is learned from where no features are given; other features go beside them, [*DEFAULT_TEMPLATES, "word[3]"].
+# What works for most text: words and their neighbours, prefixes, suffixes, shapes, and every other column.
+DEFAULT_TEMPLATES: tuple[str, ...] = (
+    *map(
+        str,
+        [
+            *window(word, -2, 2),
+            word[-1] & word,
+            word & word[1],
+            *window(word.lower(), -1, 1),
+            *(word.lower().prefix(n) for n in (1, 2, 3, 4)),
+            *(word.lower().suffix(n) for n in (1, 2, 3, 4)),
+            *window(word.shape(), -1, 1),
+        ],
+    ),
+    OTHER_COLUMNS,
+)
+
+
 def default_templates(width: int) -> list[Template]:
-    """What works for most text: words and their neighbours, prefixes, suffixes, shapes, and every other column."""
-    chosen: list[Column | Template] = [
-        *window(word, -2, 2),
-        word[-1] & word,
-        word & word[1],
-        *window(word.lower(), -1, 1),
-        *(word.lower().prefix(n) for n in (1, 2, 3, 4)),
-        *(word.lower().suffix(n) for n in (1, 2, 3, 4)),
-        *window(word.shape(), -1, 1),
-    ]
-    for k in range(1, width):
-        c = pos if k == 1 else column(k)
-        chosen += [*window(c, -2, 2), c[-2] & c[-1], c[-1] & c, c & c[1], c[1] & c[2]]
-        chosen += [c[-2] & c[-1] & c, c[-1] & c & c[1], c & c[1] & c[2]]
-    return [as_template(t) for t in chosen]
+    """Returns what tokens of `width` columns are learned from where no features are given."""
+    return list(map(as_template, _with_columns(DEFAULT_TEMPLATES, width)))
+
+
+def _reads_other_columns(features: Features) -> bool:
+    return isinstance(features, list | tuple) and OTHER_COLUMNS in features
+
+
+def _with_columns(features: Features, width: int) -> list[str | Column | Template]:
+    """Returns features with templates of every column but the first in the place of `OTHER_COLUMNS`."""
+    chosen: list[str | Column | Template] = []
+    for one in features:
+        if one != OTHER_COLUMNS:
+            chosen.append(one)
+            continue
+        for k in range(1, width):
+            c = pos if k == 1 else column(k)
+            chosen += [*window(c, -2, 2), c[-2] & c[-1], c[-1] & c, c & c[1], c[1] & c[2]]
+            chosen += [c[-2] & c[-1] & c, c[-1] & c & c[1], c & c[1] & c[2]]
+    return chosen

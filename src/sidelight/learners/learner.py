@@ -42,6 +42,10 @@ if TYPE_CHECKING:
     from .choosing.guard import Guard
 
 
+# The best outputs of an input that can be asked for.
+_MOST_OUTPUTS = 1_000_000
+
+
 class Scored(NamedTuple):
     """An output, its score, and its probability given the input.
 
@@ -359,6 +363,8 @@ class Learner(Estimator):
 
     def predict_kbest(self, X: Any, k: int = 5) -> list[list[Scored]]:
         """For each input its k best outputs with scores and probabilities, best first; fewer where fewer exist."""
+        if isinstance(k, int) and k > _MOST_OUTPUTS:
+            raise DataError(f"k-best needs k of at most {_MOST_OUTPUTS:,}, got {k}")
         scores = self.scores(X)
         found = warn_unproved(self._best(X, scores, k))
         try:

@@ -38,7 +38,7 @@ class LinearParameters(LayoutParameters):
 
     features: Annotated[
         Any,
-        "Templates over the token columns, as text or expressions; None is a default set. It must be None "
+        "Templates over the token columns, as text or expressions; None is `DEFAULT_TEMPLATES`. It must be None "
         "where X holds feature dicts or arrays.",
     ] = field(default=None, kw_only=False)
     order: Annotated[int, "1 gives weights to label pairs, 2 to label triples as well."] = 1

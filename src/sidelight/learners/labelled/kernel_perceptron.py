@@ -80,7 +80,7 @@ class KernelPerceptron(LayoutParameters, Learner):
 
     features: Annotated[
         Any,
-        "Templates over the token columns, as text or expressions; None is a default set. It must be None "
+        "Templates over the token columns, as text or expressions; None is `DEFAULT_TEMPLATES`. It must be None "
         "where X holds feature dicts or arrays.",
     ] = field(default=None, kw_only=False)
     degree: Annotated[int, "How many attributes are joined at most."] = 2

@@ -27,7 +27,9 @@ class SemiCRF(LogLinear):
     """
 
     features: Annotated[
-        Any, "Templates for every token; None is a default set. It must be None where X holds feature dicts or arrays."
+        Any,
+        "Templates for every token; None is `DEFAULT_TEMPLATES`. It must be None where X holds feature dicts or "
+        "arrays.",
     ] = field(default=None, kw_only=False)
     begin_features: Annotated[Any, "Templates for the first token of a segment, as for `Segmenting`."] = None
     end_features: Annotated[
