@@ -7,7 +7,11 @@ import pytest
 
 PAGE = (Path(__file__).parents[1] / "docs" / "input.md").read_text()
 BLOCKS = dict(
-    zip(["pandas", "characters", "spacy", "dicts"], re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL), strict=True)
+    zip(
+        ["pandas", "characters", "spacy", "columns", "dicts"],
+        re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL),
+        strict=True,
+    )
 )
 
 
@@ -32,6 +36,10 @@ def test_spacy():
     found = run("spacy")["new"]
     assert [[span.text for span in doc.ents] for doc in found] == [["Bob", "Ann"], []]
     assert [span.start_char for span in found[0].spans["fields"]] == [0, 8]
+
+
+def test_columns():
+    run("columns")
 
 
 def test_words_beside_features():

@@ -10,7 +10,7 @@ import json
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import asdict, fields
 from functools import partial
 from math import prod
 from os import PathLike
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .data.formats import Layout
 from .data.source import open_for_writing
 from .declared import parameter_hints
 from .dictionary import TagDictionary
@@ -94,7 +95,10 @@ _KEPT: dict[str, Any] = {
 
 def save(learner: Any, path: str | PathLike[str]) -> None:
     """Write a fitted learner to `path`; an existing file is replaced only when the new one is complete."""
-    write_archive(path, *_describe(learner, ""))
+    description, arrays = _describe(learner, "")
+    if learner.layout_ is not None:
+        description["layout"] = asdict(learner.layout_)
+    write_archive(path, description, arrays)
 
 
 def write_archive(path: str | PathLike[str], description: dict[str, Any], arrays: dict[str, Any]) -> None:
@@ -149,7 +153,9 @@ def load(path: str | PathLike[str]) -> Any:
             from .wordalign.aligner import WordAligner
 
             return WordAligner.from_archive(archive.header, archive)
-        return _rebuild(archive.header, archive, "")
+        learner = _rebuild(archive.header, archive, "")
+        learner.layout_ = _layout(archive.header.get("layout"))
+        return learner
     except ModelFileError as error:  # says what is wrong with a file, without its name
         raise ModelFileError(f"{name} {error}") from None
     except SidelightError as error:
@@ -213,6 +219,15 @@ def _rebuild(header: Any, arrays: Arrays, folder: str) -> Any:
         setattr(learner, name, _checked_kept(learner, name, found))
     learner.check_restored(labels)
     return learner
+
+
+def _layout(values: Any) -> Layout | None:
+    """The columns of the files that a model was trained on; None where no option named them."""
+    if values is None:
+        return None
+    layout = Layout(**values)
+    layout.check()
+    return layout
 
 
 def _checked_kept(learner: Any, name: str, value: Any) -> Any:

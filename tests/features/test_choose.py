@@ -5,7 +5,7 @@ from scipy import sparse
 from sidelight import CRF, DEFAULT_TEMPLATES, load, pos, word
 from sidelight.errors import DataError
 from sidelight.features.arrays import ArrayEncoder
-from sidelight.features.choose import choose_encoder, default_templates
+from sidelight.features.choose import CountingColumns, choose_encoder, default_templates
 from sidelight.features.columns import as_template
 from sidelight.features.dicts import DictEncoder
 from sidelight.features.templates import TemplateEncoder
@@ -67,6 +67,49 @@ def test_default_templates_are_those_without_features(width):
     assert choose_encoder(X, DEFAULT_TEMPLATES, 1, 1).templates_ == without
     assert choose_encoder(X, [*DEFAULT_TEMPLATES, "word[3]"], 1, 1).templates_ == [*without, as_template(word[3])]
     assert choose_encoder(X, ["word[3]"], 1, 1).templates_ == [as_template(word[3])]
+
+
+WORDS = [f"w{k % 7}" for k in range(60)]
+
+
+def cut(*columns, length=6):
+    """Sequences of tokens with these columns."""
+    tokens = list(zip(*columns, strict=True))
+    return [tokens[k : k + length] for k in range(0, len(tokens), length)]
+
+
+@pytest.mark.parametrize(
+    ("X", "columns"),
+    [
+        (cut(WORDS, [str(k * 3) for k in range(60)]), (1,)),  # offsets of the file
+        (cut(WORDS, [str(k % 6 * 3) for k in range(60)]), (1,)),  # of the sequence
+        (cut(WORDS, [f"{k / 7:.3f}" for k in range(60, 0, -1)]), (1,)),
+        (cut(WORDS, ["N"] * 60, [str(-k) for k in range(60)]), (2,)),
+        (cut([str(k) for k in range(60)], WORDS, [str(k + 1) for k in range(60)]), (0, 2)),
+    ],
+)
+def test_offsets_and_ids_are_no_default_features(X, columns):
+    for features in (None, DEFAULT_TEMPLATES, [*DEFAULT_TEMPLATES, "word[3]"]):
+        with pytest.raises(CountingColumns, match="like offsets and ids; leave them out, or give `features`") as found:
+            choose_encoder(X, features, 1, 1)
+        assert found.value.columns == columns
+    named = [f"column({k})" for k in range(len(X[0][0]))]
+    assert choose_encoder(X, named, 1, 1).fit_transform(X).attributes > 0
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        [[str(k) for k in range(60)]],  # there is nothing else
+        cut(WORDS, [str(k % 9 * 3) for k in range(60)]),  # neither different nor rising
+        cut(WORDS, [f"id{k}" for k in range(60)]),  # no numbers
+        cut(WORDS[:20], [str(k) for k in range(20)]),  # too few to tell
+        cut(WORDS, [str(hash((k % 40, 3)) % 10_000) for k in range(60)]),  # clusters of words
+    ],
+)
+def test_other_columns_are(X):
+    width = 1 if isinstance(X[0][0], str) else len(X[0][0])
+    assert choose_encoder(X, None, 1, 1).templates_ == default_templates(width)
 
 
 def test_models_with_default_and_other_templates_are_saved(tmp_path):

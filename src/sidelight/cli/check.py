@@ -72,7 +72,8 @@ def command(
     found = given_rules(rules)
     learner = None if model is None else load_model(model, jobs, rules=not without_rules)
     what = _task(task, settings or [], learner)
-    reader = reader_for(what, Reader(format, label_column, columns, comment))
+    options = Reader(format, label_column, columns, comment)
+    reader = reader_for(what, options if learner is None else options.remembering(learner, data))
     sequences = reader.read(data, labels=not no_labels)
     predicted = None if learner is None else learner.predict_structure(sequences.X)
     gold = [None] * len(sequences.X) if no_labels else sequences.y

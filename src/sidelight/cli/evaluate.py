@@ -62,7 +62,7 @@ def command(
     shown = evaluated_by(learner)
     if learner.task_.kind != "labels" and (confusion or scheme != SchemeName.auto):
         raise typer.BadParameter("this is for labels", param_hint="--confusion" if confusion else "--scheme")
-    reader = Reader(format, label_column, columns, comment)
+    reader = Reader(format, label_column, columns, comment).remembering(learner, data)
     source = reader_for(learner.task_.for_comparing(), reader, answers=learner.judges)
     if learner.task_.kind == "labels" and learner.predicts_apart:
         blocks = ((one.X, one.y) for one in source.blocks(data, labels=True))

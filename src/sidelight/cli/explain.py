@@ -83,7 +83,7 @@ def command(
         check_figure(figure, model, data, svg=not labels_only)
     if arcs is not None and learner.task_.kind != "trees":
         raise typer.BadParameter(f"a model of {learner.task_.kind} has no arcs; a parser has", param_hint="--arcs")
-    options = Reader(format, label_column, columns, comment)
+    options = Reader(format, label_column, columns, comment).remembering(learner, data)
     reader = reader_for(learner.task_.for_comparing(), options)
     sequences = reader.read(data, labels=labeled or options.names_label)
     if not -len(sequences.X) <= sequence < len(sequences.X):

@@ -32,5 +32,6 @@ def load_whole(path: str) -> Any:
 def prepare_model(whole: Any, jobs: int | None = None, *, rules: bool = True) -> Any:
     """A learner that was loaded, ready to predict; see `load_model`."""
     learner = whole.chosen_
+    learner.layout_ = whole.layout_
     learner.use_threads(-1 if jobs is None else jobs)
     return learner if rules else learner.without_rules()

@@ -42,7 +42,7 @@ def command(
     if learner.task_.kind != "trees":
         raise DataError(f"{model}: {type(learner.task_).__name__} does not parse; use sidelight predict")
     begin = time.perf_counter()
-    found = reader_for(learner.task_, Reader(columns=columns)).read(data, labels=False)
+    found = reader_for(learner.task_, Reader(columns=columns).remembering(learner, data)).read(data, labels=False)
     if not quiet and all(isinstance(token, tuple) and token[1] == "_" for x in found.X for token in x):
         print("note: no word has a tag, which the parser relies on; tag the words first", file=sys.stderr)
     found.kept.write(output, parse(learner, found.X), labelled=learner.task_.has_labels)

@@ -98,7 +98,7 @@ def command(
         output_format = FormatName("jsonl")
     check_writable(output, data, model)
     learner = load_model(model, jobs, rules=not without_rules)
-    reader = Reader(format, label_column, columns, comment)
+    reader = Reader(format, label_column, columns, comment).remembering(learner, data)
     task = learner.task_
     source = reader_for(task, reader)
     with_labels = task.kind == "labels" and (labeled or reader.names_label)

@@ -3,14 +3,15 @@
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import typer
 
 from sidelight.cli.options import FormatName
-from sidelight.data.formats import FORMATS
+from sidelight.data.formats import FORMATS, Layout
 from sidelight.data.source import source_name
 from sidelight.errors import DataError, listed
 
@@ -89,9 +90,68 @@ class Reader:
     comment: str | None = None
     partial: bool = False
     scratch: str | None = None
+    # Whether the columns are those that a model was trained on, so that files without labels may lack the label's.
+    remembered: bool = False
 
     # Ways to make bad sequences from good ones.
     made: ClassVar[tuple[str, ...]] = ("shuffled", "transposed")
+
+    def remembering(self, learner: Any, path: str) -> "Reader":
+        """Return this reader with the columns of the files that a model was trained on, where no option names them."""
+        from sidelight.data import guess_format
+        from sidelight.data.corpus_file import is_corpus
+
+        layout = learner.layout_
+        if layout is None or self.columns is not None or self.label_column is not None or is_corpus(path):
+            return self
+        one_format = learner.task_.kind != "labels"
+        name = layout.format if one_format else str(self.format or guess_format(path))
+        if "columns" not in FORMATS[name].options or FORMATS[name].columnar != FORMATS[layout.format].columnar:
+            return self
+        return replace(self, columns=layout.columns, label_column=layout.label_column, remembered=True)
+
+    def layout(self, format: str) -> Layout | None:
+        """Return what the options say about the columns of files, for a model to remember; None if that is nothing."""
+        if format == CORPUS or (self.columns is None and self.label_column is None):
+            return None
+        return Layout(format, self.columns, self.label_column)
+
+    @contextmanager
+    def naming_columns(self, path: str, sequences: Sequences) -> Iterator[None]:
+        """Say how to leave columns of offsets and ids out, where a fit refuses these."""
+        from sidelight.features.choose import CountingColumns
+
+        try:
+            yield
+        except CountingColumns as error:
+            names = self._without(error.columns, sequences)
+            advice = f"leave them out with --columns {names}" if names else "leave them out"
+            raise DataError(f"{path}: {error.what}; {advice}, or say which columns to read with -t") from None
+
+    def _without(self, columns: Sequence[int], sequences: Sequences) -> str:
+        """Return the value of --columns that leaves columns of tokens out; empty for formats without that option."""
+        from sidelight.data.columns import LABEL, LEFT_OUT
+
+        if sequences.format == "conllu":
+            return ",".join(name for k, name in enumerate(self.conllu_columns) if k not in columns)
+        if sequences.format == CORPUS or not FORMATS[sequences.format].columnar:
+            return ""
+        width = len(sequences.X[0][0])
+        if self.columns is not None and 0 not in columns:
+            names = self.columns.split(",")
+            for k in columns:
+                names[self.named.token[k]] = LEFT_OUT
+            return ",".join(names)
+        fresh = iter(["word", "pos", *(f"column{k}" for k in range(2, width))])
+        kept = [LEFT_OUT if k in columns else next(fresh) for k in range(width)]
+        if self.columns is None:
+            place = self._label_number()
+            kept.insert(place if place >= 0 else width + 1 + place, LABEL)
+            return ",".join(kept)
+        names = [LABEL if name == LABEL else LEFT_OUT for name in self.columns.split(",")]
+        for k, name in enumerate(kept):
+            names[self.named.token[k]] = name
+        return ",".join(names)
 
     def width(self, X: Sequence[Any]) -> str:
         """How many columns tokens have."""
@@ -161,6 +221,8 @@ class Reader:
     def _parsed(self, lines: Any, name: str, labels: bool) -> Sequences:
         from sidelight.data.columns import column_rows
 
+        if self.remembered and FORMATS[name].columnar and self.columns is not None:
+            return self._of_training(lines, name, labels)._parsed(lines, name, labels)
         options = self._options(name, labels)
         X, y = FORMATS[name].read(lines, **options)
         kept = None
@@ -168,6 +230,28 @@ class Reader:
             place = self.named.label if self.columns is not None else options["label"]
             kept = FileRows(column_rows(lines, separator="\t" if name == "tsv" else None, comment=self.comment), place)
         return Sequences(X, y, name, kept)
+
+    def _of_training(self, lines: Any, name: str, labels: bool) -> "Reader":
+        """Return a reader of a file that has the columns of training, or all of them but the label's."""
+        from sidelight.data.columns import LABEL, column_rows
+
+        names = str(self.columns).split(",")
+        number, found = next(
+            ((number, len(rows[0][0])) for number, line in enumerate(lines.lines, start=1)
+             if (rows := column_rows([line], separator="\t" if name == "tsv" else None, comment=self.comment))),
+            (1, len(names)),
+        )  # fmt: skip
+        if not labels and LABEL in names and found == len(names) - 1:
+            names.remove(LABEL)
+        if found != len(names):
+            content = repr(lines.lines[number - 1])
+            but_label = "" if labels or LABEL not in names else f" or all but {LABEL}"
+            raise lines.error(
+                number,
+                f"expected the {len(names)} columns of training ({', '.join(names)}){but_label}, found {found}: "
+                f"{content}; name those of this file with --columns, _ for each to leave out",
+            )
+        return replace(self, columns=",".join(names), remembered=False)
 
     def _corpus(self, path: str) -> Any:
         from sidelight.data.corpus import read_corpus
@@ -255,7 +339,7 @@ class Reader:
     @property
     def names_label(self) -> bool:
         """Whether the options say which column is the label."""
-        return self.label_column is not None or "label" in (self.columns or "").split(",")
+        return not self.remembered and (self.label_column is not None or "label" in (self.columns or "").split(","))
 
     def column_names(self, path: str) -> tuple[str, ...]:
         """The names that --columns gives to the columns of a token, in their order; empty where there are none."""

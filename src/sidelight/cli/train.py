@@ -242,10 +242,12 @@ def command(
     everything, files = knowledge.add_sequences(learner, estimator, reader, data, sequences)
     held_out = None if dev is None else reader.read(dev, labels=True)
     with surviving(checkpoint, every):
-        with file_of_conflicts(files, way_out(learner, estimator)), stoppable_with_note("model") as request:
+        way = file_of_conflicts(files, way_out(learner, estimator))
+        with way, stoppable_with_note("model") as request, options.naming_columns(data, sequences):
             seconds = _fit(estimator, everything)
         with file_of_conflicts(files[:1]):
             _try_rules(estimator.chosen_, sequences)
+        estimator.layout_ = options.layout(sequences.format)
         estimator.save(model)
     if request.heeded:
         say_interrupted(len(estimator.trace_), checkpoint)

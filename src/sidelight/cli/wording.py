@@ -13,6 +13,8 @@ from sidelight.learners.registry import REGISTRY
 _PHRASES = {
     "label=None": "--unlabeled FILE",
     "classes=[...]": "--classes A,B",
+    "give every token the columns that it had in training": "name the columns of the file with --columns, _ for each "
+    "to leave out",
     "give the separator of the columns": "say --format tsv (tabs between columns) or --format columns (spaces)",
 }
 _COMMANDS = {name: entry.command for name, entry in REGISTRY.items() if entry.command}

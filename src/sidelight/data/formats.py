@@ -34,6 +34,31 @@ class Format:
     columnar: bool = False
 
 
+@dataclass(frozen=True)
+class Layout:
+    """What the options of a training run said about the columns of its files, for files that are read later.
+
+    format: the name of the format; columns, label_column: the values of ``--columns`` and ``--label-column``.
+    """
+
+    format: str
+    columns: str | None
+    label_column: str | None
+
+    @property
+    def options(self) -> str:
+        """The options, as they are typed."""
+        typed = {"--columns": self.columns, "--label-column": self.label_column}
+        return " ".join(f"{option} {value}" for option, value in typed.items() if value is not None)
+
+    def check(self) -> None:
+        """Raise `DataError` unless the format is known and the others are texts."""
+        if not isinstance(self.format, str) or self.format not in FORMATS:
+            raise DataError(f"there is no format {self.format!r}; there are {', '.join(FORMATS)}")
+        if not all(one is None or isinstance(one, str) for one in (self.columns, self.label_column)):
+            raise DataError("the columns of a layout are a text or nothing")
+
+
 _COLUMNS = frozenset({"label", "partial", "comment", "columns"})
 _TEXT = frozenset({"tokenized"})
 

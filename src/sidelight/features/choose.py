@@ -1,9 +1,11 @@
 """Which encoder fits the input, and the templates used when none are given."""
 
+import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
-from ..errors import DataError
+from ..errors import DataError, listed
 from .arrays import ArrayEncoder
 from .columns import Column, Template, as_template, column, pos, window, word
 from .dicts import DictEncoder
@@ -13,6 +15,9 @@ from .templates import TemplateEncoder
 Features = Sequence[str | Column | Template]
 # Among features: the default templates of every column but the first, of which tokens have none, one or more.
 OTHER_COLUMNS = "other columns"
+# Columns of numbers are looked at in so many tokens, at least and at most; the share of different ones among ids.
+_FEWEST, _SAMPLE, _DIFFERENT = 30, 10_000, 0.9
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)")
 
 
 def choose_encoder(X: Any, features: Features | None, min_count: int, n_jobs: int) -> Encoder:
@@ -20,8 +25,10 @@ def choose_encoder(X: Any, features: Features | None, min_count: int, n_jobs: in
     kind = input_kind(X)
     if kind == "columns":
         chosen = DEFAULT_TEMPLATES if features is None else features
-        if _reads_other_columns(chosen):
-            chosen = _with_columns(chosen, _width(_first(X)[0]))
+        if isinstance(chosen, list | tuple) and OTHER_COLUMNS in chosen:
+            width = _width(_first(X)[0])
+            _refuse_counting_columns(X, width)
+            chosen = _with_columns(chosen, width)
         return TemplateEncoder(chosen, min_count, n_jobs)
     if features is not None:
         raise DataError(f"templates work on tokens with columns, but X holds {kind}; leave `features` out")
@@ -46,6 +53,57 @@ def input_kind(X: Any) -> str:
     if isinstance(first[0], str) or (isinstance(first[0], tuple | list) and first[0]):
         return "columns"
     raise DataError(f"a token must be a string, a tuple of strings or a feature dict, got {first[0]!r}")
+
+
+class CountingColumns(DataError):
+    """Columns of tokens hold offsets or ids, and nobody asked for them.
+
+    columns: their numbers among those of a token; what: the message without what to do.
+    """
+
+    columns: tuple[int, ...] = ()
+    what = ""
+
+
+def _refuse_counting_columns(X: Any, width: int) -> None:
+    """Raise `CountingColumns` if one of several columns holds offsets or ids."""
+    found = {k: some[0][0] for k, some in enumerate(_sampled_columns(X, width)) if _is_counting(some)}
+    if not found:
+        return
+    those = f"columns {listed(list(map(str, found)))}" if len(found) > 1 else f"column {min(found)}"
+    what = (
+        f"{those} of the tokens, counted from 0, {'hold' if len(found) > 1 else 'holds'} numbers that are nearly all "
+        f"different or rise in every sequence (such as {listed(list(map(repr, found.values())))}), like offsets and ids"
+    )
+    error = CountingColumns(f"{what}; leave them out, or give `features` that say which columns to read")
+    error.columns, error.what = tuple(found), what
+    raise error
+
+
+def _sampled_columns(X: Any, width: int) -> list[list[list[str]]]:
+    """Returns the first tokens column by column, a list for each sequence; none where there is one column."""
+    columns: list[list[list[str]]] = [[] for _ in range(width)]
+    if width < 2:
+        return columns
+    seen = 0
+    for x in X:
+        if seen >= _SAMPLE:
+            break
+        seen += len(x)
+        if any(isinstance(token, str) or len(token) != width for token in x):
+            return []  # which encoders refuse
+        for k, values in enumerate(columns):
+            values.append([token[k] for token in x])
+    return columns
+
+
+def _is_counting(sequences: list[list[str]]) -> bool:
+    """Whether a column is numbers alone that are nearly all different, or larger than the one before everywhere."""
+    values = [value for some in sequences for value in some]
+    if len(values) < _FEWEST or not all(isinstance(value, str) and _NUMBER.fullmatch(value) for value in values):
+        return False
+    steps = [float(b) > float(a) for some in sequences for a, b in pairwise(some)]
+    return len(set(values)) >= _DIFFERENT * len(values) or (len(steps) >= _FEWEST and all(steps))
 
 
 def _first(X: Any) -> Any:
@@ -79,10 +137,6 @@ DEFAULT_TEMPLATES: tuple[str, ...] = (
 def default_templates(width: int) -> list[Template]:
     """Returns what tokens of `width` columns are learned from where no features are given."""
     return list(map(as_template, _with_columns(DEFAULT_TEMPLATES, width)))
-
-
-def _reads_other_columns(features: Features) -> bool:
-    return isinstance(features, list | tuple) and OTHER_COLUMNS in features
 
 
 def _with_columns(features: Features, width: int) -> list[str | Column | Template]:

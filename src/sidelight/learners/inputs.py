@@ -106,6 +106,8 @@ def _reading(method: Any, fitting: bool, spread: Spread | None) -> Any:
         if "y" in given:
             given["y"] = _each(given["y"], plain_outputs)
         kept = None if spread is None and not fitting else _not_empty(learner, X)
+        if fitting and getattr(learner, "layout_", None) is not None:  # of other data
+            learner.layout_ = None
         if kept is None and fitting:
             with checkpoints.fitting(learner, given):
                 return method(*bound.args, **bound.kwargs)

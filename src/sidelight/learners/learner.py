@@ -39,6 +39,7 @@ from .tasks.labelling import Labelling
 from .tasks.task import Task, predict_the_same
 
 if TYPE_CHECKING:
+    from ..data.formats import Layout
     from .choosing.guard import Guard
 
 
@@ -76,6 +77,8 @@ class Learner(Estimator):
     labels_: Any
     guard_: "Guard | None" = None
     signals_: Any = ()
+    # How the columns of the files were named that it was trained on, where the command line named them.
+    layout_: "Layout | None" = None
     converged_: bool | None = None
     solver_: str | None = None
     # Fitted attributes that a model file keeps beside the model, and whether the supervised model is inside.

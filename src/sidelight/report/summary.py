@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from ..data.corpus import Corpus
+from ..data.formats import Layout
 from ..learners.choosing.guard import Guard
 from ..learners.choosing.race import Result
 from ..supervision import Signal
@@ -22,7 +23,8 @@ class ModelSummary:
 
     base: the learner that this one is built around, with its parameters; None if there is none. guard: how the learner
     compares with its base on labelled sequences held out, where that was asked; signals: what each signal counts, and
-    why; choice: how it was chosen, if it was; task: what is predicted.
+    why; choice: how it was chosen, if it was; task: what is predicted; layout: how options named the columns of its
+    training files.
     """
 
     path: str
@@ -38,6 +40,7 @@ class ModelSummary:
     signals: list[str]
     choice: "AutoSummary | None"
     task: "TaskSummary"
+    layout: Layout | None
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,7 @@ def summarize_model(whole: Any, path: str, X: Sequence[Any] = (), y: Sequence[An
         [str(one) for one in learner.signals_],
         None if learner is whole else AutoSummary(whole.why_, whole.metric_, list(whole.results_)),
         _task(learner.task_),
+        whole.layout_,
     )
 
 

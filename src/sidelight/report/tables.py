@@ -241,6 +241,8 @@ def model_table(summary: "ModelSummary") -> Table:
         ("features", f"{summary.features:,} features, {summary.weights:,} weights"),
         ("parameters", _parameters(summary.parameters)),
     ]
+    if summary.layout:
+        rows.append(("columns", Text(summary.layout.options)))
     if summary.base:
         rows.append((summary.base.learner, _parameters(summary.base.parameters)))
     rows += _guard(summary)
