@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sidelight import DataError
+from sidelight import CCM, CRF, DataError, check, where, word
 from sidelight.containers import plain_inputs, plain_outputs
 
 X, Y = [["a", "b"], [], ["c", "d"]], [["A", "B"], [], None]
@@ -56,3 +56,48 @@ def test_parts_of_a_data_set():
     datasets = pytest.importorskip("datasets")
     with pytest.raises(DataError, match="choose one of the parts train, and a column of it"):
         plain_inputs(datasets.DatasetDict(train=datasets.Dataset.from_dict({"w": X})))
+
+
+ATTRIBUTES = [[["word=a", "t=b"], ["word=1", "t=d", "bias", "EOS"]], [], [["word=1", "t=d", "bias", "BOS"]]]
+DICTS = [
+    [{"word": "a", "t": "b"}, {"word": "1", "t": "d", "bias": True, "EOS": True}],
+    [],
+    [{"word": "1", "t": "d", "bias": True, "BOS": True}],
+]
+
+
+def test_lists_of_attributes_are_feature_dicts():
+    assert plain_inputs(ATTRIBUTES) == DICTS
+    assert plain_inputs([[tuple(token) for token in x] for x in ATTRIBUTES]) == DICTS
+    odd = [["w=a", "w=b", "w=a", "x=", "=y", "z==", "q=1"]]
+    assert plain_inputs([odd]) == [[{"w": "a", "w=b": True, "x": "", "=y": True, "z": "=", "q": "1"}]]
+
+
+def test_models_of_attributes_are_those_of_feature_dicts():
+    y = [["A", "B"], [], ["B"]]
+    model, same = CRF().fit(ATTRIBUTES, y), CRF().fit(DICTS, y)
+    assert (model.weights_ == same.weights_).all()
+    assert model.top_weights() == same.top_weights()
+    assert model.predict(ATTRIBUTES) == same.predict(DICTS) == model.predict(DICTS) == y
+    assert str(model.explain(ATTRIBUTES[0], 1)) == str(same.explain(DICTS[0], 1))
+    rule = where(word.isdigit()).label("B")
+    assert CCM(CRF(), [rule.hard()]).fit(ATTRIBUTES, y).predict(ATTRIBUTES) == y
+    assert check([rule], ATTRIBUTES, y)[0].violations == 0
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        [[("a", "Number=Sing"), ("b", "Number=Plur")]],  # columns of CoNLL-U
+        [[("=", "SYM"), ("a=b", "X"), ("c", "X")]],
+        [["a=b", "c=d"]],  # words
+        [[["bias"], ["bias"]]],
+    ],
+)
+def test_columns_are_no_attributes(X):
+    assert plain_inputs(X) is X
+
+
+def test_what_is_no_list_of_attributes_beside_some():
+    with pytest.raises(DataError, match=r"sequence 1, token 1: expected a list of attributes.*, got \('w=a', 3\)"):
+        plain_inputs([[["w=a"]], [["w=a"], ("w=a", 3)]])

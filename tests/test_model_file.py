@@ -360,7 +360,7 @@ def test_arrays_that_kernels_must_not_see(tmp_path, name, change, message):
         (lambda header: header["encoder"]["values"]["templates"].pop(), "not numbered|the weights do not belong"),
         (
             lambda header: header.update(layout={"format": "pdf", "columns": None, "label_column": None}),
-            "no format 'pdf'",
+            "format 'pdf'",
         ),
         (lambda header: header.update(layout={"format": "tsv", "columns": [1], "label_column": None}), "are a text or"),
         (lambda header: header.update(layout={"format": "tsv", "rows": "word,label"}), "'rows'"),

@@ -30,11 +30,18 @@ def _home(kind: type) -> str:
 
 
 def plain_inputs(X: Any) -> Any:
-    """Returns X with lists in the place of other libraries' containers; what is no such container stays as it is."""
+    """Returns X with lists in the place of other libraries' containers; what is no such container stays as it is.
+
+    Lists of attributes, as CRFsuite takes them, become feature dicts.
+    """
     X = _plain_batch(X)
-    if not isinstance(X, list | tuple) or not any(_home(kind) in _KNOWN for kind in set(map(type, X))):
+    if not isinstance(X, list | tuple):
         return X
-    return [_plain_sequence(x) for x in X]
+    if any(_home(kind) in _KNOWN for kind in set(map(type, X))):
+        X = [_plain_sequence(x) for x in X]
+    if not _are_attributes(X):
+        return X
+    return [[_features(token, i, t) for t, token in enumerate(x)] for i, x in enumerate(X)]
 
 
 def plain_outputs(y: Any) -> Any:
@@ -100,6 +107,10 @@ def is_missing(value: Any) -> bool:
 
 _MISSING = ("NAType", "NaTType")
 _KNOWN = frozenset({*_LISTED, "spacy"})
+# Tokens that are looked at to see whether they are lists of attributes, the share of their strings that have a name,
+# and those that often have none.
+_LOOKED_AT, _MOST = 100, 0.6
+_UNNAMED = frozenset({"bias", "BOS", "EOS", "__BOS__", "__EOS__"})
 
 
 def _plain_batch(batch: Any) -> Any:
@@ -154,6 +165,32 @@ def zipped(index: int, names: Sequence[Any], row: Sequence[Any]) -> list[tuple[A
         found = ", ".join(f"{len(cell)} in {name}" for name, cell in zip(names, cells, strict=True))
         raise DataError(f"sequence {index} has different numbers of tokens: {found}")
     return list(zip(*cells, strict=True))
+
+
+def _are_attributes(X: Sequence[Any]) -> bool:
+    """Whether tokens are lists of attributes such as ["word=Ann", "pos=NNP"]; the first sequence tells."""
+    first: Sequence[Any] = next((x for x in X if isinstance(x, list | tuple) and x), ())[:_LOOKED_AT]
+    if not all(isinstance(token, list | tuple) and all(isinstance(one, str) for one in token) for token in first):
+        return False
+    given = [one for token in first for one in token if one not in _UNNAMED]
+    return sum(one.find("=") > 0 for one in given) > _MOST * len(given)
+
+
+def _features(token: Any, sequence: int, position: int) -> dict[str, Any]:
+    """Returns a list of attributes as a feature dict; a name that is there twice is an attribute with its value."""
+    if not isinstance(token, list | tuple) or not all(isinstance(one, str) for one in token):
+        raise DataError(
+            f"sequence {sequence}, token {position}: expected a list of attributes like the tokens before, such as "
+            f"['word=Ann', 'pos=NNP'], got {token!r}"
+        )
+    found: dict[str, Any] = {}
+    for one in token:
+        name, mark, value = one.partition("=")
+        if mark and name and name not in found:
+            found[name] = value
+        elif not (mark and found.get(name) == value):
+            found[one] = True
+    return found
 
 
 def _is_listed(cell: Any) -> bool:

@@ -132,7 +132,9 @@ def _check_kind(tokens: list[Token], kind: str, lines: Lines, number: int) -> st
     for index, token in enumerate(tokens):
         found = _kind(token)
         if found != (kind or found):
-            raise lines.error(number, f"token {index}: expected {kind} like the tokens before, found {found}")
+            lists = found.startswith("a list") and kind.startswith("a list")
+            advice = '; features of a token are an object, such as {"word": "Ann"}' if lists else ""
+            raise lines.error(number, f"token {index}: expected {kind} like the tokens before, found {found}{advice}")
         kind = found
     return kind
 
