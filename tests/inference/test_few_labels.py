@@ -7,6 +7,7 @@ import pytest
 
 from sidelight import Chain, ChainParts, DataError, few_labels, word
 from sidelight.inference.few_labels import Occurrences, project_words
+from sidelight.rules.rows import penalty_of
 from tests.convex_oracle import least
 
 X = [["a", "b"], ["a", "A"], ["b"], ["c", "a"]]
@@ -18,6 +19,11 @@ RULES = {
     "two rules": [few_labels(word.lower(), at_least=2), few_labels(word.istitle(), at_least=1).expected(0.2)],
 }
 TIGHT = {"tolerance": 1e-9, "max_iterations": 3000}
+
+
+def charged(rules, penalty):
+    """The rules with this many times their penalties."""
+    return [rule.expected(penalty * penalty_of(rule)) for rule in rules]
 
 
 def example(seed, size=2.0):
@@ -72,7 +78,7 @@ def best(scores, words, temperature):
 @pytest.mark.parametrize("rules", RULES, ids=str)
 @pytest.mark.parametrize(("penalty", "temperature"), [(0.3, 1.0), (2.0, 1.0), (1.0, 0.5), (1.0, 3.0)])
 def test_against_a_generic_solver(rules, penalty, temperature):
-    scores, words = example(0), Occurrences.compile(RULES[rules], X, penalty)
+    scores, words = example(0), Occurrences.compile(charged(RULES[rules], penalty), X)
     found = project_words(scores, words, temperature=temperature, **TIGHT)
     value, unary = best(scores, words, temperature)
     assert found.converged
@@ -84,7 +90,7 @@ def test_against_a_generic_solver(rules, penalty, temperature):
 @pytest.mark.parametrize("seed", range(5))
 def test_the_certificate(seed):
     """Prices are in their budget, primal and dual are those of the definition, and the gap falls with the tolerance."""
-    scores, words = example(seed, 4.0), Occurrences.compile(RULES["frequent words"], X, 3.0)
+    scores, words = example(seed, 4.0), Occurrences.compile(charged(RULES["frequent words"], 3.0), X)
     log_p, _, parts = listed(scores)
     for tolerance in (1.0, 1e-2, 1e-6):
         found = project_words(scores, words, tolerance=tolerance)
@@ -101,12 +107,12 @@ def test_the_certificate(seed):
 
 
 def test_warm_starts_need_fewer_steps():
-    scores, words = example(3), Occurrences.compile(RULES["every word"], X, 2.0)
+    scores, words = example(3), Occurrences.compile(charged(RULES["every word"], 2.0), X)
     cold = project_words(scores, words, **TIGHT)
     warm = project_words(scores, words, start=cold.prices, **TIGHT)
     assert warm.passes == 1 < cold.passes
     np.testing.assert_allclose(warm.prices, cold.prices, atol=1e-12)
-    cheaper = Occurrences.compile(RULES["every word"], X, 0.5)
+    cheaper = Occurrences.compile(charged(RULES["every word"], 0.5), X)
     inside = project_words(scores, cheaper, start=cold.prices, **TIGHT)  # prices beyond the budget are cut
     np.testing.assert_allclose(inside.primal, project_words(scores, cheaper, **TIGHT).primal, atol=1e-7)
 
@@ -114,7 +120,7 @@ def test_warm_starts_need_fewer_steps():
 def test_forbidden_parts_stay_forbidden():
     scores = example(1)
     scores.unary[[0, 2], [1, 0]] = -np.inf
-    words = Occurrences.compile(RULES["every word"], X, 2.0)
+    words = Occurrences.compile(charged(RULES["every word"], 2.0), X)
     found = project_words(scores, words, **TIGHT)
     assert found.converged
     assert found.parts.unary[0, 1] == found.parts.unary[2, 0] == 0
@@ -132,7 +138,7 @@ def test_shards_change_nothing():
 
 
 def test_words_are_found():
-    words = Occurrences.compile([few_labels(word.lower(), at_least=2).expected(3.0)], X, 2.0)
+    words = Occurrences.compile([few_labels(word.lower(), at_least=2).expected(6.0)], X)
     assert [words.token[a:b].tolist() for a, b in pairwise(words.edges)] == [
         [0, 2, 3, 6],
         [1, 4],

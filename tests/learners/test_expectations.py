@@ -11,6 +11,7 @@ from sidelight import (
     CRF,
     EM,
     HMM,
+    Combined,
     DataError,
     DeterministicAnnealing,
     EntropyRegularization,
@@ -203,7 +204,10 @@ def test_a_penalty_of_its_own_is_kept():
     found = read([own], shares=False)
     assert found.used == (own,)
     assert found.penalties.tolist() == [7.0]
-    assert read([own], shares=False, penalty=2.0).penalties.tolist() == [14.0]
+    other = count("author") >= 1
+    both = read([own, other], shares=False, penalty=2.0)
+    assert both.penalties.tolist() == [7.0, 2.0]
+    assert [rule.reading.penalty for rule in both.used] == [7.0, 2.0]
 
 
 def test_rules_about_the_corpus_are_not_decoded():
@@ -313,7 +317,7 @@ def test_unlabelled_sequences_count_as_much_as_the_labelled_ones_for_a_crf(cls):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"penalty": "high"}, "the penalty is a number, None or 'learned', got 'high'"),
+        ({"penalty": "high"}, "the penalty is a finite number above 0, 'learned', or None .*, got 'high'"),
         ({"decode": "best"}, "decode is one of rules, projected, model, got 'best'"),
         ({"balance": 1.5}, "balance lies between 0 and 1, got 1.5"),
         ({"unlabeled_weight": -1.0}, "unlabeled_weight"),
@@ -322,6 +326,52 @@ def test_unlabelled_sequences_count_as_much_as_the_labelled_ones_for_a_crf(cls):
 def test_what_is_refused(changed, message):
     with pytest.raises(DataError, match=message):
         PosteriorRegularization(HMM(), RULES, **changed).fit(X, HALF)
+
+
+PENALIZED = {
+    "PosteriorRegularization": lambda rules, **more: PosteriorRegularization(HMM(), rules, iterations=2, **more),
+    "squared": lambda rules, **more: PosteriorRegularization(HMM(), rules, iterations=2, norm="squared", **more),
+    "UnifiedEM": lambda rules, **more: UnifiedEM(HMM(), rules, gamma=0.5, iterations=2, **more),
+    "DeterministicAnnealing": lambda rules, **more: DeterministicAnnealing(
+        CRF(), rules, temperatures=2, iterations=1, **more
+    ),
+    "GeneralizedExpectation": lambda rules, **more: GeneralizedExpectation(CRF(max_iterations=5), rules, **more),
+    "EntropyRegularization": lambda rules, **more: EntropyRegularization(CRF(max_iterations=5), rules, **more),
+    "Combined": lambda rules, **more: Combined(HMM(), rules, iterations=2, weights={}, **more),
+}
+each_penalized = pytest.mark.parametrize("make", PENALIZED.values(), ids=PENALIZED)
+
+
+@each_penalized
+def test_the_penalty_of_a_learner_is_that_of_rules_without_their_own(make):
+    """What a rule is broken by costs more at a higher penalty, and as much as at a penalty of its own."""
+    rule, options = count("title") >= 12, {"guard": False, "label_shares": False, "classes": CLASSES, "n_jobs": 1}
+
+    def fitted(rule, **more):
+        return make([rule], **options, **more).fit(X[:16], HALF[:16])
+
+    def objective(model):
+        return [step.objective for step in model.trace_]
+
+    low, middle, own = fitted(rule, penalty=0.01), fitted(rule, penalty=0.5), fitted(rule.expected(0.5))
+    assert low.trace_[0].objective < middle.trace_[0].objective - 0.1
+    assert objective(own) == objective(middle)
+    assert own.predict(X[16:]) == middle.predict(X[16:])
+    assert [one.penalty for one in own.rule_readings()] == [one.penalty for one in middle.rule_readings()] == [0.5]
+    assert objective(fitted(rule.expected(0.5), penalty=0.01)) == objective(own)
+
+
+@each_penalized
+@pytest.mark.parametrize("penalty", [np.nan, np.inf, -1, 0, True, "high"], ids=str)
+def test_penalties_that_make_no_sense(make, penalty):
+    with pytest.raises(DataError, match=f"the penalty is a finite number above 0,? .*, got {penalty!r}$"):
+        make(RULES, penalty=penalty, guard=False).fit(X, HALF)
+
+
+@pytest.mark.parametrize("name", ["GeneralizedExpectation", "EntropyRegularization", "Combined"])
+def test_learners_whose_rules_always_have_slack(name):
+    with pytest.raises(DataError, match="the penalty is a finite number above 0 or 'learned', got None"):
+        PENALIZED[name](RULES, penalty=None, guard=False).fit(X, HALF)
 
 
 def _partly(labels, seed):

@@ -71,12 +71,14 @@ def test_a_rule_that_costs_nothing_leaves_em():
     np.testing.assert_allclose(model.base_.scores(X).unary, em.driven_.scores(X).unary, atol=1e-6)
 
 
-def test_penalties_multiply():
+def test_the_penalty_of_a_learner_is_that_of_rules_without_their_own():
     options = {**TIGHT, "iterations": 4}
-    one = PosteriorRegularization(HMM_, [RULE.expected(6.0)], **options).fit(X, NOTHING, initial=chance())
-    learner = PosteriorRegularization(HMM_, [RULE.expected(3.0)], penalty=2.0, norm="l1", **options)
-    two = learner.fit(X, NOTHING, initial=chance())
-    assert one.trace_ == two.trace_
+    own, other, none = (
+        PosteriorRegularization(HMM_, [rule], penalty=penalty, **options).fit(X, NOTHING, initial=chance())
+        for rule, penalty in ((RULE.expected(6.0), 2.0), (RULE, 6.0), (RULE, "learned"))
+    )
+    assert own.trace_ == other.trace_
+    assert [one.penalty for one in none.rule_readings()] == [1.0]
 
 
 def test_projected_predictions_are_those_of_the_last_round():
@@ -117,7 +119,7 @@ def test_other_learners_that_project():
         (PosteriorRegularization(HMM_, [RULE, count("A") <= 1]), NotSupported, "projected onto alone, without .*count"),
         (PosteriorRegularization(HMM_, [RULE.soft(2.0)]), NotSupported, "is read as soft"),
         (PosteriorRegularization(HMM_, [RULE, "few"]), DataError, "expected a rule, got 'few'"),
-        (PosteriorRegularization(HMM_, [RULE], penalty=None), DataError, "has no bound: give the learner a penalty"),
+        (PosteriorRegularization(HMM_, [RULE], penalty=None), DataError, "penalty of the learner cannot be None"),
         (PosteriorRegularization(HMM_, [RULE], batches=2), NotSupported, "cannot be kept batch by batch"),
         (UnifiedEM(HMM_, [RULE], gamma=0.0, penalty=1.0), NotSupported, "few_labels needs a gamma above 0"),
         (UnifiedEM(HMM_, [RULE], gamma=np.inf, penalty=1.0), NotSupported, "few_labels needs a gamma above 0"),

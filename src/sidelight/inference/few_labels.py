@@ -43,9 +43,9 @@ class Occurrences:
     penalty: Floats
 
     @classmethod
-    def compile(cls, rules: Sequence[FewLabels], X: Sequence[Any], penalty: float = 1.0) -> "Occurrences":
-        """The words of all rules in X; every rule's own penalty counts `penalty` times."""
-        some = [cls._priced(*r.occurrences(X), penalty * penalty_of(r)) for r in rules]
+    def compile(cls, rules: Sequence[FewLabels], X: Sequence[Any]) -> "Occurrences":
+        """The words of all rules in X, each with the penalty of its rule."""
+        some = [cls._priced(*r.occurrences(X), penalty_of(r)) for r in rules]
         starts = np.cumsum([0, *(one.members for one in some)])
         edges = [one.edges[1:] + start for one, start in zip(some, starts, strict=False)]
         return cls(
@@ -194,6 +194,7 @@ def alone(rules: Sequence[Rule], *, chained: bool, charged: bool) -> list[FewLab
         raise NotSupported(f"{few[0].title!r} is projected onto alone, without other rules such as {other.title!r}")
     if not charged:
         raise DataError(
-            f"{few[0].title!r} is charged for and has no bound: give the learner a penalty; its own multiplies it"
+            f"{few[0].title!r} is charged for and has no bound, so the penalty of the learner cannot be None; give a "
+            "number or 'learned'"
         )
     return few

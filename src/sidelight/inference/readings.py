@@ -8,7 +8,8 @@ shares.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, floor
+from math import ceil, floor, inf
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -36,6 +37,18 @@ _DIGITS = 10_000
 _LEAST = 0.01
 # What a model file keeps.
 _PENALTIES = ArraySpec(np.float64, ("decoded",), least=0, infinite=True)
+
+
+def check_penalty(penalty: Any, *, slack: bool) -> None:
+    """Raise `DataError` unless rules can have this penalty.
+
+    It is that of every rule without its own: a number, "learned" from labelled sequences, or None, where rules hold
+    without slack. slack: whether the learner cannot do without it.
+    """
+    number = isinstance(penalty, Real) and not isinstance(penalty, bool) and 0 < float(penalty) < inf
+    if not (number or (isinstance(penalty, str) and penalty == "learned") or (penalty is None and not slack)):
+        kinds = "or 'learned'" if slack else "'learned', or None for rules without slack"
+        raise DataError(f"the penalty is a finite number above 0{' ' if slack else ', '}{kinds}, got {penalty!r}")
 
 
 @dataclass(frozen=True)
@@ -110,7 +123,8 @@ class LabelledData:
 class Readings:
     """Rules as a learner of expectations uses them.
 
-    used: the rules with their penalties, and the label shares that were added; decoded: the rules that decoding keeps
+    used: every rule with its penalty (its own, else the learner's number, else the learned one; none where the
+    learner's is None), and the label shares that were added; decoded: the rules that decoding keeps
     to, those about single outputs; penalties: (decoded,) for each unit of violation; room: by how much labelled
     sequences miss the bound of each statement of these rules, on average, and one standard error more.
     """
@@ -144,16 +158,19 @@ class Readings:
         """
         local = [k for k, rule in enumerate(rules) if decoding and not about_the_corpus(rule)]
         learned = _learned(rules, labelled) if penalty == "learned" or decoding else [1.0] * len(rules)
-        weighed = [_weighed(rule, p) if penalty == "learned" else rule for rule, p in zip(rules, learned, strict=True)]
-        factor = penalty if isinstance(penalty, int | float) else 1.0
+        shared = None if penalty is None or isinstance(penalty, str) else float(penalty)
+        weighed = [
+            rule if penalty is None else _weighed(rule, max(counted, _LEAST) if shared is None else shared)
+            for rule, counted in zip(rules, learned, strict=True)
+        ]
         costs = [
             np.inf if (hard if rule.reading is None else rule.reading.kind == "hard")
-            else factor * rule.reading.penalty if rule.reading is not None and rule.reading.penalty is not None
-            else learned[k] if not isinstance(penalty, int | float) else factor
+            else rule.reading.penalty if rule.reading is not None and rule.reading.penalty is not None
+            else learned[k] if shared is None else shared
             for k, rule in enumerate(rules)
         ]  # fmt: skip
         added = _added_shares(rules, labelled) if shares and penalty is not None else []
-        more = [_weighed(rule, _trust()) for rule in added] if penalty == "learned" else added
+        more = [_weighed(rule, _trust() if shared is None else shared) for rule in added]
         given = [rule.reading for rule in rules]
         more_room = _room(weighed, given, labelled) if room and penalty == "learned" else ()
         costly = np.array([costs[k] for k in local], float)
@@ -166,8 +183,11 @@ def _trust() -> float:
 
 
 def _learned(rules: Sequence[Rule], labelled: LabelledData) -> list[float]:
-    """The penalty of every rule by counting; of rules about the corpus, what any rule is trusted with."""
-    out = [_trust()] * len(rules)
+    """The penalty of every rule by counting; of rules about the corpus, what any rule is trusted with.
+
+    That of `few_labels`, which charges for words and not for violations, is 1.
+    """
+    out = [1.0 if isinstance(rule, FewLabels) else _trust() for rule in rules]
     local = [k for k, rule in enumerate(rules) if not about_the_corpus(rule)]
     if local and labelled.known is not None:
         compiled = labelled.task.compiled([rules[k] for k in local], labelled.X, labelled.classes)
@@ -205,7 +225,7 @@ def _room(rules: Sequence[Rule], given: Sequence[Reading | None], labelled: Labe
 def _weighed(rule: Rule, penalty: float) -> Rule:
     """The rule with this penalty, unless it has its own or is of a kind without any."""
     own = rule.reading is not None and (rule.reading.penalty is not None or rule.reading.kind != "expected")
-    return rule if own or isinstance(rule, FewLabels) else rule.expected(max(penalty, _LEAST))
+    return rule if own else rule.expected(penalty)
 
 
 def _added_shares(rules: Sequence[Rule], labelled: LabelledData) -> list[Comparison]:

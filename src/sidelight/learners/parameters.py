@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 from ..declared import Running, declared, require_number
 from ..errors import DataError, NotSupported
 from ..estimator import require_fitted
-from ..inference.readings import LabelledData, Penalty, Readings, RuleReading
+from ..inference.readings import LabelledData, Penalty, Readings, RuleReading, check_penalty
 from ..rules.language import Rule
-from ..rules.rows import require_expected
+from ..rules.rows import penalty_of, require_expected
 from ..structures.protocol import Structure
 from .tasks.labelling import Labelling
 from .tasks.task import Task
@@ -205,7 +205,7 @@ class ExpectationParameters(_Read, WrapperParameters):
     rules: Annotated[Sequence[Rule], "Statements about expectations."] = field(default=(), kw_only=False)
     penalty: Annotated[
         Penalty,
-        "The weight of every rule without its own, which is written rule.expected(penalty): a number, or "
+        "The penalty of every rule without its own, which is written rule.expected(penalty): a number above 0, or "
         '"learned": the penalty that `CCM` would learn by counting on the labelled sequences. Rules that these often '
         "break then get a small penalty, and their bounds are widened by the average violation and one standard "
         "error. A rule about the corpus counts for each of its sequences, and "
@@ -250,16 +250,18 @@ class ExpectationParameters(_Read, WrapperParameters):
 
     def rule_readings(self) -> list[RuleReading]:
         """How each of the rules is used."""
-        out, shared = [], self.penalty
+        out = []
         for rule, used in zip(self.rules or (), self.rules_used_, strict=False):
-            own = 1.0 if used.reading is None else used.reading.penalty or 1.0
-            learned = shared == "learned" and (rule.reading is None or rule.reading.penalty is None)
-            cost = None if shared is None else own if isinstance(shared, str) else shared * own
+            learned = self.penalty == "learned" and (rule.reading is None or rule.reading.penalty is None)
+            cost = None if self.penalty is None else penalty_of(used)
             out.append(RuleReading("expected", cost, learned))
         return out
 
-    def check_expectations(self, decodings: tuple[str, ...]) -> None:
-        """Raise for parameters that make no sense, and for tasks without labels; decodings: what `decode` may be."""
+    def check_expectations(self, decodings: tuple[str, ...], *, slack: bool = False) -> None:
+        """Raise for parameters that make no sense, and for tasks without labels.
+
+        decodings: what `decode` may be; slack: whether rules always have slack here.
+        """
         one: Any = self
         one.listed_rules()
         if not self.task_.has_rows:
@@ -267,8 +269,7 @@ class ExpectationParameters(_Read, WrapperParameters):
                 f"{type(self).__name__} works out expectations under rules, which {type(self.task_).__name__} does "
                 "not offer; use StructuralSVM, StructuredPerceptron, MIRA, CCM or CoDL"
             )
-        if isinstance(self.penalty, str) and self.penalty != "learned":
-            raise DataError(f"the penalty is a number, None or 'learned', got {self.penalty!r}")
+        check_penalty(self.penalty, slack=slack)
         if self.unlabeled_weight is not None:
             require_number(self, "unlabeled_weight", 0)
         if self.decode not in decodings:

@@ -28,7 +28,7 @@ from ...dictionary import TagDictionary
 from ...errors import DataError, Infeasible, NotSupported, WorseThanBase, inputs_called, numbers_of, warn
 from ...inference.norms import Slack
 from ...inference.projection import Projection
-from ...inference.readings import LabelledData, Readings, RuleReading
+from ...inference.readings import LabelledData, Readings, RuleReading, check_penalty
 from ...kernels.compiling import Floats
 from ...records import Record, recorded
 from ...rules.automata import about_the_corpus
@@ -210,6 +210,7 @@ class Combined(ExpectationParameters, Learner):
         require_number(self, "iterations", 0, whole=True)
         require_number(self, "tolerance", 0, open_end=True)
         require_number(self, "companion_weight", 0)
+        check_penalty(self.penalty, slack=True)
         if self.unlabeled_weight is not None:
             require_number(self, "unlabeled_weight", 0)
         if self.decode not in ("rules", "model"):

@@ -87,7 +87,7 @@ class CriterionLearner(ExpectationParameters, Learner):
 
     def check_parameters(self) -> None:
         """Raise for parameters that make no sense."""
-        self.check_expectations(("rules", "model"))
+        self.check_expectations(("rules", "model"), slack=True)
 
     @guarded
     def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
@@ -96,8 +96,6 @@ class CriterionLearner(ExpectationParameters, Learner):
         weights = self._weights()
         require_distance(self.distance)
         self.check_parameters()
-        if self.penalty is None:
-            raise DataError("here no rule holds without slack: the penalty is a number or 'learned', got None")
         self._check_base()
         _, read = self.read_input(X, y)
         classes, seen, known = self.all_labels(read), self.task_.for_rules(X), by_kind(read)[Signal.FULL]

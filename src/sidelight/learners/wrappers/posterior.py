@@ -57,7 +57,7 @@ class ProjectionParameters(ExpectationParameters):
     norm: Annotated[
         NormName,
         'The slack of the rules\' bounds is charged `penalty` times its norm ("l1", "l2", "linf", "group") or half of '
-        'its square ("squared"). `few_labels` (section 8 of Ganchev et al. 2010) is charged `penalty` (1 if it is '
+        'its square ("squared"). `few_labels` (section 8 of Ganchev et al. 2010) is charged its penalty (1 if it is '
         '"learned") times a norm of its own, whatever this one is.',
     ] = "l1"
     bound: Annotated[
@@ -118,8 +118,10 @@ class ProjectingLearner(ProjectionParameters, Learner):
 
     def slack(self) -> Slack:
         """Returns how far expectations may be from what rules ask, and what that costs."""
-        penalty = (1.0 if self.bound is None else None) if self.penalty == "learned" else self.penalty
-        slack = Slack(self.norm, penalty, self.bound)
+        if self.bound is not None and self.penalty not in (None, "learned"):
+            raise DataError("slack has a penalty or a bound, not both; leave one of them out")
+        charged = self.penalty is not None and self.bound is None
+        slack = Slack(self.norm, 1.0 if charged else None, self.bound)  # each rule's penalty is in its rows
         slack.check()
         return slack
 
@@ -231,15 +233,16 @@ class ProjectingLearner(ProjectionParameters, Learner):
         """The rules that each word has few labels; they have their own projection, and stand alone."""
         return alone(self.rules or (), chained=self.task_.chained, charged=self.penalty is not None)
 
-    def _words(self, X: Sequence[Any]) -> Occurrences:
+    @staticmethod
+    def _words(readings: Readings, X: Sequence[Any]) -> Occurrences:
         """The words that are to have few labels, with what each of these costs."""
-        return Occurrences.compile(self._few_labels(), X, self.slack().penalty or 0.0)
+        return Occurrences.compile([rule for rule in readings.used if isinstance(rule, FewLabels)], X)
 
     def _projector(self, read: Readings, pool: Sequence[Any], classes: Sequence[str]) -> tuple[RowSet, Projector]:
         """The rules on the pool, and the E step under them."""
         few = self._few_labels()
         if few:
-            words = self._words(pool)
+            words = self._words(read, pool)
             if not words.words:
                 raise DataError(f"rule {few[0].title!r} is about words of the corpus, and the data has none of them")
             return self.task_.rows([], pool, classes), onto_few_labels(words, self.tolerance, self.n_jobs)
@@ -260,7 +263,8 @@ class ProjectingLearner(ProjectionParameters, Learner):
         of Dhillon et al. 2012), and so are those of words that are to have few labels, over all of X.
         """
         if self._few_labels():
-            words, log_z = self._words(self.task_.for_rules(X)), self.structure_.marginals(scores).log_partition
+            words = self._words(self.readings_, self.task_.for_rules(X))
+            log_z = self.structure_.marginals(scores).log_partition
             found = onto_few_labels(words, self.tolerance, self.n_jobs)(scores, self.temperature_, np.empty(0), log_z)
             found.warn_unfinished()
             return words.shift(scores, found.prices).divide(self.temperature_)
