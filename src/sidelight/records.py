@@ -54,7 +54,7 @@ class Record:
     def comparable(self) -> bool:
         """Whether its objective may be compared with those of the steps after it.
 
-        That of a first model may not, which knows the words of labelled inputs alone (`of_start`), or nothing at all.
+        That of a first model may not where it knows nothing, or not all the words that the later ones know.
         """
         return not self.known("of_start") and not (self.first_apart and self.iteration == 1)
 

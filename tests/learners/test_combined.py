@@ -14,6 +14,7 @@ from sidelight import (
     SemiCRF,
     TagDictionary,
     count,
+    generate_references,
     load,
     share,
     starts_with,
@@ -165,6 +166,48 @@ def test_a_second_view_and_a_dictionary(tmp_path):
     assert monotone(counted)
     with pytest.raises(NotSupported, match="no use for GOOD and BAD; give CRF"):
         model(HMM()).fit(X, Y)
+
+
+@pytest.mark.parametrize("base", [CRF(l2=0.1), HMM(rare=0)], ids=["two views", "one view"])
+@pytest.mark.parametrize("rare", [0, 1])
+def test_the_objective_falls_from_the_first_model_on(base, rare):
+    """Also where the first model of a generative view lacks most words of the other sequences."""
+    some, known = generate_references(40, seed=1)
+    view = HMM(rare=rare) if isinstance(base, CRF) else None
+    base = base if view else HMM(rare=rare)
+    fitted = model(base, [starts_with("author")], view=view, iterations=6).fit(some, [*known[:5], *[None] * 35])
+    assert all(step.comparable for step in fitted.trace_)
+    assert monotone(fitted)
+
+
+def test_the_objective_of_a_model_that_lacks_words():
+    """Unknown words of a class share its probability: that of every output with its words, by enumeration."""
+    some = [["a", "b1"], ["b1", "c"], ["a", "b2", "b3"], ["Zz", "b2", "a"], ["c", "Yy"]]
+    known = [["P", "Q"], ["Q", "P"]]
+    smoothing = {"start_smoothing": 0.5, "transition_smoothing": 0.3, "emission_smoothing": 0.2}
+    base = HMM(emission="word", unknown="word.shape()", rare=1, **smoothing)
+    first = base.fit(some[:2], known)
+    fitted = Combined(base, [], weights={}, iterations=0, label_shares=False).fit(some, [*known, None, None, None])
+    table = first.scorer_
+    start, steps, emission = np.exp(table.start), np.exp(table.transition), np.exp(table.emission)
+    words, classes = first.encoder_.words, first.encoder_.classes
+    unseen, other = len(words) + classes["xd"], len(words) + len(classes)
+    # Of the class xd there are b2, b3 and the class itself; of classes that are new Zz, Yy, their class and the rest.
+    chance = {**{w: emission[k] for w, k in words.items()}, "b2": emission[unseen] / 3, "b3": emission[unseen] / 3}
+    chance |= dict.fromkeys(("Zz", "Yy", "class Xx", "rest"), emission[other] / 4)
+    chance |= {"class x": emission[len(words) + classes["x"]], "class xd": emission[unseen] / 3}
+    np.testing.assert_allclose(sum(chance.values()), 1)
+    prior = 0.5 * table.start.sum() + 0.3 * table.transition.sum() + 0.2 * sum(np.log(p).sum() for p in chance.values())
+
+    def joint(x, y):
+        value = start[y[0]] * chance[x[0]][y[0]]
+        for t in range(1, len(x)):
+            value *= steps[y[t - 1], y[t]] * chance[x[t]][y[t]]
+        return value
+
+    loss = -prior - sum(np.log(joint(x, ["PQ".index(c) for c in y])) for x, y in zip(some, known, strict=False))
+    loss -= sum(np.log(sum(joint(x, y) for y in product(range(2), repeat=len(x)))) for x in some[2:])
+    assert fitted.trace_[0].objective == pytest.approx(loss, abs=1e-3)
 
 
 def test_confidence_is_a_number_of_copies():

@@ -123,6 +123,18 @@ class SymbolEncoder:
         np.add.at(out, np.array(self.class_of_word, np.int64)[few], word_counts[few])
         return out
 
+    def paired(self, other: "SymbolEncoder", own: Ints, others: Ints) -> tuple[Longs, Floats]:
+        """Pairs of a symbol here and one of another encoder that stand for the same, and how many each symbol here has.
+
+        own, others: the symbols of the same tokens by both. Classes have pairs too: those that this encoder lacks stand
+        for its last symbol.
+        """
+        classes = [len(self.words) + self.classes.get(name, len(self.classes)) for name in other.classes]
+        first = np.concatenate((own, classes, [self.symbols - 1])).astype(np.int64)
+        second = np.concatenate((others, len(other.words) + np.arange(len(other.classes) + 1))).astype(np.int64)
+        pairs = np.array(np.divmod(np.unique(first * other.symbols + second), other.symbols))
+        return pairs, np.bincount(pairs[0], minlength=self.symbols).astype(float)
+
     def _values(self, X: Sequence[Sequence[Any]]) -> tuple[Coded, Coded]:
         """Words and classes, each in order of appearance, and the numbers of every token's."""
         if len(X) == 0:

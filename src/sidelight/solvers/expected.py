@@ -71,6 +71,11 @@ class Fitting(Protocol):
     generative: bool
     weights: PoolWeights
 
+    @property
+    def comparable(self) -> bool:
+        """Whether the objective of the model may be compared with that of the models after it."""
+        ...
+
     def scores(self, first: int = 0, last: int | None = None) -> Any:
         """Returns the scores of the pool, or of its sequences first to last - 1."""
         ...
@@ -162,6 +167,20 @@ def counted(
     return sums.total()
 
 
+@dataclass(frozen=True)
+class WordShares:
+    """A generative model on a vocabulary that has words which the model lacks.
+
+    The words of a class that the model lacks share the probability of the class evenly: P(w | y) = P(class | y) / n,
+    where n is their number. So outputs have the same probabilities given the words, while P(words) is that of a model
+    of the vocabulary, and may be compared with those of models that know it. number: (tokens of the labelled sequences
+    and of the pool,) n for each token, 1 for a word that the model knows; log_prior: that of the whole vocabulary.
+    """
+
+    number: Floats
+    log_prior: float
+
+
 class CountingFit:
     """Counts of labelled sequences and expected counts of a pool: the M step of a generative learner."""
 
@@ -185,11 +204,22 @@ class CountingFit:
         self._known, self._pool = (self._encoder.transform(some) for some in (data.X, data.pool))
         self._counting = base.counting(self._encoder, data.classes)
         self._seen = counted(base, self._counting, self._known, data.X, data.y, data.classes, data.counts)
+        self._shares: WordShares | None = None
+        if self.learner is not None:
+            own = [self.learner.encode(some).indices for some in (data.X, data.pool)]
+            self._shares = self.learner.word_shares(
+                self._encoder, np.concatenate(own), np.concatenate((self._known.indices, self._pool.indices))
+            )
 
     @property
     def _updated(self) -> bool:
         """Whether the learner knows all words, and not only those of its first model."""
         return self.learner is not None and self.learner.encoder_ is self._encoder
+
+    @property
+    def comparable(self) -> bool:
+        """Whether there is a model, and its objective is over all words (`WordShares` of the first one)."""
+        return self._updated or self._shares is not None
 
     def scores(self, first: int = 0, last: int | None = None) -> Any:
         """Scores of the pool; those that the base begins with where nothing is labelled and nothing was learned yet."""
@@ -220,14 +250,28 @@ class CountingFit:
         return NOTHING
 
     def loss(self) -> float:
-        """-Σ log p(x, y) - log prior; 0 before anything was learned."""
+        """-Σ log p(x, y) - log prior; 0 before anything was learned.
+
+        Of a first model that lacks words of the pool, with Σ log n of these (`WordShares`), which scores do not have.
+        """
         if self.learner is None:
             return 0.0
-        data, found = self._data, -float(self.learner.log_prior())
+        data, prior = self._data, self.learner.log_prior
+        shares = None if self._updated else self._shares
+        found = -float(prior() if shares is None else shares.log_prior)
         known = self._known if self._updated else self.learner.encode(data.X)
         for some, parts in observed_parts(self._base, data.X, data.y, data.classes, data.counts, known):
             found -= self.learner.scores(some).dot(parts)
-        return found
+        return found if shares is None else found + float(self._token_weights() @ np.log(shares.number))
+
+    def _token_weights(self) -> Floats:
+        """What each token counts, of the labelled sequences and then of the pool."""
+        counts = np.ones(len(self._known)) if self._data.counts is None else self._data.counts
+        groups = self.weights.groups(len(self._pool))
+        pool = np.repeat([weight for *_, weight in groups], [last - first for first, last, _ in groups])
+        return np.repeat(
+            np.concatenate((counts, pool)), np.concatenate([np.diff(one.offsets) for one in (self._known, self._pool)])
+        )
 
 
 # L-BFGS steps of an update to given parts.
@@ -242,6 +286,7 @@ class DescentFit:
     """
 
     generative = False
+    comparable = True
     within_solver: ClassVar[bool] = True
 
     def __init__(

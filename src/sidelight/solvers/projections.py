@@ -103,7 +103,7 @@ class ProjectionStep(Record):
     dual: float
     slack: float
     passes: float
-    of_start: bool = False  # whether the model is that of labelled sequences alone, which may not know other words
+    of_start: bool = False  # whether there is no model of all words yet, so that the objective is another one
 
     @property
     def gap(self) -> float:
@@ -199,8 +199,8 @@ class Pool:
         objective = fitting.loss() + self.given.loss + fitting.weights.rules * found.primal
         objective = objective if temperature < np.inf else found.primal
         slack = float(np.abs(found.excess).sum())
-        first = iteration == 1 and fitting.generative
-        return ProjectionStep(iteration, temperature, objective, found.primal, found.dual, slack, found.passes, first)
+        apart = not fitting.comparable
+        return ProjectionStep(iteration, temperature, objective, found.primal, found.dual, slack, found.passes, apart)
 
 
 def targets(fitting: Fitting, projected: Any, given: Callable[[], GivenModel]) -> Any:

@@ -13,7 +13,7 @@ from ...features.encoded import Encoded, require_attributes
 from ...features.symbols import SymbolEncoder
 from ...kernels.compiling import Ints
 from ...scorers.valence import ValenceCounting, ValenceCounts, ValenceScorer, harmonic_parts
-from ...solvers.expected import CountingFit, ToFit, counted
+from ...solvers.expected import CountingFit, ToFit, WordShares, counted
 from ...solvers.losses import blocks
 from ...stored import Arrays
 from ...structures.flat import FlatParts
@@ -202,6 +202,11 @@ class DMV(Learner):
     def fitting(self, data: ToFit) -> CountingFit:
         """Returns the M step of learners around this one."""
         return CountingFit(self, data)
+
+    def word_shares(self, encoder: SymbolEncoder, own: Ints, other: Ints) -> WordShares | None:
+        """Returns None where there are symbols that the model lacks, which have no class to share."""
+        known = list(encoder.words) == list(self.encoder_.words)
+        return WordShares(np.ones(len(own)), self.log_prior()) if known else None
 
     def log_prior(self) -> float:
         """Log-density, up to a constant, of the Dirichlet prior that the smoothing stands for."""

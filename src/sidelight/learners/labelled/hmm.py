@@ -1,7 +1,7 @@
 """Hidden Markov models by counting."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Self, get_args
 
 import numpy as np
@@ -17,7 +17,7 @@ from ...kernels.compiling import Ints
 from ...labels import encode_labels
 from ...scorers.chance import RandomScores
 from ...scorers.hmm import EstimateName, HMMCounting, HMMCounts, HMMScorer
-from ...solvers.expected import CountingFit, ToFit, counted
+from ...solvers.expected import CountingFit, ToFit, WordShares, counted
 from ...stored import Arrays
 from ...structures.chain import ChainParts, indicator
 from ..inputs import weighed
@@ -215,6 +215,20 @@ class HMM(Learner):
     def fitting(self, data: ToFit) -> CountingFit:
         """Returns the M step of learners around this one."""
         return CountingFit(self, data)
+
+    def word_shares(self, encoder: SymbolEncoder, own: Ints, other: Ints) -> WordShares | None:
+        """Returns this model on the words of another encoder; None if it is variational, and has no shares of words.
+
+        own, other: the symbols of the same tokens, among which are all words of that encoder.
+        """
+        if self.estimate == "variational":
+            return None
+        pairs, number = self.encoder_.paired(encoder, own, other)
+        table = np.zeros((encoder.symbols, len(self.labels_)))
+        np.add.at(table, pairs[1], np.exp(self.scorer_.emission[pairs[0]]) / number[pairs[0], None])
+        with np.errstate(divide="ignore"):
+            whole = replace(self.scorer_, emission=np.log(table))
+        return WordShares(number[own], whole.log_prior(*self._smoothing))
 
     def log_prior(self) -> float:
         """Log-density, up to a constant, of the Dirichlet prior that the smoothing stands for.

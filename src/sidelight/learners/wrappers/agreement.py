@@ -5,7 +5,9 @@
 L_v is the penalised loss of view v on its labelled inputs, U are the inputs that no view has labels of, and ω is
 `unlabeled_weight`. The minimum over q is in closed form (`inference.agreement`); with two views it is twice the
 Bhattacharyya distance, so this is Eq. 47 with c = 2 ω |U|, and Eq. 53 with label maps. A round finds q and then fits
-every view to its labels and to q, so that no round raises the objective. For a generative view p_v is p(x, y).
+every view to its labels and to q, so that no round raises the objective. For a generative view p_v is p(x, y); in the
+objective of its first model, words that the model lacks share the probability of their class
+(`solvers.expected.WordShares`), so that it is over the same words as those of later rounds.
 """
 
 from collections.abc import Mapping, Sequence
@@ -184,7 +186,7 @@ class AgreementStep(Record):
     iteration: int
     objective: float
     divergence: float
-    of_start: bool = False  # whether a generative view may not know the words of the pool yet
+    of_start: bool = False  # whether a view is no model of all words yet, so that the objective is another one
 
     def __str__(self) -> str:
         return f"objective {self.objective:.6g}, divergence {self.divergence:.4g}"
@@ -405,9 +407,7 @@ class Agreement(GuardParameters, Learner):
             counted = zip(fits, found.log_partitions, strict=True)
             known = sum(own for fit, own in counted if fit.generative)  # -log p(x) of generative views
             objective = sum(fit.loss() for fit in fits) + weight * (found.value - known)
-            return AgreementStep(
-                number, objective, found.value / count, number == 1 and any(f.generative for f in fits)
-            )
+            return AgreementStep(number, objective, found.value / count, not all(fit.comparable for fit in fits))
 
         def begin_with(saved: Any) -> None:
             nonlocal prices

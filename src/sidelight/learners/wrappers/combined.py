@@ -13,6 +13,12 @@ counted ω_v, onto the rules (Propositions 6.1 and 6.2 of Ganchev et al. 2010, a
 what is known. A round projects and then fits every view to its labels, its companions and to q, so that no round raises
 the objective by more than the gap of the projection.
 
+The first model of a generative view, that of the labelled sequences, has no probability for most words of the pool,
+only for their classes: it gives them P(class | y) instead of P(word | y), and its prior has no entries for them. Its
+objective would be much lower than all later ones, though the model is no better. Therefore the n words of a class that
+it lacks share the probability of the class, P(word | y) = P(class | y) / n: each such token adds ω_v log n, the prior
+has an entry for each word, and no p(y | x) changes, so that q is the same (`solvers.expected.WordShares`).
+
 What each signal counts is learned on labelled sequences held out (`choosing.signals`).
 """
 
@@ -63,7 +69,7 @@ class CombinedStep(Record):
     divergence: float
     missed: float
     slack: float
-    of_start: bool = False  # whether a generative view may not know the words of the pool yet
+    of_start: bool = False  # whether a view is no model of all words yet, so that the objective is another one
 
     def __str__(self) -> str:
         return f"objective {self.objective:.6g}, divergence {self.divergence:.4g}, slack {self.slack:.4g}"
@@ -343,9 +349,9 @@ class Combined(ExpectationParameters, Learner):
 
         def record(number: int, _: Any, found: Projection) -> CombinedStep:
             objective = sum(fit.loss() for fit in fits) + times * found.primal
-            generative = number == 1 and any(fit.generative for fit in fits)
+            apart = not all(fit.comparable for fit in fits)
             slack = float(np.abs(found.excess).sum())
-            return CombinedStep(number, objective, found.primal / len(pool), times * found.gap, slack, generative)
+            return CombinedStep(number, objective, found.primal / len(pool), times * found.gap, slack, apart)
 
         with inputs_called(self.task_.noun), numbers_of(pool):
             trace = rounds.alternate(

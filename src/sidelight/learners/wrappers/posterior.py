@@ -15,8 +15,12 @@ generative base p_w is the joint p(x, y); with a discriminative one p(y|x), and 
 q is the projection of the model at temperature T (`inference.projection`), w is fitted to expected parts, ω α times
 those of q and the rest of what a sequence counts by the model (Eq. 62; `solvers.expected`): a round is a projection
 and a step of w. No step raises the objective at a given T (Proposition 2.3 of Ganchev et al. 2010, Theorem 2 of Chang
-2011) by more than the gap of the projection, once the model knows the words of the pool: the first model of a
-generative base does not, and neither do words that it counts as rare.
+2011) by more than the gap of the projection. The first model of a generative base lacks words of the pool: in its
+objective the words of a class that it lacks share the probability of the class evenly, so that all objectives are over
+the same words (`solvers.expected.WordShares`); no p_w(y | x) depends on that. There are two exceptions. An HMM whose
+`rare` is above 0 counts rare words once more for their class, which is no part of p_w(x, y), so its steps could raise
+the objective a little (on citations and chunks none of them did). And the objective of a first model that is
+variational, or chance, is another one, marked as `of_start`.
 """
 
 from collections.abc import Sequence
