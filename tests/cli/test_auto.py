@@ -50,7 +50,7 @@ def test_the_table_and_the_sentence(
     predicted = run("predict", tmp_path / "m", folder / "train.tsv", "--labeled")
     labels = [line.split()[-1] for line in predicted.out.splitlines() if line]
     assert labels == [label for one in model.predict(X) for label in one]
-    for command in (["explain", tmp_path / "m", folder / "new.txt"], ["inspect", tmp_path / "m", "--transitions"]):
+    for command in (["explain", tmp_path / "m", folder / "new.txt"], ["inspect", tmp_path / "m"]):
         assert run(*command).code == 0
 
 

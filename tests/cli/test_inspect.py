@@ -1,17 +1,47 @@
+import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from sidelight import load
+from sidelight import CRF, HMM, CoDL, Combined, SemiCRF, generate_references, load
 
 from .conftest import Run
 
 
 def test_page(run: Run, folder: Path) -> None:
-    said = run("inspect", folder / "crf.model", "--transitions", "--top", 5)
+    said = run("inspect", folder / "crf.model", "--top", 5)
     assert said.code == 0
     for part in ("CRF in", "author, booktitle", "l2=0.1", "Strongest weights", "Transitions"):
         assert part in said.out
+
+
+def test_weights_of_label_pairs(run: Run, tmp_path: Path) -> None:
+    """Of all learners that label sequences, whatever their features and however many models they have."""
+    X, y = generate_references(8, seed=1)
+    some = {"guard": False, "iterations": 1}
+    learners = {
+        "crf": CRF(l2=1.0, max_iterations=3),
+        "edges": CRF(["word.shape()"], l2=1.0, max_iterations=3, edges=True),
+        "order 2": CRF(["word.shape()"], l2=1.0, max_iterations=3, order=2),
+        "hmm": HMM(),
+        "segments": SemiCRF(["word.shape()"], max_iterations=3),
+        "mixed": CoDL(HMM(), [], **some),
+        "views": Combined(CRF(["word.shape()"], edges=True), view=HMM(), weights={}, **some),
+    }
+    for name, learner in learners.items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            learner.fit(X, [*y[:7], None] if "guard" in learner.get_params() else y).save(tmp_path / name)
+        assert "Transitions" in run("inspect", tmp_path / name).out, name
+        table = run("inspect", tmp_path / name, "--json").json["transitions"]
+        assert table["labels"] == learner.classes_, name
+        if name != "segments":
+            scores = learner.scores([["@@@", "@@@"]])  # no feature of it was seen
+            np.testing.assert_allclose(table["pair"], scores.pair[scores.pair_type[1]], err_msg=name)
+    page = run("inspect", tmp_path / "views").out
+    assert "learned from the base" in page
+    assert "learned from the second view" in page
 
 
 def test_weights_of_one_label(run: Run, folder: Path) -> None:

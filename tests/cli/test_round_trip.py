@@ -30,7 +30,7 @@ def test_every_learner_and_format(run: Run, folder: Path, tmp_path: Path, extens
     output = tmp_path / f"out.{extension}"
     assert run("predict", model, dev, "-o", output, *labeled).out == ""
     assert run("score", dev, output, "--json").json["accuracy"] == evaluate["accuracy"]
-    inspect = run("inspect", model, "--json", "--top", 3, "--transitions").json
+    inspect = run("inspect", model, "--json", "--top", 3).json
     assert len(inspect["weights"]) == 3
     assert len(inspect["transitions"]["pair"]) == len(train.json["model"]["labels"])
 

@@ -175,12 +175,12 @@ def test_probabilities_under_rules(run: Run, folder: Path, ruled: Path) -> None:
 
 
 def test_inspect(run: Run, ruled: Path, driven: Path) -> None:
-    said = run("inspect", ruled, "--top", 3, "--transitions", "--json").json
+    said = run("inspect", ruled, "--top", 3, "--json").json
     assert [r["penalty"] for r in said["model"]["rules"]][::2] == [None, 3.0]
     assert (len(said["weights"]), said["unlabeled_weights"]) == (3, None)
     assert len(said["transitions"]["pair"]) == len(said["model"]["labels"])
     assert len(run("inspect", driven, "--top", 3, "--json").json["unlabeled_weights"]) == 3
-    page = run("inspect", driven, "--transitions").out
+    page = run("inspect", driven).out
     for part in ("CoDL around HMM", "each field once", "learned from labelled", "learned from unlabelled"):
         assert part in page
 

@@ -11,7 +11,6 @@ NAME = "inspect"
 EXAMPLES = (
     "sidelight inspect fields.model",
     "sidelight inspect fields.model --label author --top 30",
-    "sidelight inspect fields.model --transitions",
 )
 
 
@@ -19,10 +18,9 @@ def command(
     model: ModelArgument,
     top: Annotated[int, typer.Option(metavar="N", min=0, help="How many weights to show.")] = 20,
     label: Annotated[str | None, typer.Option(help="Show only the weights of this label.")] = None,
-    transitions: Annotated[bool, typer.Option("--transitions", help="Also show how labels follow each other.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Show what a model file holds: learner, parameters, labels, rules, the strongest weights.
+    """Show what a model file holds: learner, parameters, labels, rules, the strongest weights, those of label pairs.
 
     A model learned from unlabelled data too has weights from each.
     """
@@ -36,11 +34,9 @@ def command(
     learner = prepare_model(whole)
     if label is not None and label not in learner.model_.classes:
         raise DataError(f"the model has no label {label!r}; it has {', '.join(learner.model_.classes)}")
-    if transitions and learner.task_.kind != "labels":
-        raise DataError(f"{type(learner.task_).__name__} has no labels that follow each other; leave --transitions out")
     summary = summarize_model(whole, model)
     weights = {source: strongest_weights(inner, top, label) for source, inner in inner_models(learner).items()}
-    table = transition_scores(learner) if transitions else None
+    table = transition_scores(learner)
     if json:
         first, *others = weights.values()
         shown = {"model": summary, "weights": first, "unlabeled_weights": others[0] if others else None}

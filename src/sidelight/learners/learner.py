@@ -184,7 +184,7 @@ class Learner(Estimator):
 
     @property
     def views_(self) -> dict[str, Any]:
-        """The models of views, by their names, in the order of `models_`; there are none but in `Agreement`."""
+        """The models of views, by their names, in the order of `models_`; none in learners without views."""
         return {}
 
     @property

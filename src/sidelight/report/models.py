@@ -14,7 +14,7 @@ def inner_models(learner: Any) -> dict[str, Any]:
     parts = {name: model for name, model in learner.models_.items() if model is not None}
     if len(parts) == 1:
         return inner_models(next(iter(parts.values())))
-    names = {**dict(zip(parts, learner.views_, strict=False)), **(_MIXED if "start_" in parts else _LEARNED_FROM)}
+    names = {**(_MIXED if "start_" in parts else _LEARNED_FROM), **dict(zip(parts, learner.views_, strict=False))}
     return {
         " and ".join(filter(None, (names[name], inner))): leaf
         for name, model in parts.items()

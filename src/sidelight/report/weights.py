@@ -33,8 +33,10 @@ def weights_by_label(learner: Any, count: int) -> dict[str, list[Weight]]:
     return {label: [item for item in found if item.weight > 0][:count] for label, found in strongest.items()}
 
 
-def transition_scores(learner: Any) -> Transitions:
-    """The tables of label pairs, first and last labels; they do not depend on the input."""
+def transition_scores(learner: Any) -> Transitions | None:
+    """The tables of label pairs, first and last labels, which do not depend on the input; None without sequences."""
+    if learner.task_.kind != "labels" or learner.task_.noun != "sequence":
+        return None
     scores = learner.scores([])
     labels = len(learner.classes_)
     pair = scores.pair.reshape(-1, labels, labels)[0]

@@ -146,8 +146,13 @@ class EdgeWeights:
     edges: linear.ChainWeights
 
     def scores(self, encoded: Encoded, n_jobs: int = 1) -> ChainParts:
-        """Scores of every part of a batch; every token has its own table of label pairs."""
+        """Scores of every part of a batch; every token has its own table of label pairs.
+
+        Without tokens there is the one table that theirs are added to.
+        """
         parts, labels = self.token.scores(encoded, n_jobs), self.token.scorer.labels
+        if not encoded.tokens:
+            return parts
         tables = self.edges.scores(encoded, n_jobs).unary.reshape(-1, labels, labels)
         return _each_its_own(parts, tables + parts.pair)
 

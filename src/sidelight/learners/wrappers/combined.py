@@ -148,6 +148,13 @@ class Combined(ExpectationParameters, Learner):
         return {"base_": getattr(self, "base_", None), "view_": getattr(self, "view_", None)}
 
     @property
+    def views_(self) -> dict[str, Any]:
+        """The fitted views by what reports call them, where there are two."""
+        return (
+            {} if self.view is None else dict(zip(("the base", "the second view"), self.models_.values(), strict=True))
+        )
+
+    @property
     def model_(self) -> Any:
         """The model that predictions are read off: the geometric mean of the views."""
         from ..model import Mixture
