@@ -253,7 +253,7 @@ class KnowledgeOptions:
         task = learner.task_
         found = task.labels(task.read(sequences.y, task.sizes(sequences.X)))
         known = {*found, *filter(None, (self.classes or "").split(","))}
-        named = {label: rule for rule in learner.rules or () for label in labels_named([rule])}
+        named = {label: rule for rule in learner.rules or () for label in labels_named([rule], known)}
         unknown = sorted(named.keys() - known)
         if unknown:
             rule, label = named[unknown[0]].title, unknown[0]

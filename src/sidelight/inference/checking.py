@@ -96,7 +96,7 @@ def labels_unused(rules: Sequence[Rule], known: Collection[str]) -> dict[str, li
     """Labels that rules name but that are not known, with the titles of these rules."""
     found: dict[str, list[str]] = {}
     for rule in rules:
-        for label in sorted(labels_named([rule]).difference(known)):
+        for label in sorted(labels_named([rule], known).difference(known)):
             found.setdefault(label, []).append(rule.title)
     return found
 
@@ -180,7 +180,7 @@ def _labels(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any]) -> _Label
         raise DataError("no sequence is fully labelled, so there is nothing to check rules on")
     inputs, outputs = some_of(X, full), some_known(y, full)
     present = label_set(outputs)
-    names = sorted({*present, *labels_named(rules)})
+    names = sorted({*present, *labels_named(rules, present)})
     return _LabelData(full, inputs, encode_labels(outputs, [sizes[i] for i in full], names).labels, names, present)
 
 
@@ -219,6 +219,6 @@ def _outputs(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any], task: An
         raise DataError(f"no {task.noun} has an output that is fully known, so there is nothing to check rules on")
     known = [read[i] for i in full]
     present = task.labels(known) if task.has_labels else []
-    names = sorted({*present, *labels_named(rules)}) if task.has_labels else []
+    names = sorted({*present, *labels_named(rules, present)}) if task.has_labels else []
     values = task.known(known, [sizes[i] for i in full], names).outputs.values
     return _OutputData(full, list(task.for_rules([X[i] for i in full])), values, names, present, task)

@@ -128,7 +128,7 @@ def violated_at(rule: Rule, x: Any, y: Sequence[Any], task: Any = _LABELS) -> li
     if not task.of_labels:
         places: list[int] = task.broken_at(rule, x, y, _labels_of(task, x, y, rule))
         return places
-    labels = sorted({*y, *labels_named([rule])})
+    labels = sorted({*y, *labels_named([rule], y)})
     codes = [labels.index(label) for label in y]
     found: set[int] = set()
     for automaton in compile_rules([rule], [x], labels):
@@ -138,4 +138,4 @@ def violated_at(rule: Rule, x: Any, y: Sequence[Any], task: Any = _LABELS) -> li
 
 def _labels_of(task: Any, x: Any, y: Any, rule: Rule) -> list[str]:
     known = task.labels(task.read([y], task.sizes([x])))
-    return sorted({*known, *labels_named([rule])}) if task.has_labels else []
+    return sorted({*known, *labels_named([rule], known)}) if task.has_labels else []

@@ -6,18 +6,18 @@ a counter that stops where more does not matter; logic is the product of counter
 *local* rule: its violations are a sum over steps from label to label, which fold into the scores of parts that take it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..errors import DataError, did_you_mean
+from ..errors import DataError, did_you_mean, listed
 from ..features.templates import sequence_offsets
 from ..kernels.compiling import Floats, Ints, Longs
 from .conditions import Mask, Where, mask_of
-from .labels import Each, Labels
+from .labels import Labels, labels_meant
 from .language import Rule, require_rule
 
 
@@ -78,15 +78,26 @@ class Compilation:
 
     def members(self, these: Labels) -> Floats:
         """0/1 over labels: whether each is one of these. A label that does not exist is an error."""
-        assert not isinstance(these.names, Each)
-        unknown = [name for name in these.names if name not in self.labels]
+        inside, unknown = these.among(self.labels)
         if unknown:
             raise DataError(
                 f"rule {self.rule.title!r} names the label {unknown[0]!r}; known are {', '.join(self.labels)}"
                 f"{did_you_mean(unknown[0], self.labels)}"
             )
-        inside = np.array([label in these.names for label in self.labels], float)
-        return 1 - inside if these.all_but else inside
+        found = np.array(inside, float)
+        return 1 - found if these.all_but else found
+
+    def members_by_run(self, these: Labels) -> Floats:
+        """The same for a rule about runs of one label, in which no name can mean all labels of a type of spans."""
+        for name in () if these.all_but else these.named:
+            meant = labels_meant(name, self.labels)
+            if meant not in ([name], []):
+                begin = [label for label in meant if label[0] in "BSU"] or meant
+                raise DataError(
+                    f"rule {self.rule.title!r} is about runs of one label, and {name!r} means {listed(meant)}; the "
+                    f"number of these spans is count({', '.join(map(repr, begin))})"
+                )
+        return self.members(these)
 
     def holds(self, condition: Where | None) -> Mask:
         """Where a condition holds: (tokens,) bool; None holds everywhere."""
@@ -165,9 +176,10 @@ def compiled_by_rule(rules: Sequence[Rule], X: Sequence[Any], labels: Sequence[s
     return out
 
 
-def labels_named(rules: Iterable[Rule]) -> set[str]:
-    """All labels that rules mention."""
-    return {name for rule in rules for these in require_rule(rule).label_sets() for name in these.named}
+def labels_named(rules: Iterable[Rule], known: Collection[str] = ()) -> set[str]:
+    """All labels that rules mention, but for types of spans whose labels are known."""
+    names = {name for rule in rules for these in require_rule(rule).label_sets() for name in these.named}
+    return {name for name in names if name in known or not labels_meant(name, list(known))}
 
 
 def require_labels(rules: Iterable[Rule], known: Sequence[str], noun: str, where: str) -> None:
@@ -176,7 +188,7 @@ def require_labels(rules: Iterable[Rule], known: Sequence[str], noun: str, where
     noun: what an input is called; where: the parameter that could name more labels.
     """
     for rule in rules:
-        unknown = sorted(labels_named([rule]) - set(known))
+        unknown = sorted(labels_named([rule], known) - set(known))
         if unknown:
             raise DataError(
                 f"the rule {rule.title!r} names the label {unknown[0]!r}, which no {noun} has (they have "

@@ -66,7 +66,7 @@ def count_table(counted: Count, at: Compilation) -> CountTable:
     kinds, kind = distinct_rows(np.stack([holds[id(t.where)] for t in counted.terms], axis=1))
     amount, at_end = np.zeros((len(kinds), L + 1, L)), np.zeros(L)
     for number, term in enumerate(counted.terms):
-        to = term.coefficient * at.members(term.to)
+        to = term.coefficient * (at.members_by_run if term.different else at.members)(term.to)
         here = kinds[:, number]
         if term.kind == "token":
             amount[here] += to

@@ -1,6 +1,6 @@
 """The labels that a rule speaks of: names, all but some names, or each label in turn."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -46,6 +46,13 @@ class Labels:
         """The labels that are mentioned."""
         return self.names.labels if isinstance(self.names, Each) else self.names
 
+    def among(self, labels: Sequence[str]) -> tuple[list[bool], list[str]]:
+        """Whether each of the labels is one of the names or is meant by one, and the names that mean none of them."""
+        assert not isinstance(self.names, Each)
+        meant = {name: labels_meant(name, labels) for name in self.names}
+        inside = {label for found in meant.values() for label in found}
+        return [label in inside for label in labels], [name for name, found in meant.items() if not found]
+
     def about(self, name: str) -> "Labels":
         """The same with this label in the place of `each`."""
         return replace(self, names=(name,)) if isinstance(self.names, Each) else self
@@ -64,6 +71,18 @@ def label_names(labels: Iterable[Any]) -> tuple[str, ...]:
         alone = "; each and others(...) stand alone" if isinstance(wrong[0], Each | Labels) else ""
         raise DataError(f"labels are strings, got {wrong[0]!r}{alone}")
     return tuple(dict.fromkeys(flat))
+
+
+# The letters that mark a token's place in a span, in BIO, BIOES and BILOU.
+_MARKS = tuple("BIESLU")
+
+
+def labels_meant(name: str, labels: Sequence[str]) -> list[str]:
+    """The labels that a name in a rule means: that label, or if there is none, all that mark spans of this type.
+
+    Where labels are B-PER and I-PER, "PER" means both.
+    """
+    return [name] if name in labels else [label for label in labels if label in [f"{mark}-{name}" for mark in _MARKS]]
 
 
 def as_labels(labels: Any) -> Labels:

@@ -71,6 +71,7 @@ class Rule:
 
     readable: ClassVar[frozenset[str]] = frozenset({"hard", "soft", "expected", "named"})
     per_word: ClassVar[bool] = False  # whether it charges for each word of the corpus, and is no bound on a count
+    hard_by_default: ClassVar[bool] = False  # whether it is hard unless it is given another reading
     name: str = ""
     reading: Reading | None = None
 

@@ -31,7 +31,8 @@ class MinLength(Rule):
     def automata(self, at: Compilation) -> list[Automaton]:
         """State: tokens of the current run so far, up to `length`, which also stands for a run that may be short."""
         k, L = min(self.length, at.longest + 1), len(at.labels)  # no run is longer than a sequence
-        events = np.tile(np.where(at.members(self.to) > 0, 1, 2), (L + 1, 1))  # a run begins, of these labels or others
+        mine = at.members_by_run(self.to) > 0
+        events = np.tile(np.where(mine, 1, 2), (L + 1, 1))  # a run begins, of these labels or others
         np.fill_diagonal(events[:L], 0)  # a run goes on
         states = np.arange(k + 1)
         after = np.stack((np.minimum(states + 1, k), np.full(k + 1, 1), np.full(k + 1, k)), axis=1)

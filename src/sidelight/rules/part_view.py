@@ -16,7 +16,7 @@ from ..kernels.compiling import Floats, Ints, Longs
 from .conditions import JoinedConditions, Mask, Not, Where, mask_of
 from .counts import Count, Op
 from .ends import AtEnd, End, HeadIn, Without, child, head
-from .labels import Each, Labels
+from .labels import Labels
 from .language import Rule
 from .rows import penalty_of, require_expected
 
@@ -125,12 +125,11 @@ class PartView:
 
     def members(self, these: Labels) -> Mask:
         """Returns which parts have one of these labels; a label that does not exist is an error."""
-        assert not isinstance(these.names, Each)
-        unknown = [name for name in these.names if name not in self.labels]
+        found, unknown = these.among(self.labels)
         if unknown and not self.others:
             known = f"known are {', '.join(self.labels)}" if self.labels else "these parts have no labels"
             raise DataError(f"there is no label {unknown[0]!r}; {known}")
-        inside = np.array([*(label in these.names for label in self.labels), False], bool)[self.label]
+        inside = np.array([*found, False], bool)[self.label]
         return np.asarray(~inside if these.all_but else inside)
 
 

@@ -68,11 +68,17 @@ def compile_statements(
 
 def require_expected(rule: Any) -> None:
     """Raise unless it is a rule that is, or may be, read as a statement about expectations."""
-    if require_rule(rule).reading is not None and rule.reading.kind != "expected":
+    if require_rule(rule).reading is None or rule.reading.kind == "expected":
+        return
+    if rule.hard_by_default and rule.reading.kind == "hard":
         raise NotSupported(
-            f"{rule.title!r} is read as {rule.reading.kind}, and only statements about expectations can be used "
-            "here; write it with .expected(), or without a reading"
+            f"{rule.title!r} is a hard rule unless it is given another reading, and only statements about expectations "
+            f"can be used here; write {rule.body()}.expected(), or use CCM, CoDL or Combined, which keep hard rules"
         )
+    raise NotSupported(
+        f"{rule.title!r} is read as {rule.reading.kind}, and only statements about expectations can be used "
+        "here; write it with .expected(), or without a reading"
+    )
 
 
 def penalty_of(rule: Rule) -> float:

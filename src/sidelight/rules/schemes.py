@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from .comparisons import Comparison
 from .counts import Count, Term
@@ -22,6 +22,7 @@ class Scheme(Rule):
     to end (`B-x`, `I-x`, `E-x`), and a span of one token is `S-x`. Labels without a prefix of the scheme are outside.
     """
 
+    hard_by_default: ClassVar[bool] = True
     kind: Literal["bio", "bioes"]
 
     def body(self) -> str:

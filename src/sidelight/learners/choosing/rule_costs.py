@@ -78,7 +78,8 @@ def how_often_broken(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any]) 
     if not full or not local:
         return [None] * len(rules)
     some, known = [X[i] for i in full], [y[i] for i in full]
-    labels = sorted({*label_set(known), *labels_named(local)})
+    present = label_set(known)
+    labels = sorted({*present, *labels_named(local, present)})
     compiled = CompiledRules.compile(local, some, labels)
     broken = compiled.broken(encode_labels(known, [len(x) for x in some], labels).labels)
     counts = iter(zip(broken.astype(int).tolist(), compiled.places.astype(int).tolist(), strict=True))
