@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sidelight import CRF, EM, HMM, ContrastiveEstimation, DataError, TagDictionary, word
+from sidelight import CRF, EM, HMM, Combined, ContrastiveEstimation, DataError, TagDictionary, check, word
 from sidelight.supervision import Signal, kind_of
 from tests.learners.samples import as_columns, labelled
 
@@ -52,6 +52,35 @@ def test_learners_take_it(learner):
     assert all(label in labels for a, b in zip(found, known, strict=True) for label, labels in zip(a, b, strict=True))
     right = [a == b for x, y in zip(found, Y, strict=True) for a, b in zip(x, y, strict=True)]
     assert np.mean(right) > 0.75
+
+
+@pytest.mark.parametrize("open_labels", [frozenset(), {"N"}], ids=["any", "open"])
+def test_rules_are_broken_where_the_dictionary_is_contradicted(open_labels):
+    tags = TagDictionary({"a": {"N", "V"}, "b": {"V"}, "c": {"V"}, "D": {"N"}}, open_labels, word.lower())
+    rng = np.random.default_rng(0)
+    sentences = [rng.choice(["a", "A", "b", "c", "d", "e"], size=4).tolist() for _ in range(50)]
+    labels = [rng.choice(["N", "V", "X"], size=4).tolist() for _ in sentences]
+    wrong = [
+        allowed is not None and label not in allowed
+        for sets, y in zip(tags.apply(sentences), labels, strict=True)
+        for allowed, label in zip(sets, y, strict=True)
+    ]
+    rules = tags.rules()
+    assert len(rules) == 3 + bool(open_labels)
+    assert [rule.name for rule in rules][:2] == ["dictionary: N or V", "dictionary: V"]
+    assert sum(found.violations for found in check(rules, sentences, labels)) == sum(wrong) > 0
+
+
+def test_a_dictionary_that_labels_contradict():
+    """As a limit it is an error, which says what to use: as rules it is broken where labels say so."""
+    tags = TagDictionary({"a": {"N"}, "b": {"V"}})
+    sentences, labels = [["a", "b"], ["b", "a"], ["a", "a"], ["b"]], [["N", "V"], ["V", "N"], ["N", "V"], None]
+    with pytest.raises(DataError, match=r"token 1: y says 'V', and the dictionary 'N'; .* give dictionary.rules\(\)"):
+        Combined(HMM(), dictionary=tags, weights={}).fit(sentences, labels)
+    fitted = Combined(HMM(), tags.rules(), weights={}, iterations=2).fit(sentences, labels)
+    assert fitted.predict([["a", "b"]]) == [["N", "V"]]
+    first, second = (reading.penalty for reading in fitted.rule_readings())
+    assert 0 < first < second
 
 
 def test_bad_dictionaries():

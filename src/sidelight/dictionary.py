@@ -3,6 +3,7 @@
 tags = TagDictionary.of(X, y)        from labelled sequences, or TagDictionary({"play": {"NOUN", "VERB"}, ...})
 known = tags.apply(X_new)            for every token the set of its labels
 EM(HMM()).fit(X_new, known)          and so ContrastiveEstimation, CRF and all others that take partial labels
+CoDL(HMM(), tags.rules())            as rules, which outputs may break at a penalty
 """
 
 from collections import Counter
@@ -17,6 +18,9 @@ from .errors import DataError
 from .features.columns import Column
 from .features.symbols import as_column, column_values
 from .labels import check_lengths
+from .rules.conditions import Where
+from .rules.language import Rule
+from .rules.usual import where
 from .supervision import Signal, kind_of
 
 
@@ -83,6 +87,16 @@ class TagDictionary:
     def classes(self) -> set[str]:
         """All labels of the dictionary."""
         return set(self.open).union(*self.labels.values())
+
+    def rules(self) -> list[Rule]:
+        """The dictionary as rules, one for every set of labels; as soft rules, outputs may break them at a penalty."""
+        column, words = as_column(self.word, "word"), dict[tuple[str, ...], list[str]]()
+        for one, labels in self.labels.items():
+            words.setdefault(tuple(sorted(labels)), []).append(one)
+        held: list[tuple[tuple[str, ...], Where]] = [(some, column.isin(*words[some])) for some in words]
+        if self.open:
+            held.append((tuple(sorted(self.open)), ~column.isin(*self.labels)))
+        return [where(holds).label(*some).named(f"dictionary: {' or '.join(some)}") for some, holds in held]
 
     def contradicted(self, X: Sequence[Any], y: Sequence[Any]) -> list[int]:
         """The numbers of fully labelled sequences that have a label which the dictionary excludes."""

@@ -115,9 +115,11 @@ class Combined(ExpectationParameters, Learner):
         Any,
         "A second view of the inputs: a learner with features of its own, or a `View`. None: there is one model alone.",
     ] = None
-    dictionary: Annotated[TagDictionary | None, "Which labels the tokens may have, in learning and in predictions."] = (
-        None
-    )
+    dictionary: Annotated[
+        TagDictionary | None,
+        "Which labels the tokens may have, in learning and in predictions; for one that may be wrong, give its "
+        "`rules()` among the rules.",
+    ] = None
     weights: Annotated[
         Mapping[str, float] | Literal["learned"],
         'What each signal counts: "learned" by cross-validation on the labelled sequences, or numbers by name '
@@ -393,7 +395,8 @@ class Combined(ExpectationParameters, Learner):
                     if allowed is not None and mine is not None and not mine & allowed:
                         raise DataError(
                             f"sequence {i}, token {t}: y says {_listed(mine)}, and the dictionary {_listed(allowed)}; "
-                            "correct one of them"
+                            "correct one of them, or give dictionary.rules() among the rules, which may be broken at "
+                            "a penalty, in place of the dictionary"
                         )
         seen = self.task_.for_rules(given.X)
         for rule in self.rules or ():
