@@ -96,7 +96,7 @@ def test_examples_run_as_written(run: Run, place: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(demo_run, "run_demo", lambda labeled, **more: whole([5], **more | {"test": 9, "unlabeled": 9}))
     for line in EXAMPLES:
         if line == "sidelight demo --write .":
-            for name in ("few.tsv", "train.tsv", "dev.tsv", "more.txt", "new.txt", "rules.toml", "expected.toml"):
+            for name in ("few.tsv", "train.tsv", "dev.tsv", "more.txt", "new.txt", "rules.toml"):
                 Path(name).rename(f"{name}.kept")
         typed(run, line)
         for kept in Path().glob("*.kept"):

@@ -30,7 +30,7 @@ def command(
         typer.Option(
             metavar="FOLDER",
             help="Learn nothing, but write references and rules into this folder, to try the other commands on: "
-            "few.tsv, train.tsv, dev.tsv, more.txt, new.txt, rules.toml, expected.toml.",
+            "few.tsv, train.tsv, dev.tsv, more.txt, new.txt, rules.toml.",
         ),
     ] = None,
     json: JsonOption = False,
