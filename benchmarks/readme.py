@@ -1,12 +1,13 @@
-"""Type what README shows, one thing after the other in one empty folder, and compare what is printed.
+"""Type what README and pages of docs/ show, and compare what is printed.
 
-`python -m benchmarks.readme` runs every `$` line and every Python block with the Python that runs this; with `--fresh`
-in an environment made for it, with the package installed from this checkout. It ends with 1 if anything differs.
+`python -m benchmarks.readme` takes `PAGES`, each in an empty folder of its own, and runs every `$` line and every
+Python block with the Python that runs this; with `--fresh` in an environment made for it, with the package installed
+from this checkout. It ends with 1 if anything differs.
 
 Lines under a command are what it prints, and so is a `text` block under a Python block; a line `...` stands for any
 lines, and seconds are left out of the comparison. A comment behind an expression that begins with a number or a list,
 up to its end or a colon, is the value. A `toml` block whose first line is a comment is written to the file that the
-comment names. `make` lines set up the checkout, and are not run.
+comment names. Lines that install something or measure on data sets are not run.
 """
 
 import argparse
@@ -29,6 +30,12 @@ _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _SECONDS = re.compile(r"\d+(\.\d+)? s\b")
 _ANY = "..."
 _WIDTH = "100"
+# The pages that are complete in themselves: each writes what its commands read.
+PAGES = (
+    "README.md", "docs/command_line.md", "docs/learners.md", "docs/good_and_bad.md", "docs/features.md",
+    "docs/figures.md", "docs/trees_and_links.md",
+)  # fmt: skip
+_NOT_RUN = ("make ", "pip ", "git ", "python -m benchmarks", "sidelight compile")
 
 
 class Block(NamedTuple):
@@ -72,6 +79,11 @@ def steps(text: str) -> Iterator[Step]:
             yield Step("python", block.text, block.line, printed)
         elif block.language == "toml" and block.text.startswith("# "):
             yield Step("file", block.text, block.line, None)
+
+
+def typed(step: Step) -> bool:
+    """Whether a step is run: lines that install something, or measure on data sets, are not."""
+    return step.kind != "command" or not step.text.startswith(_NOT_RUN)
 
 
 def _commands(block: Block) -> Iterator[Step]:
@@ -173,7 +185,7 @@ def run_page(page: Path, python: Path) -> int:
     with tempfile.TemporaryDirectory() as folder:
         for step in steps(page.read_text()):
             title = f"{page.name}:{step.line} {step.text.splitlines()[0] if step.kind != 'python' else 'Python block'}"
-            if step.text.startswith("make "):
+            if not typed(step):
                 print(f"not run  {title}", flush=True)
                 continue
             begin = time.perf_counter()
@@ -187,8 +199,8 @@ def run_page(page: Path, python: Path) -> int:
 
 def main() -> None:
     """Run the command line."""
-    parser = argparse.ArgumentParser("python -m benchmarks.readme", description="Type what README shows, and compare.")
-    parser.add_argument("--page", type=Path, default=ROOT / "README.md", help="another page than README.md")
+    parser = argparse.ArgumentParser("python -m benchmarks.readme", description="Type what pages show, and compare.")
+    parser.add_argument("--page", type=Path, help="this page alone")
     parser.add_argument("--fresh", action="store_true", help="in an environment made for it, the package installed")
     parser.add_argument("--block", type=Path, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
@@ -196,10 +208,10 @@ def main() -> None:
         sys.path[0] = ""  # as if it were typed
         wrong = broken(chosen.block.read_text(), {"__name__": "__main__"})
         sys.exit("\n".join(wrong) if wrong else 0)
-    if not chosen.fresh:
-        sys.exit(run_page(chosen.page, Path(sys.executable)) > 0)
+    pages = [chosen.page] if chosen.page else [ROOT / name for name in PAGES]
     with tempfile.TemporaryDirectory() as folder:
-        sys.exit(run_page(chosen.page, fresh_environment(Path(folder) / "venv")) > 0)
+        python = fresh_environment(Path(folder) / "venv") if chosen.fresh else Path(sys.executable)
+        sys.exit(sum(run_page(page, python) for page in pages) > 0)
 
 
 if __name__ == "__main__":

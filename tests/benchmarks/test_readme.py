@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.readme import blocks, broken, difference, run_page, steps
+from benchmarks.readme import broken, difference, run_page, steps
 
-ROOT = Path(__file__).parents[2]
 PAGE = """
 ```console
 $ echo one; echo two
@@ -57,10 +56,3 @@ def test_a_page_is_typed(tmp_path, capsys, change, failures):
     (tmp_path / "page.md").write_text(PAGE + change)
     assert run_page(tmp_path / "page.md", Path(sys.executable)) == failures
     assert capsys.readouterr().out.count("DIFFERS") == failures
-
-
-def test_rules_of_the_readme_are_those_that_demo_writes():
-    from sidelight.demo.files import RULES
-
-    (shown,) = [one.text for one in blocks((ROOT / "README.md").read_text()) if one.language == "toml"]
-    assert shown == "# rules.toml\n" + RULES

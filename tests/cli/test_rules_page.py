@@ -1,66 +1,40 @@
-"""Sections of the README and the page about rules say nothing that does not run.
-
-`python -m benchmarks.readme` runs all of README.
-"""
+"""The page about rules says nothing that does not run."""
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from benchmarks import readme
 from sidelight import check, generate_references, parse_rule, read_rules, write_columns
+from sidelight.demo.files import RULES
 from sidelight.rules import files
 
 from .conftest import Run
 
-ROOT = Path(__file__).parents[2]
-SECTION = (ROOT / "README.md").read_text().split("### Rules and unlabelled data")[1].split("\n### ")[0]
-AUTO = (ROOT / "README.md").read_text().split("## In Python")[1].split("### Which learner?")[0]
-DOCUMENTS = (ROOT / "README.md").read_text().split("### Documents")[1].split("\n### ")[0]
-PAGE = (ROOT / "docs" / "rules.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "rules.md").read_text()
+EXAMPLE = PAGE.split("## What a rule says")[0]
 
 
 def blocks(text: str, language: str) -> list[str]:
     return [one.text for one in readme.blocks(text) if one.language == language]
 
 
-def test_every_page_is_linked() -> None:
-    more = (ROOT / "README.md").read_text().split("## More")[1]
-    assert [page.name for page in (ROOT / "docs").glob("*.md") if f"(docs/{page.name})" not in more] == []
-
-
 def test_python_example() -> None:
-    (code,) = blocks(SECTION, "python")
+    (code,) = blocks(EXAMPLE, "python")
     assert len(readme.promises(code)) == 3
     assert readme.broken(code, {}) == []
 
 
 @pytest.mark.usefixtures("quick")
-def test_auto_example(capsys: pytest.CaptureFixture[str]) -> None:
-    (code,) = blocks(AUTO, "python")
-    names: dict[str, Any] = {}
-    exec(code, names)
-    assert names["model"].why_ in capsys.readouterr().out
-
-
-def test_documents_example() -> None:
-    for code in blocks(DOCUMENTS, "python"):
-        assert readme.promises(code)
-        assert readme.broken(code, {}) == []
-
-
-@pytest.mark.usefixtures("quick")
-def test_rule_file_and_commands(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     X, y = generate_references(60, seed=3)
     for name, part in (("train", slice(0, 40)), ("few", slice(0, 40)), ("dev", slice(40, 60))):
         write_columns(f"{name}.tsv", X[part], y[part])
     write_columns("more.txt", X[40:])
-    Path("rules.toml").write_text(blocks(SECTION, "toml")[0])
-    assert len(read_rules("rules.toml")) == 4
-    for block in (*blocks(SECTION, "console"), *blocks(PAGE, "console")):
+    Path("rules.toml").write_text(RULES)
+    for block in blocks(PAGE, "console"):
         for line in block.splitlines():
             arguments = line.split("#")[0].removeprefix("$ sidelight ").split()
             said = run(*arguments)
