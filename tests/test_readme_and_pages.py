@@ -52,6 +52,12 @@ def test_readme_is_short_and_names_every_page() -> None:
     assert [page.name for page in DOCS.glob("*.md") if f"(docs/{page.name})" not in table] == []
 
 
+def test_pages_that_measure_on_data_sets_say_which() -> None:
+    pages = [page for page in PAGES if "--data DIR" in page.read_text() and page.name != "benchmarks.md"]
+    assert len(pages) > 10
+    assert [page.name for page in pages if "benchmarks.md)" not in page.read_text()] == []
+
+
 def test_no_text_stands_twice() -> None:
     """Lines of prose that are long enough to say something are in one page only."""
     found: dict[str, str] = {}

@@ -53,7 +53,7 @@ def command(
         ),
     ] = None,
 ) -> None:
-    """Compile the inner loops now, so that no later process has to: in an image, or before a wheel is built.
+    """Compile the inner loops ahead of their first use, for an image or before a wheel is built.
 
     Trains on a few generated sequences with each learner, uses the models, and keeps what was compiled on the way.
     """

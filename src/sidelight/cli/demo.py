@@ -35,9 +35,10 @@ def command(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Learn the fields of bibliographic references from a handful, rules and unlabelled ones; show what was learned.
+    """Learn the fields of generated references from a few labelled ones, rules and unlabelled ones, and show the gains.
 
-    Needs no files: the references are generated.
+    Needs no files. In its tables CCM predicts under the rules, CoDL learns from these predictions too, and PR and DASO
+    (PosteriorRegularization, DeterministicAnnealing) learn from rules as statements about averages.
     """
     from sidelight.cli.output import print_json
 

@@ -34,7 +34,7 @@ def command(
     comment: CommentOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Write sequences to a corpus, a file that the other commands take in the place of data larger than memory.
+    """Write sequences to a corpus: a file on disk to learn from when data are larger than memory.
 
     Files are read some sequences after the other, in memory for their distinct words. Tokens are strings or columns;
     feature objects have no place in a corpus. Sequences without tokens are left out.

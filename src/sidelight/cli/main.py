@@ -36,9 +36,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=examples(
-        "sidelight demo",
-        "sidelight train train.tsv -o fields.model --dev dev.tsv",
-        "sidelight predict fields.model new.txt",
+        "sidelight demo --write .",
+        "sidelight train few.tsv -o fields.model --rules rules.toml --unlabeled more.txt",
+        "sidelight evaluate fields.model dev.tsv",
+        "sidelight predict fields.model new.txt --format text",
     ),
 )
 COMMANDS = (
@@ -62,7 +63,10 @@ def options(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave.")
     ] = False,
 ) -> None:
-    """Learn to label sequences from a few labelled ones, rules and unlabelled ones, and label new ones."""
+    """Learn to label words, to parse or to align, from few labelled examples, rules and unlabelled text.
+
+    `sidelight demo` shows what rules and unlabelled text add, and with --write . writes files to try commands on.
+    """
 
 
 def main() -> None:

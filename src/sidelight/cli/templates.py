@@ -80,7 +80,7 @@ def command(
     comment: CommentOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Find the conjunctions of features that tell most of the labels, by a decision tree, and write them as templates.
+    """Find conjunctions of features that predict the labels well, with a decision tree, and write them as templates.
 
     `sidelight train --templates FILE` learns with them.
     """

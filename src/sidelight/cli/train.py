@@ -200,9 +200,9 @@ def command(
         typer.Option("--help-all", callback=show_all, is_eager=True, help="Show this with the rarer options too."),
     ] = False,
 ) -> None:
-    """Learn from labelled sequences, and from rules, unlabelled, good and bad ones, and write a model.
+    """Learn from labelled sequences, rules and other sequences (unlabelled, good or bad ones), and write a model.
 
-    --rules makes a ccm of a learner that goes around no other, and --unlabeled a codl; auto uses both itself.
+    With --learner crf, --rules makes it a ccm (rules in predictions) and --unlabeled a codl (in learning too).
     """
     from sidelight.cli.interrupts import say_interrupted, stoppable_with_note, surviving
     from sidelight.cli.output import check_figure, check_writable, print_json

@@ -71,7 +71,7 @@ def command(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Learn a parser for a language from translations of a language that has one.
+    """Learn a parser for a language from translations of sentences in another language, which has a parser.
 
     Word pairs are aligned, the source is tagged and parsed, heads are projected along the links, and a parser of the
     target language learns to keep a share of them in each sentence (posterior regularization).
