@@ -5,12 +5,15 @@
 
 import inspect
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import sidelight
 from benchmarks import readme
+from benchmarks.__main__ import BENCHMARKS
+from benchmarks.setting import Setting
 from sidelight.demo.files import RULES
 from sidelight.learners.registry import REGISTRY
 from sidelight.supervision import Signal
@@ -56,6 +59,15 @@ def test_pages_that_measure_on_data_sets_say_which() -> None:
     pages = [page for page in PAGES if "--data DIR" in page.read_text() and page.name != "benchmarks.md"]
     assert len(pages) > 10
     assert [page.name for page in pages if "benchmarks.md)" not in page.read_text()] == []
+
+
+def test_every_file_that_a_benchmark_reads_is_described() -> None:
+    rows = [row for row in (DOCS / "benchmarks.md").read_text().splitlines() if row.startswith("| `")]
+    setting, missing = Setting(Path("DIR"), "dev", (0,)), []
+    for path in {path for name in BENCHMARKS for path in import_module(f"benchmarks.{name}").files(setting)}:
+        folder = str(path.parent.relative_to("DIR"))
+        missing += [] if any(f"`{folder}" in row and f"{path.name}`" in row for row in rows) else [path]
+    assert missing == []
 
 
 def test_no_text_stands_twice() -> None:
