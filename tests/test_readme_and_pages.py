@@ -95,6 +95,9 @@ def test_rules_of_the_example_are_those_that_demo_writes() -> None:
     assert shown == "# rules.toml\n" + RULES
     Path("rules.toml").write_text(RULES)
     assert [rule.body() for rule in sidelight.read_rules("rules.toml")] == [rule.body() for rule in names["rules"]]
+    found = sidelight.check(names["rules"], names["X"][505:], names["y"][505:], examples=300)
+    breaking = len({index for one in found for index, _ in one.examples})
+    assert f"{breaking} of the 300 references break at least one" in README
 
 
 def test_learners_of_the_table_take_what_it_says() -> None:
