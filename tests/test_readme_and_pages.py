@@ -5,6 +5,7 @@
 
 import inspect
 import re
+import tomllib
 from importlib import import_module
 from pathlib import Path
 
@@ -53,6 +54,12 @@ def test_readme_is_short_and_names_every_page() -> None:
     assert len(README.splitlines()) <= 200
     table = README.split("## Which page for what")[1]
     assert [page.name for page in DOCS.glob("*.md") if f"(docs/{page.name})" not in table] == []
+
+
+def test_readme_names_every_extra() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    install = README.split("## Install")[1].split("\n## ")[0]
+    assert [name for name in extras if f"`{name}`" not in install and f"[{name}]" not in install] == []
 
 
 def test_pages_that_measure_on_data_sets_say_which() -> None:
