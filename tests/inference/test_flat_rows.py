@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import LinearConstraint
 from scipy.special import logsumexp, xlogy
 
-from sidelight import Aligning, Parsing, child, count, head, pos, root, share, source, target, without, word
+from sidelight import Aligning, Parsing, check, child, count, head, pos, root, share, source, target, without, word
 from sidelight.errors import DataError, Infeasible
 from sidelight.inference.norms import Slack
 from sidelight.inference.projection import project, shifted
@@ -159,6 +159,24 @@ def test_projections_are_those_of_a_generic_solver(case, slack):
     np.testing.assert_allclose(found.primal, by_solver(task, scores, rows, slack), atol=2e-5)
     moved = task.structure(1).marginals(shifted(scores, rows, found.prices)).parts
     np.testing.assert_allclose(moved.values, found.parts.values, atol=1e-8)
+
+
+def test_places_where_rules_can_be_broken():
+    """Children of forbidden heads, where every such arc is a violation; else the tokens, or inputs, counted by."""
+    rules = [
+        count(where=head(pos.isin("D"))) <= 0,
+        count(by=head(pos.isin("N"))) <= 1,
+        count(where=child(pos.isin("N"))) >= 1,
+    ]
+    compiled = Parsing().compiled(rules, SENTENCES, [])
+    np.testing.assert_array_equal(compiled.places, [4, 4, 3])
+
+
+def test_violations_of_the_corpus_are_those_of_all_inputs():
+    """An average over the inputs that misses its bound by a third is one violation of three inputs."""
+    rule = (count(where=root & child(pos.isin("V"))) >= 1).over_corpus()
+    (found,) = check([rule], SENTENCES, [[2, 3, 0], [3, 3, 0], [3, 3, 0]], task=Parsing())
+    np.testing.assert_allclose(found.violations, 1.0)
 
 
 def test_without_slack_parts_are_forbidden():

@@ -95,6 +95,20 @@ def test_what_underflows_is_not_trusted():
     np.testing.assert_allclose(Segmentation().marginals(hidden).log_partition, [-20.0 * n])
 
 
+@pytest.mark.parametrize("depth", [5.0, 20.0, 30.0, 60.0, 100.0])
+def test_no_path_is_lost_on_the_way(depth):
+    """Two labels that never meet: one falls behind by exp(-8 depth), which may be no number, then the other."""
+    unary = np.zeros((16, 2))
+    unary[:8, 1] = unary[8:, 0] = -depth
+    pair = np.where(np.eye(2, dtype=bool), 0.0, -np.inf)
+    scores = SegmentParts.of(np.array([0, 16]), unary, pair, np.zeros((2, 1)))
+    found = Segmentation().marginals(scores)
+    np.testing.assert_allclose(found.log_partition, np.log(2) - 8 * depth)
+    np.testing.assert_allclose(found.parts.unary, 0.5)
+    if depth > 50:
+        assert not found_by(scaled_segments.forward_backward, scores)[0].any()
+
+
 def test_trusted_and_others_in_one_batch():
     rng = np.random.default_rng(4)
     scores = random_scores(rng, [10, 20, 5, 8], labels=9, longest=7)

@@ -138,6 +138,21 @@ def test_the_objective_by_enumeration():
     assert fitted.trace_[-1].objective == pytest.approx(loss, abs=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("weighed", "same"),
+    [
+        ({"weights": {"companions": 0.4}, "companion_weight": 0.5}, {"companion_weight": 0.2}),
+        ({"weights": {"unlabelled": 0.4}, "unlabeled_weight": 0.5}, {"unlabeled_weight": 0.2}),
+        ({"unlabeled_weight": None}, {"unlabeled_weight": 3 / 4}),  # three are labelled, and four are in the pool
+        ({"rules": [RULES[0].expected(2.0)], "weights": {RULES[0].title: 0.4}}, {"rules": [RULES[0].expected(0.8)]}),
+    ],
+    ids=["companions", "unlabelled", "as much as the labelled ones", "a rule"],
+)
+def test_weights_of_signals_multiply_what_they_count(weighed, same):
+    one, other = (model(iterations=2, **options).fit(X, Y) for options in (weighed, same))
+    assert one.trace_ == other.trace_
+
+
 def test_rules_are_statements_wherever_they_can_be():
     """Sets of rules and conjunctions are statements too; logic is for predictions alone."""
     both, logic = (count("P") <= 2) & (count("Q") >= 1), (count("P") >= 2) >> (count("Q") >= 1)

@@ -186,3 +186,13 @@ def test_ctrl_c_ends_all_threads(in_threads):
     assert any(active_count() == before or sleep(0.01) for _ in range(200))  # where it came while threads began
     one, two = (run(on(n_jobs, loss), 0.5, 1e-3).weights for n_jobs in (1, 2))
     np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("size", [2, 8, 33])
+def test_groups_have_about_equally_many_tokens(size):
+    lengths = np.random.default_rng(size).integers(1, 30, 200)
+    edges = exponentiated._groups(lengths, size)
+    tokens = np.add.reduceat(lengths, edges[:-1])
+    assert (edges[0], edges[-1]) == (0, 200)
+    assert (np.abs(tokens[:-1] - size * lengths.mean()) <= lengths.max()).all()
+    assert tokens[-1] <= size * lengths.mean() + lengths.max()

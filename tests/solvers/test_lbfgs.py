@@ -139,6 +139,15 @@ def test_without_a_bound_the_progress_decides():
     assert solution.last.objective <= longer.last.objective * (1 + 1e-3)
 
 
+def test_the_relative_gap_is_a_share_of_the_objective():
+    step = Step(1, 10.0, 8.0, 0.0)
+    assert (step.gap, step.relative_gap) == (2.0, 0.2)
+    assert reached([step], 0.2)
+    assert not reached([step], 0.19)
+    assert Step(1, 10.0, 10.5, 0.0).gap == 0.0  # by rounding
+    assert Step(1, 0.0, -1e-9, 0.0).relative_gap == 1.0  # what is nearly nothing is not divided by
+
+
 def test_when_to_stop():
     def falling(*objectives, dual=np.nan):
         return [Step(k, value, dual, 1.0) for k, value in enumerate(objectives, start=1)]

@@ -69,6 +69,9 @@ def test_larger_graphs_beside_the_integer_program(seed):
     assert mine.scores[0] == pytest.approx(highs_own.scores[0])
     assert values[mine.values[0]].sum() == pytest.approx(mine.scores[0])
     assert not rows.broken(mine.values[0])
+    small = GraphAlignments(1).solve(1e-4 * values, rows.shape)
+    assert small.exact
+    assert small.scores[0] == pytest.approx(1e-4 * highs_own.scores[0], rel=1e-6)
 
 
 def test_no_solver_is_needed_and_without_edges_it_is_a_matching(monkeypatch):

@@ -89,8 +89,5 @@ def _with_automaton(program: HighsProgram, m: Automaton, rho: float, outputs: Po
 
 
 def _gain(violations: Floats, rho: float) -> Floats:
-    """Returns what steps with this many violations add to the score; a hard rule forbids those with any.
-
-    A negative number at the end takes back what was charged before.
-    """
+    """Returns what steps with this many violations add to the score; a hard rule forbids those with any."""
     return np.where(violations > 0, -np.inf, 0.0) if rho == np.inf else -rho * violations

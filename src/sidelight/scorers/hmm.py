@@ -118,7 +118,10 @@ class HMMScorer:
         return sum(amount * float(table.sum()) for amount, table in pairs if amount > 0 and table is not None)
 
     def strongest(self, counts: HMMCounts, count: int, label: int | None) -> list[tuple[int, int, float]]:
-        """Frequent words that speak for one label: (word, label, log P(word | label) less the log of its mean)."""
+        """Frequent words that speak for one label: (word, label, log P(word | label) less the log of its mean).
+
+        Those whose log-ratio times the root of its count is largest.
+        """
         table, often = self.emission[: len(counts.emission)], counts.emission
         ratio = table - np.log(np.exp(table).mean(axis=1, keepdims=True))
         seen = np.where(often > 0, np.where(often > 0, ratio, 0.0) * np.sqrt(often), -np.inf)
