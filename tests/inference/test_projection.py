@@ -241,6 +241,16 @@ def test_the_projection_factors_as_the_model_does(temperature):
     np.testing.assert_allclose(ours, Listed(scores, rows, slack, temperature).best()[1], atol=2e-3)
 
 
+def test_of_two_projections_the_converged_one_or_that_of_higher_dual_is_kept():
+    """With the work of both."""
+    found = project(*tiny(3, OWN), Slack("l1", penalty=1.0))
+    low, high = (replace(found, dual=dual, converged=False, passes=2.0) for dual in (0.5, 1.0))
+    done = replace(low, converged=True)
+    for one, other, kept in ((low, high, 1.0), (high, low, 1.0), (high, done, 0.5), (done, high, 0.5)):
+        best = one.or_better(other)
+        assert (best.dual, best.passes) == (kept, 4.0)
+
+
 def test_the_gap_closes_around_the_best():
     """Proposition 2.1: the dual from below and the primal from above, as near as the tolerance asks."""
     scores, rows = tiny(7, [*OWN, *CORPUS])

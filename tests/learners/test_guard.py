@@ -203,6 +203,7 @@ def test_how_often_rules_are_broken():
     assert (right, first, some, corpus) == (Broken(1, 2), Broken(0, 4), Broken(3, 4), None)
     assert [one.mostly for one in (right, first, some)] == [False, False, True]
     assert not Broken(1, 1).mostly
+    assert [Broken(places, 10).mostly for places in (4, 5, 6)] == [False, False, True]
     assert how_often_broken(rules, data, [None] * 4) == [None] * 4
 
 

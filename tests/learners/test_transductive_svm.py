@@ -1,5 +1,7 @@
 """Margins of unlabelled inputs."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from sidelight.errors import DataError, NotSupported, SidelightError
 from sidelight.learners.margins.jlis import some_inputs
 from sidelight.learners.margins.transductive_svm import _Chosen
 from sidelight.learners.model import prepare
+from sidelight.solvers import latent_margins
 from sidelight.solvers.margin_constraints import Labelled
 from sidelight.structures.known import KnownLabels
 from tests.learners.samples import labelled
@@ -38,6 +41,27 @@ def test_the_objective_counts_margins_of_all_inputs(tmp_path):
     assert known <= learner.objective_ <= whole * (1 + 1e-6)
     learner.save(tmp_path / "m")
     assert load(tmp_path / "m").predict(X) == learner.predict(X)
+
+
+@pytest.mark.parametrize(("weight", "last"), [(None, 0.5 * 6 / 10), (0.4, 0.2)])
+def test_the_cost_of_unlabelled_inputs_doubles_up_to_its_own(weight, last, monkeypatch):
+    """Three problems, each begun where the one before ended, of which only the last is to be solved closely; without
+    a weight the ten unlabelled inputs together cost as much as the six labelled ones.
+    """
+    solved, solve = [], latent_margins.minimize
+
+    def noted(problem, start, **options):
+        solved.append((problem, start, options["change"], solve(problem, start, **options)))
+        return solved[-1][-1]
+
+    monkeypatch.setattr(latent_margins, "minimize", noted)
+    y = [labels if i < 6 else None for i, labels in enumerate(Y)]
+    TransductiveSVM(C=0.5, unlabeled_weight=weight, steps=3, tolerance=0.05, **QUICK).fit(X, y)
+    costs = [problem.choose[0](start, 0).cost for problem, start, *_ in solved]
+    np.testing.assert_allclose(costs, [last / 4, last / 2, last])
+    assert [change for _, _, change, _ in solved] == [0.05, 0.05, 0.01]
+    for (*_, found), (_, start, *_) in pairwise(solved):
+        assert start is found.weights
 
 
 def test_rows_of_outputs_that_are_replaced_are_forgotten():
