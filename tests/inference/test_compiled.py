@@ -150,6 +150,14 @@ def test_positions_that_see_the_same_rules_share_a_table():
     assert len(folded.pair) == 3
 
 
+def test_places_where_rules_can_be_broken():
+    """Tokens of a condition, first and last ones, those that have one before; and sequences, where counts say it."""
+    X = [["a", "1"], ["b", "2", "c"]]
+    rules = [where(word.isdigit()).label("A"), starts_with("A"), ends_with("B"), transitions("A", "B") <= 0]
+    compiled = CompiledRules.compile([*rules, count("A") >= 2], X, LABELS)
+    np.testing.assert_array_equal(compiled.places, [2, 2, 2, 3, 2])
+
+
 def test_stacking_keeps_every_automaton():
     rng = np.random.default_rng(0)
     X = [random_input(rng) for _ in range(4)]

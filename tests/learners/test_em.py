@@ -335,3 +335,6 @@ def test_the_usual_balance():
     assert partial.weight_ == 0.0
     even = [["A", "B", "A", "B"]] * 3  # neither of two labels has most tokens
     assert EM(HMM(), guard=False).fit([["a", "b", "a", "c"]] * 4, [*even, None]).weight_ == 0.8
+    with warnings.catch_warnings():  # of what most tokens have, where there is nothing unlabelled that it could harm
+        warnings.simplefilter("error")
+        assert EM(HMM(), guard=False).fit(inputs, [["A", "A", "B"]] * 3).weight_ == 0.8
