@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from sidelight.solvers import lbfgs, sgd
 from sidelight.solvers.losses import LogLoss
 from sidelight.solvers.sgd import _AveragedSteps, _first_rate, minimize
 from tests.solvers.test_losses import make
@@ -30,24 +31,23 @@ def test_steps_and_their_mean(l2):
     np.testing.assert_allclose(start, make(5, lengths=LENGTHS)[1])  # the start is not changed
 
 
-def test_the_first_step_size_is_a_power_of_two_of_the_share_that_was_tried():
-    """η_0 is m / n times 2^k, at most 1 / (2 l2), where a sample of m = 100 of the n inputs is visited."""
-    loss, _ = make(0, lengths=[1] * 150)
+def test_the_first_step_size_is_a_power_of_two_of_the_share_that_was_tried(monkeypatch):
+    """η_0 is m / n times 2^k, at most 1 / (2 l2), where a sample of m of the n inputs is visited."""
+    monkeypatch.setattr(sgd, "_SAMPLE", 20)
+    loss, _ = make(0, lengths=[1] * 30)
     start = np.zeros(loss.scorer.size)
     l2, ends = 0.01, []
-    rate = _first_rate(loss, start, l2, np.random.default_rng(0)) * 150 / 100
+    rate = _first_rate(loss, start, l2, np.random.default_rng(0)) * 30 / 20
     assert rate < 0.5 / l2
     assert np.log2(rate) == np.round(np.log2(rate))
     for one in (rate, rate / 32, min(32 * rate, 0.5 / l2)):  # much shorter or longer steps end higher
-        way = _AveragedSteps(loss, start, start, l2, one * 100 / 150)
-        way.visit(np.random.default_rng(1).permutation(150))
+        way = _AveragedSteps(loss, start, start, l2, one * 20 / 30)
+        way.visit(np.random.default_rng(1).permutation(30))
         ends.append(loss(way.mean)[0] + l2 * way.mean @ way.mean)
     assert ends[0] < min(ends[1:])
 
 
 def test_the_gap_bounds_the_distance_to_the_optimum():
-    from sidelight.solvers import lbfgs
-
     loss, _ = make(5, lengths=LENGTHS)
     start = np.zeros(loss.scorer.size)
     found = minimize(loss, start, l2=0.5, tolerance=1e-3, max_iterations=200, seed=0)
