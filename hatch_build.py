@@ -45,7 +45,7 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         return [one for one in self.metadata.core.dependencies if one.startswith(_NEEDED)] if _wanted() else []
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile kernels into the wheel, or beside the sources of an editable install; tag wheels that have kernels."""
+        """Compile kernels into a wheel, or beside the sources of an editable install; tag wheels that have some."""
         source = Path(self.root, "src")
         if _wanted():
             self._add_kernels(source, version, build_data)
