@@ -173,7 +173,8 @@ def _are_attributes(X: Sequence[Any]) -> bool:
     if not all(isinstance(token, list | tuple) and all(isinstance(one, str) for one in token) for token in first):
         return False
     given = [one for token in first for one in token if one not in _UNNAMED]
-    return bool(sum(one.find("=") > 0 for one in given) > _MOST * len(given))
+    named: int = sum(one.find("=") > 0 for one in given)
+    return named > _MOST * len(given)
 
 
 def _features(token: Any, sequence: int, position: int) -> dict[str, Any]:

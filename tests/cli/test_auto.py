@@ -83,4 +83,9 @@ def test_labels_that_only_rules_name(run: Run, data: list[object], tmp_path: Pat
 
 def test_good_and_bad_sequences(run: Run, folder: Path, more: Path, tmp_path: Path, data: list[object]) -> None:
     arguments = ["train", folder / "dev.tsv", "-o", tmp_path / "m", "--good", more, "--bad", "shuffled", "-q", "--json"]
-    assert run(*arguments).json["companions"] > 0
+    said = run(*arguments).json
+    unused = 20 if said["model"]["learner"] == "CoDL" else 40  # which takes GOOD sequences as unlabelled ones
+    assert (said["sequences"], said["unused"]) == (60 - unused, unused)
+    assert said["companions"] == 20 - max(unused - 20, 0)
+    out = run(*arguments[:-1]).out
+    assert f"not used  {unused} sequences more: {said['model']['learner']} has no use for them" in out

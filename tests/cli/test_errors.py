@@ -247,6 +247,29 @@ def test_partial_labels_need_a_learner_that_can(run: Run, tmp_path: Path) -> Non
     assert (said.code, "use auto or crf" in said.err) == (1, True)
 
 
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("p.jsonl", ['{"tokens": ["a", "b", "c"], "labels": ["X", "?", "Y|X"]}', '{"tokens": ["b"], "labels": ["Y"]}']),
+        ("p.conllu", [one and one + "\t_" * 6
+                      for one in ("1\ta\t_\tX", "2\tb\t_\t?", "3\tc\t_\tY|X", "", "1\tb\t_\tY", "")]),
+        ("p.tsv", ["a\tX", "b\t?", "c\tY|X", "", "b\tY"]),
+    ],
+)  # fmt: skip
+def test_partial_labels_of_every_format(run: Run, tmp_path: Path, name: str, lines: list[str]) -> None:
+    (tmp_path / name).write_text("\n".join(lines) + "\n")
+    train = ("train", tmp_path / name, "-o", tmp_path / "m", "-l", "crf", "-q", "--json")
+    assert run(*train, "--partial").json["model"]["labels"] == ["X", "Y"]
+    said = run(*train)
+    assert said.json["model"]["labels"] == ["?", "X", "Y", "Y|X"]
+    assert "note: ? and Y|X are labels like any other here; with --partial ? is an unknown label" in said.err
+
+
+def test_partial_is_for_labels(run: Run, tmp_path: Path) -> None:
+    said = run("train", tmp_path / "x.conllu", "-o", tmp_path / "m", "--task", "parsing", "--partial")
+    assert (said.code, "for --partial: Parsing has no such thing" in said.message) == (2, True)
+
+
 def test_text_has_no_labels(run: Run, folder: Path, tmp_path: Path) -> None:
     said = run("train", folder / "new.txt", "-o", tmp_path / "m")
     assert (said.code, "plain text has no labels" in said.err) == (1, True)

@@ -34,6 +34,21 @@ def test_bad_ones_of_a_file_and_none_that_are_good(run: Run, folder: Path, tmp_p
     assert run(*data, "--bad", "shuffled").json["companions"] == 40
 
 
+def test_errors_of_bad_sequences_that_are_made_name_the_file(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "ab.tsv").write_text("a\tX\nb\tY\n\na\tX\nb\tY\n")
+    rules = ("where(word.isin('a')).label('X')", "where(word[-1].isin('b')).never('X')")
+    (tmp_path / "r.toml").write_text("".join(f'[[rule]]\nrule = "{rule}"\n' for rule in rules))
+    train = ("-o", tmp_path / "m", "-l", "jlis", "-q")
+    said = run("train", tmp_path / "ab.tsv", *train, "--bad", "transposed", "--rules", tmp_path / "r.toml")
+    assert (said.code, f"error: {tmp_path}/ab.tsv (transposed): sequence 0 has no output" in said.err) == (1, True)
+    (tmp_path / "one.tsv").write_text("a\tX\n\nb\tY\n")
+    for made, good in (("shuffled", "one.tsv"), ("transposed", "good.txt")):
+        (tmp_path / "good.txt").write_text("a\na\n\nb\n")
+        more = ["--good", tmp_path / good] if good == "good.txt" else []
+        said = run("train", tmp_path / "one.tsv", *train, "--bad", made, *more)
+        assert said.err == f"error: {tmp_path / good} ({made}): no sequence has two tokens that differ\n"
+
+
 def test_half_of_the_companions_is_noted(run: Run, folder: Path, more: Path, tmp_path: Path) -> None:
     data = ["train", folder / "train.tsv", "-o", tmp_path / "m", *FAST]
     said = run(*data, "--good", more)

@@ -43,6 +43,15 @@ def test_an_underscore_is_an_unknown_label():
     assert read_conllu(TREEBANK, label="deprel")[1] == [["root", "obj", None], None]
 
 
+def test_partial_labels_as_in_columns():
+    lines = [row(str(k), "a", upos=upos) for k, upos in enumerate(("?", "NOUN|VERB", "X", "_"), start=1)]
+    assert read_conllu(lines, partial=True)[1] == [[None, frozenset(["NOUN", "VERB"]), "X", None]]
+    assert read_conllu(lines)[1] == [["?", "NOUN|VERB", "X", None]]
+    assert read_conllu([row("1", "a", upos="?")], partial=True)[1] == [None]
+    with pytest.raises(DataError, match=r"<lines>:2: expected labels around each '\|', found '\|X'"):
+        read_conllu([row("1", "a", upos="Y"), row("2", "a", upos="|X")], partial=True)
+
+
 def test_no_labels():
     assert read_conllu(TREEBANK, label=None)[1] == [None, None]
 

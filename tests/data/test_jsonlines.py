@@ -69,6 +69,14 @@ def test_malformed_lines(tmp_path, line, message):
     assert caught.match(message)
 
 
+def test_partial_labels_as_in_columns():
+    line = '{"tokens": ["a", "b", "c", "d"], "labels": ["?", "X|Y", ["X", "?"], null]}'
+    assert read_jsonlines([line], partial=True)[1] == [[None, frozenset("XY"), frozenset("X?"), None]]
+    assert read_jsonlines([line])[1] == [["?", "X|Y", frozenset("X?"), None]]
+    with pytest.raises(DataError, match=r"<lines>:2: expected labels around each '\|', found 'X\|'"):
+        read_jsonlines(["", '{"tokens": ["a"], "labels": ["X|"]}'], partial=True)
+
+
 def test_columns_must_agree_in_number():
     with pytest.raises(DataError, match=r"<lines>:1: token 1: expected a list of 2 strings .* a list of 1"):
         read_jsonlines(['{"tokens": [["a", "b"], ["c"]]}'])

@@ -1,7 +1,8 @@
 import pytest
 from rich.console import Console, RenderableType
 
-from sidelight import HMM, SemiCRF, generate_references
+from sidelight import BAD, CRF, GOOD, HMM, Combined, SemiCRF, generate_references
+from sidelight.learners.choosing.signals import SignalWeight
 from sidelight.learners.labelled import crf
 from sidelight.report.evaluation import compare, evaluate
 from sidelight.report.summary import summarize_training
@@ -62,3 +63,26 @@ def test_training_names_the_solver_that_took_over(monkeypatch: pytest.MonkeyPatc
     model = SemiCRF(["word"]).fit(X, y)
     page = shown(training_table(summarize_training(model, X, y, 1.0, "none.model", None)), 200)
     assert f"{len(model.trace_)} iterations of eg, then lbfgs, converged" in page
+
+
+@pytest.mark.parametrize(
+    ("without", "left_out", "unlabeled", "companions"),
+    [
+        ([], [], 1, 2),
+        (["companions"], ["BAD"], 1, 1),  # GOOD sequences are unlabelled ones too
+        (["unlabelled"], ["None"], 0, 2),
+        (["unlabelled", "companions"], ["None", "GOOD", "BAD"], 0, 0),
+    ],
+)
+def test_sequences_of_signals_without_a_weight_are_not_used(
+    without: list[str], left_out: list[str], unlabeled: int, companions: int
+) -> None:
+    X, y = [["a", "b"], ["b"], ["a"], ["b", "a", "b"], ["a"] * 4], [["A", "B"], [frozenset("AB")], None, GOOD, BAD]
+    tokens = {"None": 1, "GOOD": 3, "BAD": 4}
+    model = Combined(CRF(), weights=dict.fromkeys(without, 0.0), iterations=1, guard=False).fit(X, y)
+    model.signals_ = tuple(SignalWeight(name, 0.0) for name in without)
+    found = summarize_training(model, X, y, 1.0, "none.model", None)
+    assert (found.sequences, found.unused) == (5 - len(left_out), len(left_out))
+    assert (found.unlabeled, found.companions) == (unlabeled, companions)
+    assert found.tokens == 11 - sum(tokens[one] for one in left_out)
+    assert ("not used" in shown(training_table(found), 200)) == bool(left_out)

@@ -26,7 +26,7 @@ def command(
     ] = False,
     partial: Annotated[
         bool,
-        typer.Option("--partial", help="The label ? is unknown, and A|B is one of these (columns, tsv)."),
+        typer.Option("--partial", help="The label ? is unknown, and A|B is one of these."),
     ] = False,
     format: FormatOption = None,
     label_column: LabelColumnOption = None,

@@ -200,21 +200,30 @@ class KnowledgeOptions:
         for path, more, known in (
             (self.unlabeled, self._read_more(reader, self.unlabeled, sequences) if self.unlabeled else [], None),
             (self.good, good, GOOD),
-            (self.bad, self._bad(reader, sequences, good), BAD),
+            (self._bad_source(reader, data), self._bad(reader, data, sequences, good), BAD),
         ):
             X, y = joined([X, more]), joined([y, [known] * len(more)])
             files += [(path, len(more))] if path else []
         self._require_more(name, _kinds(learner.task_, X, y))
         return Sequences(X, y, sequences.format), files
 
-    def _bad(self, reader: DataReader, sequences: Sequences, good: Any) -> Any:
+    def _bad_source(self, reader: DataReader, data: str) -> str | None:
+        """The file of the bad sequences, or that of the sequences that they are made of and how."""
+        return f"{self.good or data} ({self.bad})" if self.bad in reader.made else self.bad
+
+    def _bad(self, reader: DataReader, data: str, sequences: Sequences, good: Any) -> Any:
         """Those of the file, or reordered copies of the good sequences; without these, of the labelled ones."""
         from sidelight.data import companions
         from sidelight.supervision import BAD
 
         if self.bad in reader.made:
             mine = [x for x, known in zip(sequences.X, sequences.y, strict=True) if known is not BAD]
-            made: list[Any] = getattr(companions, str(self.bad))(good or mine)
+            try:
+                made: list[Any] = getattr(companions, str(self.bad))(good or mine)
+            except DataError as error:
+                raise DataError(f"{self._bad_source(reader, data)}: {error}") from None
+            if not made:
+                raise DataError(f"{self._bad_source(reader, data)}: no sequence has two tokens that differ")
             return made
         if self.bad and self.bad != "-" and not os.path.exists(self.bad):
             raise typer.BadParameter(

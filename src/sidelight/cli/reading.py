@@ -312,7 +312,10 @@ class Reader:
             if labels and self.conllu_label in self.conllu_columns:
                 message = f"{self.conllu_label} is the label; a model that also reads it as input learns nothing"
                 raise typer.BadParameter(message, param_hint="--columns")
-            return {"label": self.conllu_label if labels else None, "columns": self.conllu_columns}
+            return {
+                "label": self.conllu_label if labels else None, "columns": self.conllu_columns,
+                "partial": self.partial and labels,
+            }  # fmt: skip
         given: dict[str, Any] = {
             "label": self.label_column, "comment": self.comment, "partial": self.partial or None,
             "columns": None if self.columns is None else self.columns.split(","),
@@ -397,7 +400,9 @@ def reader_for(task: Any, reader: Reader, *, answers: bool = False) -> DataReade
         return reader
     from sidelight.cli.structured import StructuredReader
 
-    for option, value in (("--label-column", reader.label_column), ("--comment", reader.comment)):
+    for option, value in (
+        ("--label-column", reader.label_column), ("--comment", reader.comment), ("--partial", reader.partial or None),
+    ):  # fmt: skip
         if value is not None:
             raise typer.BadParameter(f"{type(task).__name__} has no such thing", param_hint=option)
     return StructuredReader(task, reader.format, reader.columns, answers)

@@ -165,7 +165,7 @@ def command(
         bool,
         typer.Option(
             "--partial",
-            help="The label ? is unknown, and A|B is one of these (columns, tsv; the others always can).",
+            help="The label ? is unknown, and A|B is one of these; JSON lines also have null and lists, CoNLL-U has _.",
             rich_help_panel=_DATA,
             hidden=True,
         ),

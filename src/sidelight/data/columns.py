@@ -8,7 +8,9 @@ from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
 from sidelight.data.source import (
+    ALTERNATIVE,
     ASCII_SPACE,
+    UNKNOWN,
     Inputs,
     InputsLike,
     Label,
@@ -19,13 +21,12 @@ from sidelight.data.source import (
     Target,
     Token,
     open_for_writing,
+    partial_label,
     read_lines,
     split_at_spaces,
 )
 from sidelight.errors import DataError
 
-UNKNOWN = "?"
-ALTERNATIVE = "|"
 LABEL = "label"
 LEFT_OUT = "_"
 _FIRST = ("word", "pos")
@@ -93,7 +94,7 @@ def read_columns(
             name = fields[label]
             if not name:
                 raise lines.error(number, f"expected a label, found an empty column: {line!r}")
-            labels.append(_partial_label(name, lines, number) if partial else name)
+            labels.append(partial_label(name, lines, number) if partial else name)
         if named is not None:
             fields = [fields[k] for k in named.token]
         elif label is not None:
@@ -204,17 +205,6 @@ def _check_width(
     if not -found <= label < found:
         raise lines.error(number, f"expected the label in column {label}, found {found} columns: {content}")
     return found
-
-
-def _partial_label(name: str, lines: Lines, number: int) -> Label:
-    if name == UNKNOWN:
-        return None
-    if ALTERNATIVE not in name:
-        return name
-    names = name.split(ALTERNATIVE)
-    if not all(names):
-        raise lines.error(number, f"expected labels around each {ALTERNATIVE!r}, found {name!r}")
-    return frozenset(names)
 
 
 def _columns_of(token: Token, index: int) -> list[str]:

@@ -17,6 +17,7 @@ from sidelight.data.source import (
     Target,
     Token,
     open_for_writing,
+    partial_label,
     read_lines,
 )
 from sidelight.errors import DataError
@@ -34,7 +35,7 @@ Word = tuple[int, list[str]]
 
 
 def read_conllu(
-    source: Source, *, columns: str | Sequence[str] = "form", label: str | None = "upos"
+    source: Source, *, columns: str | Sequence[str] = "form", label: str | None = "upos", partial: bool = False
 ) -> tuple[Inputs, Outputs]:
     """Read the words of a treebank in CoNLL-U.
 
@@ -49,6 +50,8 @@ def read_conllu(
         The columns that tokens are made of.
     label : str or None, default='upos'
         The column of the labels. With None every `y[i]` is None.
+    partial : bool, default=False
+        Whether the label ``?`` is unknown (None) and ``A|B`` is one of these (a frozenset), as in columns.
 
     Returns
     -------
@@ -66,7 +69,16 @@ def read_conllu(
     y: Outputs = []
     for words in sentences(lines):
         X.append(list(map(token, words)))
-        y.append(None if label_reader is None else _known([label_reader(word) for word in words], unknown))
+        if label_reader is None:
+            y.append(None)
+            continue
+        labels: list[Label] = [None if (name := label_reader(word)) == unknown else name for word in words]
+        if partial:
+            labels = [
+                partial_label(name, lines, number) if isinstance(name, str) else name
+                for name, (number, _) in zip(labels, words, strict=True)
+            ]
+        y.append(None if labels.count(None) == len(labels) else labels)
     return X, y
 
 
@@ -186,11 +198,6 @@ def token_reader(columns: str | Sequence[str], lines: Lines) -> Callable[[Word],
     """Return a function from a word to its token, a string for one column and else a tuple."""
     readers = [_reader(name, lines) for name in _names(columns)]
     return lambda word: readers[0](word) if len(readers) == 1 else tuple(read(word) for read in readers)
-
-
-def _known(labels: list[str], unknown: str | None) -> list[Label] | None:
-    known: list[Label] = [None if label == unknown else label for label in labels]
-    return None if known.count(None) == len(known) else known
 
 
 def _label_cells(labels: Any, length: int, index: int) -> list[str]:

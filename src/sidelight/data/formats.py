@@ -67,8 +67,8 @@ FORMATS: dict[str, Format] = {
     "tsv": Format(
         partial(read_columns, separator="\t"), partial(write_columns, separator="\t"), _COLUMNS, columnar=True
     ),
-    "conllu": Format(read_conllu, write_conllu, frozenset({"columns", "label"})),
-    "jsonl": Format(read_jsonlines, write_jsonlines, by_lines=True),
+    "conllu": Format(read_conllu, write_conllu, frozenset({"columns", "label", "partial"})),
+    "jsonl": Format(read_jsonlines, write_jsonlines, frozenset({"partial"}), by_lines=True),
     "text": Format(read_text, write_text, _TEXT, labelled=False, by_lines=True),
     "tokens": Format(partial(read_text, tokenized=True), write_text, _TEXT, labelled=False, by_lines=True),
 }

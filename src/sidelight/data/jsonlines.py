@@ -18,6 +18,7 @@ from sidelight.data.source import (
     Target,
     Token,
     open_for_writing,
+    partial_label,
     read_lines,
 )
 from sidelight.errors import DataError
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 TOKENS, LABELS = "tokens", "labels"
 
 
-def read_jsonlines(source: Source) -> tuple[Inputs, Outputs]:
+def read_jsonlines(source: Source, *, partial: bool = False) -> tuple[Inputs, Outputs]:
     """Read one sequence a line from JSON lines; blank lines and other keys are skipped.
 
     Tokens are strings, lists of strings (columns, which become tuples) or objects (features, which stay dicts), all of
@@ -39,6 +40,8 @@ def read_jsonlines(source: Source) -> tuple[Inputs, Outputs]:
     ----------
     source : str, path-like, file or iterable of str
         A path, "-" for standard input, an open file, or lines.
+    partial : bool, default=False
+        Whether the label ``"?"`` is unknown (None) and ``"A|B"`` is one of these (a frozenset), as in columns.
 
     Returns
     -------
@@ -58,7 +61,10 @@ def read_jsonlines(source: Source) -> tuple[Inputs, Outputs]:
         tokens = [_token(token, i, lines, number) for i, token in enumerate(record[TOKENS])]
         kind = _check_kind(tokens, kind, lines, number)
         X.append(tokens)
-        y.append(_labels(record.get(LABELS), len(tokens), lines, number))
+        known = _labels(record.get(LABELS), len(tokens), lines, number)
+        if partial and isinstance(known, list):
+            known = [partial_label(one, lines, number) if isinstance(one, str) else one for one in known]
+        y.append(known)
     return X, y
 
 

@@ -37,6 +37,8 @@ Source: TypeAlias = "PathLike | IO[str] | IO[bytes] | Iterable[str] | Lines"
 Target: TypeAlias = PathLike | IO[Any]
 
 STANDARD_STREAM = "-"
+# Of partial labels in files: one that is unknown, and what stands between those that it may be.
+UNKNOWN, ALTERNATIVE = "?", "|"
 BYTE_ORDER_MARK = "\ufeff"
 ASCII_SPACE = " \t\r\f\v"
 """What separates columns and fills blank lines. A no-break space is part of a token."""
@@ -66,6 +68,18 @@ class Lines(NamedTuple):
     def error(self, number: int, message: str) -> DataError:
         """Return an error (to be raised) about line ``number`` of these, counted from 1."""
         return DataError(f"{self.name}:{self.first + number - 1}: {message}")
+
+
+def partial_label(name: str, lines: Lines, number: int) -> Label:
+    """Return what a label of a file with partial labels says: ``?`` is unknown (None), ``A|B`` one of these."""
+    if name == UNKNOWN:
+        return None
+    if ALTERNATIVE not in name:
+        return name
+    names = name.split(ALTERNATIVE)
+    if not all(names):
+        raise lines.error(number, f"expected labels around each {ALTERNATIVE!r}, found {name!r}")
+    return frozenset(names)
 
 
 def read_lines(source: Source) -> Lines:

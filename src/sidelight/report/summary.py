@@ -7,12 +7,15 @@ from typing import Any
 
 from ..data.corpus import Corpus
 from ..data.formats import Layout
+from ..features.encoded import some_of
 from ..learners.choosing.guard import Guard
 from ..learners.choosing.race import Result
-from ..supervision import Signal
+from ..supervision import BAD, Signal
 from .models import inner_models
 from .rules import RuleUse, kinds_of, rules_of
 
+# What learners that weigh signals call these.
+_SIGNALS = {Signal.NOTHING: "unlabelled", Signal.COMPANION: "companions", Signal.PARTIAL: "partial labels"}
 # Values of a mapping that are written out.
 _FEW = 8
 
@@ -74,14 +77,16 @@ class AutoSummary:
 class TrainingSummary:
     """A training run. gap: how far at most the objective is above its optimum, relative to it; None if unknown.
 
-    unlabeled, companions: how many of the sequences have no labels, and are only good or bad; rounds: what happened in
-    each round over these, and at last how the final model stands, where the learner tells.
+    sequences, tokens: what the learner used; unlabeled, companions: how many of the sequences have no labels, and are
+    only good or bad; unused: how many others were given, of which it has no use; rounds: what happened in each round
+    over these, and at last how the final model stands, where the learner tells.
     """
 
     model: ModelSummary
     sequences: int
     unlabeled: int
     companions: int
+    unused: int
     tokens: int
     seconds: float
     solver: str | None
@@ -147,17 +152,20 @@ def summarize_training(
 ) -> TrainingSummary:
     """The facts about a learner that has just been fitted and saved."""
     learner = whole.chosen_
-    models, kinds = list(inner_models(learner).values()), kinds_of(learner.task_, X, y)
+    models = list(inner_models(learner).values())
+    found = _used(learner, kinds_of(learner.task_, X, y), y)
+    kinds = list(found.values())
     # How a single model came about; of several, trained again in every round, only whether all converged.
     single: Any = models[0] if len(models) == 1 else None
     last = single.trace_[-1] if single is not None and single.trace_ else None
     converged = [model.converged_ for model in models if model.converged_ is not None]
     return TrainingSummary(
         summarize_model(whole, path, X, y),
-        len(X),
+        len(kinds),
         kinds.count(Signal.NOTHING),
         kinds.count(Signal.COMPANION),
-        X.tokens if isinstance(X, Corpus) else sum(map(learner.task_.tokens, X)),
+        len(X) - len(kinds),
+        _tokens(learner.task_, X if len(kinds) == len(X) else some_of(X, list(found))),
         seconds,
         None if single is None else single.solver_,
         last.iteration if last else None,
@@ -167,6 +175,17 @@ def summarize_training(
         _rounds(learner),
         dev,
     )
+
+
+def _used(learner: Any, kinds: Sequence[Signal], y: Sequence[Any]) -> dict[int, Signal]:
+    """What is known of the inputs that a learner used, by their numbers; signals without a weight are not used."""
+    worthless = {one.name for one in learner.signals_ if not one.weight}
+    used = {kind for kind in learner.signals if _SIGNALS.get(kind) not in worthless}
+    return {i: kind for i, kind in enumerate(kinds) if kind in used or (Signal.NOTHING in used and y[i] is not BAD)}
+
+
+def _tokens(task: Any, X: Any) -> int:
+    return X.tokens if isinstance(X, Corpus) else sum(map(task.tokens, X))
 
 
 def _rounds(learner: Any) -> list[dict[str, Any]]:

@@ -67,6 +67,11 @@ def training_table(summary: "TrainingSummary", dev: TableRows = ()) -> Table:
     unlabeled += f", {summary.companions:,} of them good or bad" if summary.companions else ""
     rows: list[tuple[str, RenderableType]] = [
         ("data", f"{counted(summary.sequences, model.task.noun)}{unlabeled}, {counted(summary.tokens, 'token')}"),
+        *(
+            [("not used", f"{counted(summary.unused, model.task.noun)} more: {model.learner} has no use for them")]
+            if summary.unused
+            else []
+        ),
         *_task(model),
         ("features", f"{model.features:,} features, {model.weights:,} weights"),
         ("training", Text(_course(summary))),
