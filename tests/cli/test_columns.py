@@ -52,6 +52,14 @@ def test_offsets_are_refused_with_the_option_that_leaves_them_out(
     assert run(*train, "--label-column", 0 if file == "first" else -1, "-t", "word", "-t", "pos").code == 0
 
 
+def test_offsets_in_corpora_are_left_out_when_these_are_made(run: Run, offsets: Path, tmp_path: Path) -> None:
+    train = ("train", tmp_path / "c.sl", "-o", tmp_path / "m", "-l", "crf", "-q")
+    assert run("encode", offsets / "train.tsv", "-o", tmp_path / "c.sl").code == 0
+    assert "leave them out with `sidelight encode --columns`, or say which columns to read with -t" in run(*train).err
+    assert run("encode", offsets / "train.tsv", "-o", tmp_path / "c.sl", "--columns", "word,_,_,label").code == 0
+    assert run(*train).code == 0
+
+
 def test_models_remember_columns(run: Run, offsets: Path) -> None:
     model, train, new = offsets / "m", offsets / "train.tsv", offsets / "new.tsv"
     assert load(model).layout_ == Layout("tsv", "word,_,_,label", None)

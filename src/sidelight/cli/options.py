@@ -105,7 +105,8 @@ ColumnsOption = Annotated[
         "--columns",
         metavar="NAMES",
         help="Names of all columns, such as word,pos,label: the labels are in the one called label, _ leaves one out, "
-        "and templates know the others (columns, tsv). Of conllu the columns that make a token, such as form,lemma.",
+        "and templates know the others (columns, tsv). Of conllu the columns that make a token, such as form,lemma. "
+        "Models remember them.",
         rich_help_panel=_DATA,
     ),
 ]

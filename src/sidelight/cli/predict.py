@@ -76,6 +76,7 @@ def command(
     CoNLL-U output holds tokens and labels only: comments, other columns and multiword ranges are not copied.
 
     Labels in jsonl and conllu input are ignored; columns and tsv need --labeled, or --columns with one called label.
+    Where the model remembers --columns from training, files may have all of these or all but the label.
 
     Text (--format text) is cut into words and punctuation marks; --format tokens cuts it at spaces only.
 

@@ -124,18 +124,20 @@ class Reader:
         try:
             yield
         except CountingColumns as error:
-            names = self._without(error.columns, sequences)
-            advice = f"leave them out with --columns {names}" if names else "leave them out"
+            if sequences.format == CORPUS:
+                advice = "leave them out with `sidelight encode --columns`"
+            elif "columns" in FORMATS[sequences.format].options:
+                advice = f"leave them out with --columns {self._without(error.columns, sequences)}"
+            else:
+                advice = "leave them out"
             raise DataError(f"{path}: {error.what}; {advice}, or say which columns to read with -t") from None
 
     def _without(self, columns: Sequence[int], sequences: Sequences) -> str:
-        """Return the value of --columns that leaves columns of tokens out; empty for formats without that option."""
+        """Return the value of --columns that leaves columns of tokens out."""
         from sidelight.data.columns import LABEL, LEFT_OUT
 
         if sequences.format == "conllu":
             return ",".join(name for k, name in enumerate(self.conllu_columns) if k not in columns)
-        if sequences.format == CORPUS or not FORMATS[sequences.format].columnar:
-            return ""
         width = len(sequences.X[0][0])
         if self.columns is not None and 0 not in columns:
             names = self.columns.split(",")
