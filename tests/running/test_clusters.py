@@ -140,7 +140,7 @@ def test_parts_travel_once_and_what_is_shared_each_time(place):
     assert place.traffic.received < 3 * place.workers * 2000
 
 
-@pytest.mark.parametrize("where", ["joblib", "dask:0", "spark:4", 0, True, None, "joblib:four"])
+@pytest.mark.parametrize("where", ["joblib", "dask:0", "spark:4", 0, True, None, "joblib:four", 10**5, "9" * 400])
 def test_places_that_are_none(where):
     with pytest.raises(DataError, match="where work runs"):
         _parsed(where)

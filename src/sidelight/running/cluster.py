@@ -275,12 +275,12 @@ def opened(where: Any) -> Iterator[Cluster]:
 
 def _parsed(where: Any) -> tuple[str, Any]:
     """Which library it is, and what it is given: how many processes, an address, or an object of the library."""
-    if isinstance(where, int) and not isinstance(where, bool) and where > 0:
+    if isinstance(where, int) and not isinstance(where, bool) and 0 < where < 100_000:
         return "joblib", where
     if isinstance(where, str):
-        kind, _, rest = where.partition(":") if not where.isdigit() else ("joblib", "", where)
-        if kind in ("joblib", "dask", "ray") and rest and (not rest.isdigit() or int(rest) > 0):
-            if rest.isdigit():
+        kind, _, rest = where.partition(":") if not where.isdecimal() else ("joblib", "", where)
+        if kind in ("joblib", "dask", "ray") and rest and (not rest.isdecimal() or (len(rest) < 6 and int(rest) > 0)):
+            if rest.isdecimal():
                 return kind, int(rest)
             if kind != "joblib":
                 return kind, rest
@@ -288,6 +288,6 @@ def _parsed(where: Any) -> tuple[str, Any]:
     if library in ("joblib", "distributed", "ray") and not isinstance(where, str):
         return "dask" if library == "distributed" else library, where
     raise DataError(
-        "where work runs is a number of processes, a joblib.Parallel, a Dask Client, the module ray, or a text such as "
-        f"'joblib:4', 'dask:4', 'dask:tcp://host:8786', 'ray:4' or 'ray:auto'; got {where!r}"
+        "where work runs is a number of processes below 100,000, a joblib.Parallel, a Dask Client, the module ray, or "
+        f"a text such as 'joblib:4', 'dask:4', 'dask:tcp://host:8786', 'ray:4' or 'ray:auto'; got {where!r}"
     )
