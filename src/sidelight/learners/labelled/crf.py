@@ -17,6 +17,7 @@ from ...solvers import exponentiated, lbfgs, segment_ascent, sgd
 from ...solvers.certificate import Solution, Step, telling, warn_unconverged
 from ...solvers.expected import DescentFit, ToFit
 from ...solvers.losses import LogLoss
+from ...solvers.segment_start import SegmentStart
 from ..inputs import by_weight, weighed
 from ..learner import Learner
 from ..model import Prepared, choose_encoder, lay_out, prepare
@@ -70,7 +71,7 @@ class LogLinear(LayoutParameters, Learner):
         solver = self.choose_solver(prepared, counts)
         loss = LogLoss(prepared.scorer, self.structure_, prepared.encoded, prepared.known, counts)
         with progress(type(self).__name__, None, self.verbose) as tell:
-            solution = self.minimize(solver, loss, self._start(prepared), telling(tell, self.tolerance))
+            solution = self.minimize(solver, loss, self._start(prepared, loss), telling(tell, self.tolerance))
         self.adopt(prepared, solution, solver)
         warn_unconverged(type(self).__name__, solution, "raise max_iterations or l2, or try the other solver")
         return self
@@ -100,7 +101,11 @@ class LogLinear(LayoutParameters, Learner):
         )
         if known is not None and data.labelled_first:
             solver = learner.choose_solver(prepared._replace(known=labels), data.counts)
-            found.finish(learner.minimize(solver, known, np.zeros(known.scorer.size), lambda step: None), solver)
+            found.finish(learner.minimize(solver, known, learner.first_weights(known), lambda step: None), solver)
+        elif not count and data.weights.partial and data.labelled_first:
+            first, seen = data.weights.partial, targets.inputs(0, data.weights.partial)
+            partial_loss = LogLoss(prepared.scorer, structure, pool.sequences(0, first), seen)
+            found.finish(Solution(learner.first_weights(partial_loss), (), False), "lbfgs")
         if judged is not None:
             found.settle()
         return found
@@ -118,11 +123,10 @@ class LogLinear(LayoutParameters, Learner):
         require_number(self, "tolerance", 0, open_end=True)
         require_number(self, "max_iterations", 1, whole=True)
 
-    def _start(self, prepared: Prepared) -> Floats:
-        """Zero, or the last weights if they belong to the same features and labels."""
-        start = np.zeros(prepared.scorer.size)
+    def _start(self, prepared: Prepared, loss: LogLoss[Any]) -> Floats:
+        """The last weights, if `warm_start` asks for them and they belong to the same features and labels."""
         if not self.warm_start or not hasattr(self, "model_"):
-            return start
+            return self.first_weights(loss)
         same = (
             prepared.classes == self.labels_
             and same_states(prepared.encoder.state(), self.encoder_.state())
@@ -131,6 +135,12 @@ class LogLinear(LayoutParameters, Learner):
         if not same:
             raise DataError("warm_start needs the features and labels of the last fit; use a new CRF for other data")
         return np.asarray(self.weights_, np.float64)
+
+    def first_weights(self, loss: LogLoss[Any]) -> Floats:
+        """Where a solver begins: at zero, and for segments whose labels are known in part near a good labelling."""
+        if loss.known.full or not segment_ascent.suits(loss.scorer):
+            return np.zeros(loss.scorer.size)
+        return SegmentStart(loss, self.l1, self.l2, self.max_iterations).weights()
 
     def choose_solver(self, prepared: Prepared, counts: Floats | None = None) -> str:
         """Returns the solver to use, by what it is to be used on; counts: what each input counts, None for 1."""

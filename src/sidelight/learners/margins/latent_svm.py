@@ -9,10 +9,12 @@ from ...declared import declared, require_number
 from ...estimator import warn_convergence
 from ...kernels.compiling import Floats
 from ...scorers.protocol import KeepsReady
+from ...scorers.segments import SegmentScorer
 from ...solvers import latent_margins
 from ...solvers.certificate import warn_unconverged
 from ...solvers.latent_margins import Alternation, LatentProblem
 from ...solvers.margin_constraints import BestSearch, Labelled, MarginInputs
+from ...solvers.segment_start import fewest_segments
 from ..inputs import weighed
 from ..learner import Learner
 from ..model import Prepared, prepare
@@ -110,8 +112,12 @@ class LatentStructuralSVM(LatentParameters, LinearParameters, Learner):
         batch = MarginInputs(KeepsReady(prepared.scorer), prepared.encoded, BestSearch(structure))
 
         def complete(w: Floats, number: int) -> Labelled:
-            """With the best outputs that agree with what is known; ties are broken at random."""
-            scores = known.restrict(batch.scores(w.view()))
+            """With the best outputs that agree with what is known; ties are broken at random.
+
+            Without weights all outputs are equally good, and segmentations with fewer segments are preferred.
+            """
+            fewest = not w.any() and isinstance(prepared.scorer, SegmentScorer)
+            scores = known.restrict(fewest_segments(known, prepared.scorer) if fewest else batch.scores(w.view()))
             best = batch.argmax(scores, 0, len(batch), seed + number)
             return Labelled(batch, known, cost, best.outputs)
 

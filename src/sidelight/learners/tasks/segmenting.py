@@ -45,8 +45,8 @@ class Segmenting(LabelTask):
         Whether the lengths of segments have weights, one for each label and bucket of lengths. Without them every step
         inside of a segment has a weight of its label, as in a label chain.
     max_length : int or None, default=None
-        Most tokens of a segment; None is half as much again as the longest one in training. Training data with longer
-        ones are an error.
+        Most tokens of a segment; None is half as much again as the longest one in training, where a label that is not
+        known counts as any that it may be. Training data with longer ones are an error.
     boundaries : bool, default=True
         Whether the first and the last label of a sequence have weights of their own.
     """
@@ -87,26 +87,26 @@ class Segmenting(LabelTask):
     def lay_out(self, encoded: SegmentEncoded, known: KnownLabels, labels: int, *, all_weights: bool) -> SegmentScorer:
         """Returns weights of attributes in three places, of label pairs, and of lengths."""
         return SegmentScorer.observed(
-            encoded, known, labels, longest=self._longest(known), lengths=self.length, boundaries=self.boundaries,
-            all_weights=all_weights,
+            encoded, known, labels, longest=self._longest(known, labels), lengths=self.length,
+            boundaries=self.boundaries, all_weights=all_weights,
         )  # fmt: skip
 
-    def _longest(self, known: KnownLabels) -> int:
-        """Returns the most tokens of a segment; an error where training data have longer ones."""
-        full = np.array([i for i, kind in enumerate(known.kinds) if kind is Signal.FULL], np.int64)
-        if not len(full):
+    def _longest(self, known: KnownLabels, labels: int) -> int:
+        """Returns the most tokens of a segment; an error where known labels make longer ones."""
+        which = np.array([i for i, kind in enumerate(known.kinds) if kind in (Signal.FULL, Signal.PARTIAL)], np.int64)
+        if not len(which):
             return self.max_length or int(np.diff(known.offsets).max(initial=1))
-        some = known.take(full)
-        cut = Segments.of(some.offsets, some.outputs.values)
+        some = known.take(which)
         if self.max_length is None:
-            return ceil(_ROOM * int(cut.lengths.max()))
-        long = np.flatnonzero(cut.lengths > self.max_length)
+            return ceil(_ROOM * _longest_possible(some, labels))
+        cut = Segments.of(some.offsets, runs(some.offsets, some.labels))
+        long = np.flatnonzero((cut.lengths > self.max_length) & (cut.labels >= 0))
         if len(long):
             sequence = int(np.searchsorted(some.offsets, cut.first[long[0]], side="right")) - 1
             token = int(cut.first[long[0]] - some.offsets[sequence])
             raise DataError(
-                f"sequence {full[sequence]}, token {token}: a segment of {cut.lengths[long[0]]} equal labels is longer "
-                f"than max_length = {self.max_length} ({len(long)} such); raise max_length or use None"
+                f"sequence {which[sequence]}, token {token}: a segment of {cut.lengths[long[0]]} equal labels is "
+                f"longer than max_length = {self.max_length} ({len(long)} such); raise max_length or use None"
             )
         return int(self.max_length)
 
@@ -174,6 +174,14 @@ class Segmenting(LabelTask):
             for a, c, weight in getattr(model.scorer, place).strongest(weights, count, label):
                 found.append((title + encoder.describe(a), c, weight))
         return sorted(found, key=lambda item: -abs(item[2]))[:count]
+
+
+def _longest_possible(known: KnownLabels, labels: int) -> int:
+    """Returns the most tokens that a segment can have which agrees with what is known."""
+    allowed, tokens = known.choices(labels), np.arange(known.offsets[-1])
+    before = np.repeat(known.offsets[:-1], np.diff(known.offsets)) - 1
+    breaks = (np.maximum.accumulate(np.where(allowed[:, c], before, tokens)) for c in range(labels))
+    return max(int((tokens - last).max()) for last in breaks)
 
 
 def _place_reasons(model: Weighted, place: str, encoded: Any, t: int) -> Reasons:
