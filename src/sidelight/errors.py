@@ -91,10 +91,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return "".join(f"; did you mean {one!r}?" for one in close_names(name, known))
 
 
-def close_names(name: str, known: Iterable[str], count: int = 1) -> list[str]:
-    """Returns the known names that are most like one that is not known; at most `count` of them."""
+def close_names(name: str, known: Iterable[str], count: int = 1, *, cutoff: float = 0.7) -> list[str]:
+    """Returns the known names that are most like one that is not known, at most `count` of them.
+
+    cutoff: how much alike by `difflib` they must be, from 0 to 1.
+    """
     names = {one.lower(): one for one in known}
-    close = get_close_matches(name.lower(), names, n=count, cutoff=0.7)
+    close = get_close_matches(name.lower(), names, n=count, cutoff=cutoff)
     if not close:  # two letters of a short name may have changed places, or one of them is another
         close = [one for one in names if _is_nearly(one, name.lower())][:count]
     return [names[found] for found in close]

@@ -4,17 +4,21 @@ An element of y is a list of labels, each a string, a set of strings of which on
 or BAD as a whole.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import Any
 
 import numpy as np
 
-from .errors import DataError, did_you_mean
+from .errors import DataError, close_names, did_you_mean
 from .kernels.compiling import Flags, Ints, Longs
 from .structures.known import KnownLabels, StoredLabels, places_of
 from .supervision import LABELS, Companion, Signal, StoredOutputs, all_kinds, kind_of
+
+# Labels of at least this many letters, and this much alike by `difflib`, may be misspellings of each other.
+_LONG_ENOUGH, _LIKENESS = 5, 0.8
 
 
 def check_lengths(X_lengths: Sequence[int], y: Any) -> None:
@@ -64,6 +68,27 @@ def label_set(y: Sequence[Any], numbers: bool = False) -> list[Any]:
     if len({isinstance(label, str) for label in found}) > 1:
         raise DataError("y has strings and numbers as labels; write all labels as strings, or all as numbers")
     return sorted(found)
+
+
+def misspelt_label(label: str, known: Iterable[str]) -> str | None:
+    """Returns the known label that a label seems to be a misspelling of; None where there is none.
+
+    Short labels, such as NN and NNS, are no misspellings of each other unless they differ in upper and lower case
+    alone, and neither is I-NP where there is B-NP. NP means the labels of the type NP there.
+    """
+    known = sorted(known)
+    if any(one != _type_of(one) == _type_of(label) for one in known):
+        return None
+    if label == _type_of(label):
+        known = sorted({*known, *map(_type_of, known)})
+    if len(label) < _LONG_ENOUGH:
+        return next((one for one in known if one.lower() == label.lower()), None)
+    return next(iter(close_names(label, known, cutoff=_LIKENESS)), None)
+
+
+def _type_of(label: str) -> str:
+    """The label without the prefix of BIO, BIOES or BILOU, if it has one."""
+    return re.sub(r"^[BIESLU]-", "", label)
 
 
 def majority_label(y: Sequence[Any]) -> str | None:

@@ -427,7 +427,6 @@ def test_results_are_shown_as_they_come(quick, caplog):
     ("parameters", "message"),
     [
         ({"rules": starts_with("author")}, r"rules is a list of rules; write Auto\("),
-        ({"rules": [starts_with("Author")]}, "names the label 'Author', which no sequence has"),
         ({"rules": [where(pos.isdigit()).label("author")]}, "column 1"),
         ({"features": ["pos"]}, "needs column 1"),
         ({"budget": -1}, "budget must be a finite number of at least 0"),

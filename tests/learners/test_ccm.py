@@ -322,11 +322,10 @@ def test_python_functions_cannot_be_saved(rule, tmp_path):
 
 
 def test_labels_of_rules_are_labels_of_the_model():
-    with pytest.raises(DataError, match=r"names the label 'Z', which no sequence has \(they have A, T, Y\)"):
-        CCM(HMM(), [(count("Z") >= 1).hard()]).fit(X, Y)
-    model = CCM(HMM(classes=["A", "T", "Y", "Z"]), [(count("Z") >= 1).hard()]).fit(X, Y)
-    assert model.classes_ == ["A", "T", "Y", "Z"]
-    assert all("Z" in labels for labels in model.predict(X))
+    for base in (HMM(), HMM(classes=["A", "T", "Y", "Z"])):
+        model = CCM(base, [(count("Z") >= 1).hard()]).fit(X, Y)
+        assert model.classes_ == ["A", "T", "Y", "Z"]
+        assert all("Z" in labels for labels in model.predict(X))
     with pytest.raises(DataError, match="names the label 'Z'; known are A, T, Y"):
         CCM.around(HMM().fit(X, Y), [(count("Z") >= 1).hard()]).predict(X)
 

@@ -37,7 +37,7 @@ def test_words_that_are_not_there():
 
 def test_labels_that_are_misspelt_get_a_hint():
     rule = where(word.isin("pp")).label("autor")
-    with pytest.raises(DataError, match=r"\(they have author, title\).* `classes`; did you mean 'author'\?"):
+    with pytest.warns(UserWarning, match="names the label 'autor', which no sequence has.*; did you mean 'author'"):
         CCM(HMM(), [rule]).fit([["a", "b"]], [["author", "title"]])
     with pytest.raises(DataError, match=r"known are author, title; did you mean 'title'\?"):
         HMM(classes=["author", "title"]).fit([["a", "b"]], [["author", "titel"]])

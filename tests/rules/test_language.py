@@ -421,4 +421,4 @@ def test_titles_stay_as_they_are_written_in_messages():
     assert repr(parse_rule(repr(rule.title)[1:-1])) == repr(rule)
     assert repr(rule.named("zip codes").title) == "'zip codes'"
     with pytest.raises(DataError, match=re.escape(r"""where(word.matches('^\\d{5}$'))""")):
-        CCM(HMM(), [rule]).fit([["1"], ["2"]], [["a"], ["b"]])
+        CCM.around(HMM().fit([["1"], ["2"]], [["a"], ["b"]]), [rule.hard()]).predict([["1"]])

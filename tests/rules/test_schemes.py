@@ -35,7 +35,7 @@ from sidelight import (
 )
 from sidelight.inference.compiled import CompiledRules
 from sidelight.inference.rows import Rows
-from sidelight.rules.automata import compile_rules, labels_named, require_labels
+from sidelight.rules.automata import compile_rules, labels_named, require_suited
 from sidelight.rules.files import saved_text
 
 BIO = ["B-x", "B-y", "I-x", "I-y", "O"]
@@ -98,8 +98,9 @@ def test_labels_that_do_not_suit_are_refused():
         (bio(), ["B-x", "I-x", "S-x"], "write bioes()"),
     ]:
         with pytest.raises(DataError, match=message.replace("(", r"\(").replace(")", r"\)")):
-            require_labels([rule], labels, "sequence", "`classes`")
-    require_labels([bioes()], BIOES, "sequence", "`classes`")
+            require_suited([rule], labels)
+    require_suited([bioes()], BIOES)
+    require_suited([bio()], ["O"])  # as a fold without spans has
     with pytest.raises(DataError, match="the rule 'bio\\(\\)' finds no label that begins a span"):
         CCM(HMM(), [bio()]).fit([["a"]], [["A"]])
 

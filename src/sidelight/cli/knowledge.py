@@ -29,7 +29,7 @@ from sidelight.cli.parameters import (
 )
 from sidelight.cli.reading import DataReader, Sequences
 from sidelight.cli.settings import Setting, names
-from sidelight.errors import DataError, Infeasible, did_you_mean, listed
+from sidelight.errors import DataError, Infeasible, listed
 
 # By how much a tree must be above others for each wrong word, unless --margin is given: an arc has some hundred
 # features, each of which changes by one.
@@ -256,28 +256,24 @@ class KnowledgeOptions:
         raise typer.BadParameter(message, param_hint="--learner")
 
     def check_labels(self, learner: Any, sequences: Sequences) -> None:
-        """Refuse rules about labels that neither the data nor --classes has: most likely they are misspelt."""
+        """Refuse rules about labels where there are none, and let the learner know those of --classes."""
         from sidelight.rules.automata import labels_named
+        from sidelight.rules.labels import labels_added
 
         task = learner.task_
-        found = task.labels(task.read(sequences.y, task.sizes(sequences.X)))
-        known = {*found, *filter(None, (self.classes or "").split(","))}
-        named = {label: rule for rule in learner.rules or () for label in labels_named([rule], known)}
-        unknown = sorted(named.keys() - known)
-        if unknown:
-            rule, label = named[unknown[0]].title, unknown[0]
-            if not task.has_labels:
-                raise DataError(
-                    f"{self.rules}: the rule {rule!r} names the label {label!r}, and there are no labels; arcs have "
-                    "some with --task parsing --set task.labelled=true"
-                )
+        named = {label: rule.title for rule in learner.rules or () for label in sorted(labels_named([rule]))}
+        if named and not task.has_labels:
+            label, rule = next(iter(named.items()))
             raise DataError(
-                f"{self.rules}: the rule {rule!r} names the label {label!r}, which the data does not have "
-                f"(it has {', '.join(sorted(known))}); if it is right, say --classes {','.join(unknown)}"
-                f"{did_you_mean(label, known)}"
+                f"{self.rules}: the rule {rule!r} names the label {label!r}, and there are no labels; arcs have "
+                "some with --task parsing --set task.labelled=true"
             )
         if self.classes:
-            (learner if learner.base is None else learner.base).set_params(classes=sorted(known))
+            found = task.labels(task.read(sequences.y, task.sizes(sequences.X)))
+            known = sorted({*found, *filter(None, self.classes.split(","))})
+            more = labels_named(learner.rules or (), known).difference(known)
+            every = {*known, *(label for name in more for label in labels_added(name, known))}
+            (learner if learner.base is None else learner.base).set_params(classes=sorted(every))
 
 
 @contextmanager

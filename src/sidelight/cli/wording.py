@@ -12,6 +12,7 @@ from sidelight.learners.registry import REGISTRY
 # Parts of messages that options say in another way.
 _PHRASES = {
     "label=None": "--unlabeled FILE",
+    "the base's classes=[...]": "--classes A,B",
     "classes=[...]": "--classes A,B",
     "give every token the columns that it had in training": "name the columns of the file with --columns, _ for each "
     "to leave out",

@@ -7,7 +7,7 @@ What a stranger may rely on of every fitted learner: `classes_`, `trace_`, `mode
 `top_weights`, `explain`, `without_rules()`, and the files.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from copy import copy
 from inspect import signature
 from os import PathLike
@@ -16,14 +16,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from ..data.corpus import Corpus
-from ..errors import DataError, NotSupported, did_you_mean, inputs_called
+from ..errors import DataError, NotSupported, did_you_mean, inputs_called, warn
 from ..estimator import Estimator, available_if, clone, require_fitted
 from ..explanation import Explanation, Predicted
 from ..features.encoded import Encoded, in_blocks
 from ..inference.constrained import Constrained, warn_unproved
 from ..inference.readings import RuleReading
 from ..kernels.compiling import Floats
-from ..rules.automata import labels_named, require_labels
+from ..labels import misspelt_label
+from ..rules.automata import labels_named, require_known_labels, require_suited
+from ..rules.labels import labels_added
 from ..rules.language import Rule, listed_rules
 from ..scoring import labelled_part
 from ..solvers.expected import Fitting, ToFit
@@ -254,24 +256,47 @@ class Learner(Estimator):
         return [] if self.rules is None else listed_rules(self.rules, example)
 
     def all_labels(self, read: Sequence[Any], *, required: bool = True) -> list[str]:
-        """Returns `classes`, or else the labels of y, of the base learner and of the dictionary.
+        """Returns `classes`, or else the labels of y, of the base learner's `classes`, of the dictionary and the rules.
 
-        Where there are none, they are those that the rules name, and no label at all is an error if labels are
-        `required`. Otherwise rules may not add labels: most likely these are misspelt.
+        A rule that names a label outside of `classes` is an error, and so is no label at all if labels are `required`.
+        Without `classes`, a label that only the dictionary or a rule names is a label like the others; `fit` warns
+        where it looks like another one misspelt.
         """
-        if self.classes is not None or not self.task_.has_labels:
+        if not self.task_.has_labels:
             return list(self.classes or ())
-        named = set() if self.base is None else set(self.base.classes or ())
-        known = sorted(named.union(self.task_.labels(read), () if self.dictionary is None else self.dictionary.classes))
-        if known and self.rules:
-            own = "classes" in self.get_params(deep=False)
-            require_labels(self.rules, known, self.task_.noun, "`classes`" if own else "the base's `classes`")
-        known = known or sorted(labels_named(self.rules or ()))
-        if not known and required:
+        if self.classes is not None:
+            require_known_labels(self.rules or (), self.classes)
+            return list(self.classes)
+        seen = set(self.task_.labels(read)).union(() if self.base is None else self.base.classes or ())
+        sources = [] if self.dictionary is None else [("the dictionary", self.dictionary.classes)]
+        known = seen.union(*(labels for _, labels in sources))
+        if known:
+            require_suited(self.rules or (), sorted(known))
+        named = [(f"the rule {rule.title!r}", labels_named([rule], known)) for rule in self.rules or ()]
+        new = set[str]().union(*(names for _, names in named)) - known
+        if new and not all(isinstance(label, str) for label in known):
+            raise DataError("y has numbers as labels, and the rules name strings; write the labels of y as strings")
+        every = known.union(*(labels_added(name, sorted(known)) for name in new))
+        if not every and required:
             raise DataError(
                 f"no label is known: give labelled {self.task_.noun}s, or name the labels in `classes` or in rules"
             )
-        return known
+        self._note_misspelt(seen, sources + named)
+        return sorted(every)
+
+    def _note_misspelt(self, seen: Collection[Any], sources: Sequence[tuple[str, Collection[str]]]) -> None:
+        """Warn of labels that nothing in the data has, and that look like misspellings of one that something has."""
+        noun, whose = self.task_.noun, "" if "classes" in self.get_params(deep=False) else "the base's "
+        new: dict[str, str] = {}
+        for source, labels in sources:
+            new |= {label: new.get(label, source) for label in sorted(labels) if label not in seen}
+        for label, source in new.items():
+            meant = misspelt_label(label, seen)
+            if meant is not None:
+                warn(
+                    f"{source} names the label {label!r}, which no {noun} has, so it is a label of its own; did you "
+                    f"mean {meant!r}? If {label!r} is right, name all labels in {whose}classes=[...]"
+                )
 
     def read_known(self, X: Any, y: Any, classes: Sequence[str] | None = None) -> tuple[list[str], Known[Any]]:
         """Returns all labels, and y as arrays."""

@@ -79,11 +79,7 @@ class Compilation:
     def members(self, these: Labels) -> Floats:
         """0/1 over labels: whether each is one of these. A label that does not exist is an error."""
         inside, unknown = these.among(self.labels)
-        if unknown:
-            raise DataError(
-                f"rule {self.rule.title!r} names the label {unknown[0]!r}; known are {', '.join(self.labels)}"
-                f"{did_you_mean(unknown[0], self.labels)}"
-            )
+        _refuse(self.rule, unknown, self.labels)
         found = np.array(inside, float)
         return 1 - found if these.all_but else found
 
@@ -182,18 +178,24 @@ def labels_named(rules: Iterable[Rule], known: Collection[str] = ()) -> set[str]
     return {name for name in names if name in known or not labels_meant(name, list(known))}
 
 
-def require_labels(rules: Iterable[Rule], known: Sequence[str], noun: str, where: str) -> None:
-    """Raise `DataError` where a rule does not suit the labels, or names one that inputs lack: most likely misspelt.
+def _refuse(rule: Rule, unknown: Sequence[str], known: Sequence[str]) -> None:
+    """Raise `DataError` where there are names in a rule that mean none of the known labels."""
+    if unknown:
+        raise DataError(
+            f"rule {rule.title!r} names the label {unknown[0]!r}; known are {', '.join(map(str, known))}"
+            f"{did_you_mean(unknown[0], map(str, known))}"
+        )
 
-    noun: what an input is called; where: the parameter that could name more labels.
-    """
+
+def require_known_labels(rules: Iterable[Rule], known: Sequence[str]) -> None:
+    """Raise `DataError` where a rule names a label that is not among these, nor the type of some."""
     for rule in rules:
-        unknown = sorted(labels_named([rule], known) - set(known))
-        if unknown:
-            raise DataError(
-                f"the rule {rule.title!r} names the label {unknown[0]!r}, which no {noun} has (they have "
-                f"{', '.join(known)}); if it is right, name all labels in {where}{did_you_mean(unknown[0], known)}"
-            )
+        _refuse(rule, sorted(labels_named([rule], known).difference(known)), known)
+
+
+def require_suited(rules: Iterable[Rule], known: Sequence[str]) -> None:
+    """Raise `DataError` where the labels of the data do not suit a rule, such as `bio()` with no label that begins."""
+    for rule in rules:
         complaint = rule.complaint(known)
         if complaint:
             raise DataError(f"the rule {rule.title!r} {complaint}")

@@ -75,6 +75,7 @@ def label_names(labels: Iterable[Any]) -> tuple[str, ...]:
 
 # The letters that mark a token's place in a span, in BIO, BIOES and BILOU.
 _MARKS = tuple("BIESLU")
+_PREFIXES = tuple(f"{mark}-" for mark in _MARKS)
 
 
 def labels_meant(name: str, labels: Sequence[str]) -> list[str]:
@@ -83,6 +84,18 @@ def labels_meant(name: str, labels: Sequence[str]) -> list[str]:
     Where labels are B-PER and I-PER, "PER" means both.
     """
     return [name] if name in labels else [label for label in labels if label in [f"{mark}-{name}" for mark in _MARKS]]
+
+
+def labels_added(name: str, known: Sequence[str]) -> list[str]:
+    """The labels that the name of a rule adds where it means none of the known ones: itself.
+
+    Where all of these but O mark spans, it is the name of a type, and its labels have the same marks.
+    """
+    types = [label for label in known if label != "O"]
+    of_spans = len(types) > 0 and all(label.startswith(_PREFIXES) for label in types)
+    if not of_spans or name == "O" or name.startswith(_PREFIXES):
+        return [name]
+    return [f"{mark}-{name}" for mark in sorted({label[0] for label in types})]
 
 
 def as_labels(labels: Any) -> Labels:

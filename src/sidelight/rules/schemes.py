@@ -67,9 +67,12 @@ class Scheme(Rule):
         return found
 
     def complaint(self, labels: Sequence[str]) -> str:
-        """What speaks against these labels: none has a prefix, or some can never occur."""
+        """What speaks against these labels: none has a prefix, or some can never occur.
+
+        Nothing speaks against O alone: it is what data without spans have.
+        """
         begun, written = self._marked(labels, "BS"), ", ".join(labels)
-        if not begun:
+        if not begun and set(labels) != {"O"}:
             return f"finds no label that begins a span, such as B-NP, among {written}"
         lost = [label for kind, those in self._marked(labels, "IE").items() if kind not in begun for label in those]
         if lost:

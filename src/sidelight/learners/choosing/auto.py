@@ -12,7 +12,6 @@ from ...estimator import require_fitted
 from ...inference.readings import RuleReading
 from ...labels import label_set
 from ...progress import growing_table
-from ...rules.automata import require_labels
 from ...rules.language import Rule
 from ...structures.protocol import Structure
 from ...supervision import Signal, kind_of
@@ -122,7 +121,6 @@ class Auto(Running, Learner):
                 f"no sequence is labelled, so the labels are those that the rules name: {', '.join(classes)}; "
                 "name all labels in classes=[...] if there are more"
             )
-        require_labels(rules, classes, "sequence", "`classes`")
         return Knowledge(X, known, classes, rules, self.dictionary, self.features, self.n_jobs)
 
     # Everything else is that of the learner that was chosen ---------------------------------------------------------

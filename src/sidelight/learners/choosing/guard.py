@@ -176,11 +176,11 @@ def _trial(learner: Any, start: Any, rules: Sequence[Any], X: Any, y: Any, metri
     parts = folds(known, _FOLDS)
     if sum(map(len, parts)) > _MANY:
         parts = parts[:1]
-    mine = list(each_fold(learner, some, known, parts, metric))
+    mine = list(each_fold(learner, some, known, parts, metric, learner.labels_))
     if learner.keeps_base:  # the supervised model is inside
         bases = [_inside(fold, some, known, metric) for fold in mine]
     else:
-        bases = list(each_fold(start, some, known, parts, metric))
+        bases = list(each_fold(start, some, known, parts, metric, learner.labels_))
     found, alone = Trial.of(mine), Trial.of(bases)
     difference = compare(found, alone)
     costs = rule_costs(

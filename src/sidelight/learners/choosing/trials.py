@@ -201,13 +201,16 @@ def prepared(learner: Any, classes: Sequence[str]) -> Any:
 
 
 def each_fold(
-    learner: Any, X: Sequence[Any], y: Sequence[Any], parts: Sequence[Sequence[int]], metric: Metric
-) -> Iterator[Fold]:
+    learner: Any, X: Sequence[Any], y: Sequence[Any], parts: Sequence[Sequence[int]], metric: Metric,
+    classes: Sequence[str] | None = None,
+) -> Iterator[Fold]:  # fmt: skip
     """Hold out each part in turn: fit the learner to all other sequences, and predict those of the part.
 
     One fold after the other, as they are asked for; on a cluster all at once, each in a process of its own.
+    classes: all labels that the learner is to know where it names none itself; None: those of y.
     """
-    return scatter(list(parts), (X, y, metric, label_set(y)), n_jobs=1).map(_fold, learner)
+    common = X, y, metric, label_set(y) if classes is None else list(classes)
+    return scatter(list(parts), common, n_jobs=1).map(_fold, learner)
 
 
 def _fold(part: Sequence[int], common: tuple[Any, Any, Metric, list[str]], learner: Any) -> Fold:

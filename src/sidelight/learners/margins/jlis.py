@@ -12,6 +12,7 @@ from ...errors import DataError, warn
 from ...features.encoded import Encoded, some_of
 from ...kernels.compiling import Floats
 from ...labels import encode_labels
+from ...rules.automata import labels_named
 from ...rules.language import Rule
 from ...scorers.protocol import KeepsReady
 from ...solvers.latent_margins import Alternation, LatentProblem
@@ -187,7 +188,7 @@ class JointLearner(LatentCompanionParameters, Learner):
                 "y has GOOD inputs only: the constant feature alone can suit them, so no structure can be learned; add "
                 "labelled or BAD inputs"
             )
-        if self.task_.has_labels and not (self.classes or self.dictionary):
+        if self.task_.has_labels and not (self.classes or self.dictionary or labels_named(self.rules or ())):
             raise DataError("without labelled inputs the labels are not known; name them in classes=[...]")
 
     def _warn_half(self, known: Sequence[Any]) -> None:
@@ -238,7 +239,7 @@ class JLIS(GuardParameters, LinearParameters, JointLearner):
     """
 
     classes: Annotated[
-        Sequence[str] | None, "All labels; without labelled inputs, this or the dictionary must name them."
+        Sequence[str] | None, "All labels; without labelled inputs, this, the dictionary or the rules must name them."
     ] = None
     rules: Annotated[
         Sequence[Rule] | None,

@@ -13,6 +13,7 @@ from ...declared import declared, require_number
 from ...errors import DataError, NotSupported
 from ...estimator import available_if, clone, is_fitted, require_fitted
 from ...kernels.compiling import Flags, Floats
+from ...rules.automata import labels_named
 from ...rules.language import Rule
 from ...sample_weights import read_weights
 from ...solvers import latent_margins
@@ -145,7 +146,7 @@ class StructureClassifier(LinearParameters, CompanionParameters, Learner):
         X, known, counts = weighed(self, X, known, sample_weight)
         read_answers(known, len(known), self.task_.noun)
         weights = np.ones(len(known)) if counts is None else counts
-        if self.task_.has_labels and self.classes is None:
+        if self.task_.has_labels and not (self.classes or labels_named(self.rules or ())):
             raise DataError("the labels of the structures are not known; name them in classes=[...]")
         calibrated = self._calibrate(X, known, weights) if self.calibration else None
         self._learn(X, known, prepare(self, X, known, self.all_labels(known, required=False)), weights)
