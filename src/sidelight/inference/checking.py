@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..containers import plain_inputs, plain_outputs
-from ..errors import DataError, did_you_mean, warn
+from ..errors import DataError, warn
 from ..features.encoded import sequence_lengths, some_of
 from ..kernels.compiling import Floats, Ints
-from ..labels import check_lengths, encode_labels, label_set
+from ..labels import check_lengths, encode_labels, label_set, misspelt_label
 from ..rules.automata import Batch, Compilation, labels_named
 from ..rules.comparisons import Comparison
 from ..rules.language import Rule
@@ -77,7 +77,7 @@ def check(
     X, y = plain_inputs(X), plain_outputs(y)
     data = _data(rules, X, y, task)
     for label, titles in labels_unused(rules, data.present).items():
-        if did_you_mean(label, data.present):  # few outputs need not have all labels
+        if misspelt_label(label, data.present):  # few outputs need not have all labels
             warn(unused_label(label, titles[0], data.present))
     for rule in data.about_nothing(rules):
         warn(about_nothing_text(rule.title))
@@ -103,7 +103,8 @@ def labels_unused(rules: Sequence[Rule], known: Collection[str]) -> dict[str, li
 
 def unused_label(label: str, title: str, known: Collection[str]) -> str:
     """What to say about a label that a rule names and that is not known."""
-    hint = did_you_mean(label, known) or (f"; there are {', '.join(sorted(known))}" if known else "")
+    meant = misspelt_label(label, known)
+    hint = f"; did you mean {meant!r}?" if meant else f"; there are {', '.join(sorted(known))}" if known else ""
     return f"no token has the label {label!r} of the rule {title!r}{hint}"
 
 
