@@ -3,10 +3,12 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
+from types import ModuleType
 
 from . import (
     agreement,
@@ -18,6 +20,7 @@ from . import (
     expectation,
     paraphrase,
     projection,
+    small,
     speed,
     tagging,
     wordalign,
@@ -62,12 +65,13 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("--split", choices=("dev", "test"), default="dev", help="what is scored (default: dev)")
     out.add_argument("--seeds", type=seeds, default=(0, 1, 2, 3, 4), metavar="N,N", help="default: 0,1,2,3,4")
     out.add_argument("--json", type=Path, metavar="FILE", help="append each result as a line of JSON")
+    out.add_argument("--small", action="store_true", help="cut sizes down to see whether everything runs, in seconds")
     out.add_argument("--peers", action="store_true", help="chunking: run sklearn-crfsuite as well; wordalign: eflomal")
     out.add_argument("--lbfgs", action="store_true", help="chunking: run sidelight's L-BFGS solver as well")
     out.add_argument("--solvers", action="store_true", help="chunking: run all solvers of CRFs and structural SVMs")
     named = "; ".join(f"{name}: {', '.join(tables_of)}" for name, tables_of in TABLES.items())
     out.add_argument("--tables", type=tables, default=(), metavar="T,T", help=named)
-    out.add_argument("--tokens", type=int, default=TOKENS, metavar="N", help=f"tagging, gamma: default {TOKENS}")
+    out.add_argument("--tokens", type=int, metavar="N", help=f"tagging, gamma: default {TOKENS}")
     drawn = "citations, companions, gamma, induction: draw the curves; with several NAMEs each adds its own to FILE's"
     out.add_argument("--figure", type=Path, metavar="FILE", help=drawn)
     kept = "defaults: keep every score in FILE, and measure those that it lacks; delete it when the code has changed"
@@ -93,9 +97,16 @@ def seeds(text: str) -> tuple[int, ...]:
         raise argparse.ArgumentTypeError(f"expected numbers between commas such as 0,1,2, got {text!r}") from None
 
 
-def figure_of(file: Path, name: str, benchmarks: int) -> Path:
-    """Where a benchmark draws: each has a file of its own if there are several."""
-    return file if benchmarks == 1 else file.with_stem(f"{file.stem}-{name}")
+def run(name: str, module: ModuleType, setting: Setting, file: Path | None, *, several: bool) -> None:
+    """Run a benchmark and print its results; each of several draws into a file of its own."""
+    report = Report(name, setting.split, setting.seeds, file, data=module.scored(setting), small=setting.small)
+    if setting.small:
+        report.note(small.NOTE)
+    figure = setting.figure
+    if figure is not None and several:
+        figure = figure.with_stem(f"{figure.stem}-{name}")
+    module.run(replace(setting, figure=figure), report)
+    report.show()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -113,19 +124,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.lbfgs,
         options.tables,
         options.figure,
-        options.tokens,
+        options.tokens or (small.TOKENS if options.small else TOKENS),
         options.solvers,
         options.cells,
+        options.small,
     )
     asked = [name for name in BENCHMARKS if set(TABLES.get(name, ())) & set(options.tables)] or BENCHMARKS
     modules = {name: import_module(f".{name}", __package__) for name in options.names or asked}
     try:
         require_files(setting.data, [path for module in modules.values() for path in module.files(setting)])
-        for name, module in modules.items():
-            report = Report(name, setting.split, setting.seeds, options.json, data=module.scored(setting))
-            figure = setting.figure and figure_of(setting.figure, name, len(modules))
-            module.run(replace(setting, figure=figure), report)
-            report.show()
+        with small.small_sizes() if setting.small else nullcontext():
+            for name, module in modules.items():
+                run(name, module, setting, options.json, several=len(modules) > 1)
     except MissingData as error:
         print(f"benchmarks: {error}", file=sys.stderr)
         return 1

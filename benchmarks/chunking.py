@@ -5,7 +5,7 @@ MIRA, and structural SVMs beside published numbers of others.
 
 import tempfile
 from collections.abc import Callable
-from copy import copy
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from math import isnan
@@ -54,10 +54,10 @@ class WatchedCRF(CRF):  # type: ignore[misc]
         self._begun = perf_counter()
         return super().fit(X, y)
 
-    def choose_solver(self, prepared: Any) -> str:
+    def choose_solver(self, prepared: Any, counts: Any = None) -> str:
         """Called as soon as the features are there."""
         self.feature_s = perf_counter() - self._begun
-        return str(super().choose_solver(prepared))
+        return str(super().choose_solver(prepared, counts))
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
@@ -288,9 +288,8 @@ def fit_svm(task: Task, seed: int, **options: Any) -> tuple[float, StructuralSVM
 def compare_decoding(task: Task, model: WatchedCRF, peer: crfsuite.Trained | None, report: Report) -> None:
     """Tokens a second on the training sentences, the best of three, taking turns."""
     report.note(f"decoding the training sentences; encoded input of {PEER} is its ItemSequence, which holds strings")
-    X, encoded, single = task.train_X, model.encode(task.train_X), copy(model)
-    single.n_jobs, single.encoder_ = 1, copy(model.encoder_)
-    single.encoder_.n_jobs = 1
+    X, encoded, single = task.train_X, model.encode(task.train_X), deepcopy(model)
+    single.use_threads(1)
     ours: dict[str, Callable[[WatchedCRF], Any]] = {
         "labels of encoded input": lambda m: m.predict(encoded),
         "labels of raw columns": lambda m: m.predict(X),
@@ -316,6 +315,6 @@ def compare_decoding(task: Task, model: WatchedCRF, peer: crfsuite.Trained | Non
 def compare_memory(setting: Setting, report: Report) -> None:
     """Peak memory of CRF training in processes of their own."""
     report.note("memory")
-    ours = peak_of("sidelight", setting.data, setting.split)
-    theirs = peak_of(PEER, setting.data, setting.split) if crfsuite.INSTALLED else None
+    ours = peak_of("sidelight", setting)
+    theirs = peak_of(PEER, setting) if crfsuite.INSTALLED else None
     report.compare("peak memory of CRF training", "MB", ours, theirs, peer=PEER)

@@ -7,14 +7,23 @@ import tempfile
 from pathlib import Path
 
 from .datasets import Split, read_chunking
+from .setting import Setting
 
 # The first iterations allocate all that CRFsuite's L-BFGS ever does.
 _ITERATIONS = 10
 
 
-def peak_of(system: str, data: Path, split: Split) -> float:
+def peak_of(system: str, setting: Setting) -> float:
     """Peak resident MB of training the system in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.memory", system, str(data), split]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.memory",
+        system,
+        str(setting.data),
+        setting.split,
+        str(int(setting.small)),
+    ]
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
@@ -31,9 +40,15 @@ def own_peak() -> float:
     return peak / 2**20 if sys.platform == "darwin" else peak / 1024
 
 
-def main(system: str, data: str, split: Split) -> None:
+def main(system: str, data: str, split: Split, small: str) -> None:
     """Train and print the peak."""
-    task = read_chunking(Path(data), split)
+    if int(small):
+        from .small import small_sizes  # imports much, which is not to count otherwise
+
+        with small_sizes():
+            task = read_chunking(Path(data), split)
+    else:
+        task = read_chunking(Path(data), split)
     if system == "sidelight":
         from sidelight import CRF
 

@@ -48,7 +48,7 @@ class Result:
 class Report:
     """Collects the results of one benchmark; every result goes to the file at once, so a broken run keeps them.
 
-    data: the data set that is scored, and which part of it.
+    data: the data set that is scored, and which part of it; small: whether sizes are cut down (`small`).
     """
 
     benchmark: str
@@ -58,6 +58,7 @@ class Report:
     console: Console = field(default_factory=lambda: Console(width=None if sys.stdout.isatty() else 140))
     results: list[Result] = field(default_factory=list)
     data: str = ""
+    small: bool = False
     _section: str = ""
 
     def add(
@@ -120,7 +121,8 @@ class Report:
         self.console.print(table(f"{title} ({scored}; seeds {', '.join(map(str, self.seeds))})", results))
 
     def _flat(self, result: Result) -> dict[str, Any]:
-        return {**asdict(result), "split": self.split, "seeds": ",".join(map(str, self.seeds)), **environment()}
+        run = {"split": self.split, "seeds": ",".join(map(str, self.seeds)), "small": self.small}
+        return {**asdict(result), **run, **environment()}
 
 
 def table(title: str, results: Iterable[Result]) -> Table:

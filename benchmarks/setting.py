@@ -18,7 +18,7 @@ class Setting:
 
     tables: which tables of the benchmarks that have several, all if none is named; figure: where citations,
     companions and gamma draw their curves; tokens: how much text tagging and gamma learn from; cells: where defaults
-    keeps its scores, so that a run that was broken off goes on.
+    keeps its scores, so that a run that was broken off goes on; small: whether sizes are cut down (`small`).
     """
 
     data: Path
@@ -31,6 +31,7 @@ class Setting:
     tokens: int = TOKENS
     solvers: bool = False
     cells: Path | None = None
+    small: bool = False
 
     def chosen(self, tables: Iterable[str]) -> list[str]:
         """Those of a benchmark's tables that are named, or all if none is."""

@@ -42,7 +42,6 @@ def run(setting: Setting, report: Report) -> None:
     task = read_chunking(setting.data, setting.split)
     if not crfsuite.INSTALLED:
         report.note(crfsuite.MISSING)
-        return
     report.note(f"{len(task.train_X):,} training sentences; times are medians over the seeds, both sides taking turns.")
     for name in setting.chosen(TABLES):
         with report.section(name):
@@ -55,19 +54,29 @@ def in_turns(setting: Setting, *works: Callable[[int], Any]) -> list[tuple[float
     return [(median(s for s, _ in runs), [found for _, found in runs]) for runs in zip(*rounds, strict=True)]
 
 
+def beside_peer(
+    setting: Setting, ours: Callable[[int], Any], theirs: Callable[[int], Any]
+) -> tuple[tuple[float, list[Any]], tuple[float | None, list[Any]]]:
+    """Both in turns; None and no results for the peer where it is not installed."""
+    if not crfsuite.INSTALLED:
+        return in_turns(setting, ours)[0], (None, [])
+    own, other = in_turns(setting, ours, theirs)
+    return own, other
+
+
 def compare_dicts(task: Task, setting: Setting, report: Report) -> None:
     """The perceptron from feature dicts to a model, and labels from feature dicts."""
     X, new = [[feature_dicts(x) for x in some] for some in (task.train_X, task.eval_X)]
     StructuredPerceptron(epochs=1).fit(X[:50], task.train_y[:50]).predict(X[:50])
     with tempfile.TemporaryDirectory() as folder:
-        ours, theirs = in_turns(
+        ours, theirs = beside_peer(
             setting,
             lambda seed: StructuredPerceptron(epochs=EPOCHS, random_state=seed).fit(X, task.train_y),
             lambda seed: crfsuite.train(X, task.train_y, "ap", PERCEPTRON, Path(folder), lambda x: x),
         )
         report.compare("perceptron of feature dicts", "s", ours[0], theirs[0], peer=PEER, at_most=DICT_TRAINING)
-        model, tagger = ours[1][0], crfsuite.open_tagger(theirs[1][0])
-        ours, theirs = in_turns(setting, lambda seed: model.predict(new), lambda seed: [tagger.tag(x) for x in new])
+        model, tagger = ours[1][0], crfsuite.open_tagger(theirs[1][0]) if theirs[1] else None
+        ours, theirs = beside_peer(setting, lambda seed: model.predict(new), lambda seed: [tagger.tag(x) for x in new])
     report.compare("labels of feature dicts", "s", ours[0], theirs[0], peer=PEER, at_most=DICT_PREDICTION)
 
 
@@ -76,7 +85,7 @@ def compare_penalties(task: Task, setting: Setting, report: Report) -> None:
     CRF(TEMPLATES, max_iterations=2, boundaries=False).fit(task.train_X[:50], task.train_y[:50])
     with tempfile.TemporaryDirectory() as folder:
         for l2, share in CRF_TIMES.items():
-            ours, theirs = in_turns(
+            ours, theirs = beside_peer(
                 setting,
                 lambda seed, l2=l2: CRF(TEMPLATES, l2=l2, boundaries=False, random_state=seed).fit(
                     task.train_X, task.train_y
@@ -86,17 +95,18 @@ def compare_penalties(task: Task, setting: Setting, report: Report) -> None:
                 ),
             )
             objective = Objective.of(ours[1][0], task)
-            worst, reached = max(objective(m.weights_) for m in ours[1]), theirs[1][0].loss
+            worst = max(objective(m.weights_) for m in ours[1])
             report.compare(f"CRF, l2 = {l2}", "s", ours[0], theirs[0], peer=PEER, at_most=share)
             report.add(f"CRF, l2 = {l2}, objective", "sidelight", worst, "nats")
-            report.add(f"CRF, l2 = {l2}, objective", PEER, reached, "nats")
+            if theirs[1]:
+                report.add(f"CRF, l2 = {l2}, objective", PEER, theirs[1][0].loss, "nats")
 
 
 def compare_perceptron(task: Task, setting: Setting, report: Report) -> None:
     """The perceptron from columns."""
     StructuredPerceptron(TEMPLATES, epochs=1).fit(task.train_X[:50], task.train_y[:50])
     with tempfile.TemporaryDirectory() as folder:
-        ours, theirs = in_turns(
+        ours, theirs = beside_peer(
             setting,
             lambda seed: StructuredPerceptron(TEMPLATES, epochs=EPOCHS, random_state=seed).fit(
                 task.train_X, task.train_y

@@ -14,6 +14,9 @@ from .setting import Setting
 
 # Columns of the table: the first process finds an empty folder of compiled kernels, the second what the first left.
 CACHES = ("no kernels cached", "kernels cached")
+# Timed runs of a command; what is set in the environment of first calls.
+RUNS = 5
+ENVIRONMENT: dict[str, str] = {}
 CALLS = {"fit": "CRF.fit", "predict": "predict of a loaded model"}
 
 
@@ -47,9 +50,9 @@ def run(setting: Setting, report: Report) -> None:
 
 
 def wall_time(command: list[str]) -> float:
-    """Median seconds of five runs."""
+    """Median seconds of some runs."""
     times = []
-    for _ in range(5):
+    for _ in range(RUNS):
         started = perf_counter()
         subprocess.run(command, check=True, capture_output=True)
         times.append(perf_counter() - started)
@@ -58,7 +61,7 @@ def wall_time(command: list[str]) -> float:
 
 def first_calls(mode: str, folder: Path) -> dict[str, float]:
     """Times in a process whose kernels are cached in the folder, in a place of the mode's own."""
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / mode)}
+    environment = {**os.environ, **ENVIRONMENT, "NUMBA_CACHE_DIR": str(folder / mode)}
     command = [sys.executable, "-m", "benchmarks.first_calls", mode, str(folder / "model")]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     times: dict[str, float] = json.loads(done.stdout)

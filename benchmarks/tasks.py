@@ -52,6 +52,12 @@ from .report import Report
 from .setting import Setting
 
 LABELLED, UNLABELLED, SCORED = 20, 40, 60
+# The same of pairs of the Hansards, and of CoNLL-2004.
+PAIRS, SENTENCES = (8, 8, 8), (15, 20, 30)
+# Seconds that `Auto` may take for a task.
+BUDGET = 10.0
+# Parameters of learners that would take long with their defaults.
+OPTIONS: dict[str, dict[str, Any]] = {"JLIS": {"max_rounds": 5}}
 _REVIEW = re.compile(r"<review>(.*?)</review>", re.S)
 
 
@@ -99,9 +105,9 @@ def files(setting: Setting) -> list[Path]:
 def scored(setting: Setting) -> str:
     """What scores are of."""
     return (
-        f"{SCORED} held-out training inputs (Hansards 8 of dev, CoNLL-2004 30): citations (token accuracy), reviews of "
-        "books and dvds (documents), "
-        "EWT (heads), Hansards (F1 of sure links), CoNLL-2004 (sentences with all variables right)"
+        f"{SCORED} held-out training inputs (Hansards {PAIRS[2]} of dev, CoNLL-2004 {SENTENCES[2]}): citations (token "
+        "accuracy), reviews of books and dvds (documents), EWT (heads), Hansards (F1 of sure links), CoNLL-2004 "
+        "(sentences with all variables right)"
     )
 
 
@@ -109,7 +115,8 @@ def read(setting: Setting) -> dict[str, Inputs]:
     """Sequences and documents."""
     citations, books, dvds, treebank, *bitext, conll = files(setting)
     X, y = read_columns(citations, separator="\t")
-    sequences = _split(X, y, setting.seeds[0], shuffled)
+    sizes = LABELLED, UNLABELLED, SCORED
+    sequences = _split(X, y, setting.seeds[0], shuffled, sizes)
     documents, labels = [], []
     for label, path in (("books", books), ("dvd", dvds)):
         found = [re.findall(r"[a-z]+", text.lower())[:80] for text in _REVIEW.findall(path.read_text(errors="replace"))]
@@ -121,12 +128,12 @@ def read(setting: Setting) -> dict[str, Inputs]:
     sentences = _few_entities(*relations.read(conll, keep_rules=True))
     return {
         "sequences": sequences,
-        "documents": _split(documents, labels, seed, _without_topic),
-        "trees": _split(*trees, seed, shuffled),
-        "projective": _split(*projective(*trees), seed, shuffled),
-        "alignments": _split(pairs, [_monotone(one) for one in links], seed, _mismatched, (8, 8, 8)),
-        "matchings": _split(pairs, links, seed, _mismatched, (8, 8, 8)),
-        "programs": _split(*sentences, seed, lambda X: [relations.backwards(x) for x in X], (15, 20, 30)),
+        "documents": _split(documents, labels, seed, _without_topic, sizes),
+        "trees": _split(*trees, seed, shuffled, sizes),
+        "projective": _split(*projective(*trees), seed, shuffled, sizes),
+        "alignments": _split(pairs, [_monotone(one) for one in links], seed, _mismatched, PAIRS),
+        "matchings": _split(pairs, links, seed, _mismatched, PAIRS),
+        "programs": _split(*sentences, seed, lambda X: [relations.backwards(x) for x in X], SENTENCES),
     }
 
 
@@ -191,9 +198,7 @@ def _few_entities(X: list[Any], y: list[Any]) -> tuple[list[Any], list[Any]]:
     return [X[i] for i in kept], [y[i] for i in kept]
 
 
-def _split(
-    X: list[Any], y: list[Any], seed: int, spoil: Any, sizes: tuple[int, int, int] = (LABELLED, UNLABELLED, SCORED)
-) -> Inputs:
+def _split(X: list[Any], y: list[Any], seed: int, spoil: Any, sizes: tuple[int, int, int]) -> Inputs:
     order = random.Random(seed).sample(range(len(X)), sum(sizes))
     known, pool, test = order[: sizes[0]], order[sizes[0] :][: sizes[1]], order[sizes[0] + sizes[1] :]
     more = [X[i] for i in pool]
@@ -249,10 +254,11 @@ def make(name: str, title: str, inputs: Inputs) -> Any:
         return learner(base, rules, guard=False) if takes else learner(base, guard=False)
     parameters = learner().get_params(deep=False)
     options: dict[str, Any] = {"guard": False} if "guard" in parameters else {}
-    if name == "JLIS":
-        options |= {"max_rounds": 5, "size": None if isinstance(task, Classifying) else "length"}
+    options |= OPTIONS.get(name, {})
+    if name == "JLIS" and isinstance(task, Classifying):
+        options["size"] = None
     if name == "Auto":
-        options |= {"rules": _rules(inputs, name, title), "budget": 10.0}
+        options |= {"rules": _rules(inputs, name, title), "budget": BUDGET}
     return learner(task=task, **options) if "task" in parameters else learner(**options)
 
 

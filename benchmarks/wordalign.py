@@ -50,6 +50,7 @@ MEASURED = {
 DEFAULTS = constant("wordalign.DEFAULTS")
 _ROUNDS = 2
 _EFLOMAL = "eflomal-align"
+MISSING = f"eflomal is not installed ({_EFLOMAL} is not on the PATH), so it is left out; pip install eflomal"
 _ENDS = ("e", "f", "wa")
 # What is decoded with thresholds that are chosen on dev, as in the papers.
 READINGS = {
@@ -100,17 +101,19 @@ def run(setting: Setting, report: Report) -> None:
     """Run the tables."""
     paths = files(setting)
     text = Text(read_bitext(*paths[:2]), *_gold(*paths[2:5]), *_gold(*paths[-3:]))
-    chosen = setting.chosen(TABLES)
+    chosen, peers = setting.chosen(TABLES), setting.peers and shutil.which(_EFLOMAL) is not None
+    if setting.peers and not peers:
+        report.note(MISSING)
     if "wordalign-papers" in chosen:
         for size in _sizes(text):
             with report.section(f"{TABLES['wordalign-papers']}, {size:,} pairs: AER"):
                 _papers(text, size, report)
     if "wordalign-peers" in chosen:
         with report.section(f"{TABLES['wordalign-peers']}: AER"):
-            _peers(text, report, setting.peers)
+            _peers(text, report, peers)
     if "wordalign-speed" in chosen:
         with report.section(f"{TABLES['wordalign-speed']}: {len(text.train):,} pairs, both directions"):
-            _speed(text, report, setting.peers)
+            _speed(text, report, peers)
 
 
 def _gold(source: Path, target: Path, links: Path) -> tuple[Pairs, list[GoldLinks]]:
@@ -218,13 +221,10 @@ def _sidelight(pairs: Pairs, options: Sequence[str]) -> Spent:
 
 def run_eflomal(pairs: Pairs, text: Text) -> tuple[list[set[tuple[int, int]]], Spent]:
     """Intersected links of the scored pairs, where they are among these, and what the command took."""
-    command = shutil.which(_EFLOMAL)
-    if command is None:
-        raise SystemExit(f"benchmarks: --peers needs {_EFLOMAL} on the PATH: pip install eflomal")
     with tempfile.TemporaryDirectory() as folder:
         e, f = _written(pairs, folder)
         out = [os.path.join(folder, name) for name in ("forward", "backward")]
-        spent = _timed([command, "-s", e, "-t", f, "-f", out[0], "-r", out[1], "--overwrite"])
+        spent = _timed([_EFLOMAL, "-s", e, "-t", f, "-f", out[0], "-r", out[1], "--overwrite"])
         sides = [[_links(line) for line in Path(name).read_text().splitlines()] for name in out]
     found = {" ".join([*pair[0], "|||", *pair[1]]): a & b for pair, a, b in zip(pairs, *sides, strict=True)}
     return [found.get(" ".join([*one, "|||", *other]), set()) for one, other in text.scored], spent

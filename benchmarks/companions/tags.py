@@ -65,7 +65,7 @@ def by_labelled_tokens(setting: Setting, report: Report, panels: dict[str, Panel
 def by_shuffles(setting: Setting, report: Report, panels: dict[str, Panel]) -> None:
     """Figure 6.6a: more shuffles of the same GOOD sentences."""
     task = read_treebank(setting.data, setting.split)
-    comparison, costs = Comparison(task, FEATURES, OPTIONS), COSTS[200]
+    comparison, costs = Comparison(task, FEATURES, OPTIONS), COSTS[min(COSTS)]
     samples = [draw(task, s, sequences=FEW_LABELLED, good=FEW_GOOD, shortest=SHORTEST) for s in setting.seeds]
     panel = panels.setdefault("parts of speech, more shuffles", Panel("BAD for each GOOD sentence", logarithmic=True))
     title = f"Figure 6.6a: {FEW_LABELLED} labelled and {FEW_GOOD} GOOD sentences, by shuffles of each"

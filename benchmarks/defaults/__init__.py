@@ -35,6 +35,8 @@ from .tasks import TASKS, Draw, Task
 # A learner may be this far below its base, and `Auto` this far below the best single learner.
 BELOW, BEHIND = 0.5, 1.0
 _AUTO = "Auto"
+# Parameters of `Auto` that are not its defaults: none but in a small run.
+AUTO_OPTIONS: dict[str, Any] = {}
 # The supervised learners that `Auto` tries.
 _TRIED = ("HMM", "CRF", "SemiCRF", "StructuralSVM")
 _LABELS_ALONE = "Auto from labels alone"
@@ -52,7 +54,7 @@ def _singles(rules: Sequence[Rule]) -> dict[str, Fit]:
 
 def _auto(rules: Sequence[Rule]) -> dict[str, Fit]:
     def fit(draw: Draw, classes: list[str]) -> Any:
-        learner = Auto(list(rules), classes=classes)
+        learner = Auto(list(rules), classes=classes, **AUTO_OPTIONS)
         return learner.fit([*draw.X, *draw.pool], [*draw.y, *[None] * len(draw.pool)])
 
     return {_AUTO: fit}
@@ -97,7 +99,9 @@ def auto(setting: Setting, report: Report) -> None:
 def labels_alone(setting: Setting, report: Report) -> None:
     """`Auto` from labels alone, beside the supervised learners that it tries."""
     cells, behind = Cells(setting, report), list[float]()
-    fits = _bases(*_TRIED) | {_LABELS_ALONE: lambda draw, classes: Auto(classes=classes).fit(draw.X, draw.y)}
+    fits = _bases(*_TRIED) | {
+        _LABELS_ALONE: lambda draw, classes: Auto(classes=classes, **AUTO_OPTIONS).fit(draw.X, draw.y)
+    }
     for task in TASKS.values():
         cells.measure(task, fits)
         with report.section(f"{task.name}: labels alone, {task.metric} on {task.scored} held-out training sequences"):
