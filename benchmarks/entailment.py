@@ -1,6 +1,7 @@
 """Textual entailment of RTE 3: does a text entail a hypothesis? (Figure 5.2 b of Chang 2011, there on RTE 5.)
 
-Features are divided by the words of the hypothesis, since texts may be long or short.
+Features are divided by the words of the hypothesis, since texts may be long or short. Edges can be deleted, with
+features of their own; the thesis has no such variables for entailment (Table 5.2).
 """
 
 from pathlib import Path

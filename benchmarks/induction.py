@@ -2,7 +2,8 @@
 
 Text without any tag; as many hidden states as there are universal tags. Words are in lower case, and those seen once
 are one word. All systems are first-order HMMs that begin from the same random model and take the same number of rounds;
-what is scored is the same text, labelled by the most probable state of each token. One-to-one takes the best matching
+what is scored is the same text, labelled by the most probable state of each token. EM and sparse PR add 0.1 to every
+expected count, as `HMM` does by default; the paper says of no such counts. One-to-one takes the best matching
 of states and tags, where the paper picks greedily. A system is a line in `SYSTEMS`.
 """
 

@@ -4,7 +4,8 @@ Names and spellings are generated, so the alignment is known exactly. A spelling
 around: consonants are soft before e, i and y, some letters are silent, doubled consonants are written once, x is two
 letters, vowels of open syllables are left out. As between real scripts, spellings vary: some letters are written as
 similar ones, some vowels are left out, or written where the name has none. Few pairs have their alignment; of others it
-is known whether they belong together (Table 1 of Chang et al. 2010).
+is known whether they belong together (Table 1 of Chang et al. 2010). Links join segments of at most two letters, where
+section 6.4.1 of Chang 2011 has three: no rule here writes more than two letters as one.
 """
 
 from collections.abc import Sequence

@@ -4,8 +4,9 @@ Everything is learned here: taggers (CRF) and the English parser on UD treebanks
 of the Hansards (lower case, no accents, no elisions), the word aligner on the bitext itself. French trees are looked at
 for scores alone, and for a row of what trees would teach; French tags are those of the treebank's training part, and
 gold where trees are scored. What η is, and whether leaves are projected too, is chosen as in the paper, without trees:
-the model that keeps most projected heads of other sentences of the bitext. Scores on short trees of the training part,
-which no learner but the last row's has seen, stand beside the others: there are six times as many.
+the model that keeps most projected heads of other sentences of the bitext. The aligner is `WordAligner` with its
+defaults, where the paper has posterior regularization under the symmetric constraint. Scores on short trees of the
+training part, which no learner but the last row's has seen, stand beside the others: there are six times as many.
 """
 
 import unicodedata

@@ -2,7 +2,8 @@
 
 250 pairs of names to learn from, a tenth of all their mismatched pairings as negative ones; each of 300 other English
 names ranks the 300 Hebrew ones. Structures are monotone alignments of letters. They begin with a romanization table, by
-which the two-stage system aligns throughout, while LCLR goes on from there.
+which the two-stage system aligns throughout, while LCLR goes on from there. (The thesis begins LCLR with the weights
+that the two-stage system has learned.)
 """
 
 from collections.abc import Sequence

@@ -94,6 +94,10 @@ class WordAligner(Running, Estimator):
     regularization; Ganchev et al. 2010, section 5). With γ the entropy of the posteriors is weighed (unified EM; Chang
     2011, chapter 4): 1 is posterior regularization, between 0 and 1 it is firmer, and 0 takes the best alignments.
 
+    The symmetric constraint projects the product of both directions: it minimises KL(q→ || p→) + KL(q← || p←) where q→
+    and q← have the same expected links. Eq. 42 of Ganchev et al. 2010 projects the mixture (p→ + p←) / 2. There the
+    directions are compared with weights that the projection changes, and need not end equal; in the product they do.
+
     Attributes
     ----------
     trace_ : tuple of AlignmentStep

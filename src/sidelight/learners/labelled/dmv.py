@@ -114,7 +114,11 @@ class DMV(Learner):
     symbol: Annotated[str | Column, "The column expression that a word is known by, as text or expression."] = field(
         default="pos", kw_only=False
     )
-    smoothing: Annotated[float, "Added to every count, above 0."] = 0.1
+    smoothing: Annotated[
+        float,
+        "Added to every count, above 0, in each M step of learners around it too. Ganchev et al. 2010 add e⁻¹⁰ to each "
+        "learned parameter instead, after learning (section 7.3.2).",
+    ] = 0.1
     start: Annotated[
         StartName,
         'Where no tree is known, the first model: "harmonic" makes heads nearby likelier (Klein & Manning 2004), '

@@ -251,6 +251,9 @@ class LCLR(LatentCompanionParameters, StructureClassifier):
     BAD, True or False, 1 or 0, or 1 or -1. The problem is not convex because of the good inputs; the objective never
     rises from round to round, and where it ends depends on `initial`.
 
+    Eq. 5.3 has F itself in the place of F_B: `size=None, constant=0` is that. By default features are divided by the
+    length κ, and there is a constant feature, whose weight is in the penalty ‖w‖² / 2 like every other.
+
     Attributes
     ----------
     weights_, objective_, rounds_, run_objectives_, converged_
