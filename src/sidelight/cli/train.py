@@ -130,7 +130,9 @@ def command(
     classes: Annotated[
         str | None,
         _knowledge_option(
-            metavar="NAMES", help="Labels that rules may name though DATA has none; commas between.", hidden=True
+            metavar="NAMES",
+            help="Labels of rules that DATA lacks and that are spelled right; commas between.",
+            hidden=True,
         ),
     ] = None,
     templates: Annotated[
