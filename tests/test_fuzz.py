@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzz import harness, models
+from fuzz import checkpoints, harness, models
 from fuzz.__main__ import targets
 from fuzz.harness import run, run_here
 from sidelight.errors import DataError
@@ -25,6 +25,18 @@ def test_altered_model_files_are_refused_or_used(name, tmp_path, monkeypatch):
     outcomes = []
     for number in range(25 if name in CHEAP else 5):
         outcome, failure = run_here(models, tmp_path, 0, number)
+        assert not failure, f"case {number}: {failure}"
+        outcomes.append(outcome)
+    assert "refused" in outcomes
+
+
+@pytest.mark.parametrize("name", ["lbfgs", "eg", "perceptron", "kernel perceptron", "cutting planes", "em", "codl"])
+def test_altered_checkpoints_are_refused_or_used(name, tmp_path, monkeypatch):
+    """`python -m fuzz checkpoints` runs any number of cases, of more learners."""
+    monkeypatch.setattr(checkpoints, "FITS", {name: checkpoints.FITS[name]})
+    outcomes = []
+    for number in range(12):
+        outcome, failure = run_here(checkpoints, tmp_path, 0, number)
         assert not failure, f"case {number}: {failure}"
         outcomes.append(outcome)
     assert "refused" in outcomes

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from functools import partial
-from math import prod
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -39,7 +38,7 @@ from .learners.wrappers.agreement import View
 from .records import RECORDS, Record
 from .rules.files import parse_rule, saved_text
 from .rules.language import Rule
-from .stored import Arrays, ArraySpec, check_values, finite, matches, numbered, within
+from .stored import Arrays, ArraySpec, check_values, finite, matches, numbered, read_npy, within
 from .supervision import Companion
 
 FORMAT = "sidelight model"
@@ -369,7 +368,7 @@ class Archive(Mapping[str, NDArray[Any]]):
         if name not in self:
             raise DataError(f"the array {name} is missing")
         with _damage():
-            return _read_array(self._content(f"{name}.npy"))
+            return read_npy(self._content(f"{name}.npy"))
 
     def __contains__(self, name: object) -> bool:
         return f"{name}.npy" in self._members
@@ -379,18 +378,6 @@ class Archive(Mapping[str, NDArray[Any]]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
-
-
-def _read_array(content: bytes) -> NDArray[Any]:
-    """The array of a `.npy` member, whose header must declare as many bytes as there are."""
-    file = io.BytesIO(content)
-    if np.lib.format.read_magic(file) != (1, 0):
-        raise ValueError("an array of another version")
-    shape, by_columns, dtype = np.lib.format.read_array_header_1_0(file)
-    if dtype.hasobject or min(shape, default=0) < 0 or prod(shape) * dtype.itemsize != len(content) - file.tell():
-        raise ValueError("an array of another size than it declares")
-    flat = np.frombuffer(content, dtype, offset=file.tell())
-    return flat.reshape(shape, order="F" if by_columns else "C").astype(dtype.newbyteorder("="), order="C")
 
 
 @contextmanager

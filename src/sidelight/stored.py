@@ -13,9 +13,11 @@ Sizes have names, which several arrays share. Those that are not given are set b
 all others have to agree. Plain values are checked against the annotations that parameters and records have anyway.
 """
 
+import io
 from collections import abc
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -137,6 +139,18 @@ def read_arrays(arrays: Arrays, specs: Mapping[str, ArraySpec], **sizes: int) ->
     return out
 
 
+def read_npy(content: bytes) -> NDArray[Any]:
+    """Returns the array of a `.npy` file, whose header must declare as many bytes as there are; raises `ValueError`."""
+    file = io.BytesIO(content)
+    if np.lib.format.read_magic(file) != (1, 0):
+        raise ValueError("an array of another version")
+    shape, by_columns, dtype = np.lib.format.read_array_header_1_0(file)
+    if dtype.hasobject or min(shape, default=0) < 0 or prod(shape) * dtype.itemsize != len(content) - file.tell():
+        raise ValueError("an array of another size than it declares")
+    flat = np.frombuffer(content, dtype, offset=file.tell())
+    return flat.reshape(shape, order="F" if by_columns else "C").astype(dtype.newbyteorder("="), order="C")
+
+
 def _evaluate(size: int | str, sizes: Mapping[str, int]) -> int:
     """Returns a size: a number, a name, or sums of products of these."""
     if isinstance(size, int):
@@ -245,7 +259,7 @@ def _matches_plain(value: Any, hint: Any) -> bool:
     if hint is None or hint is NoneType:
         return value is None
     if hint is bool:
-        return isinstance(value, bool) or (_is_whole(value) and value in (0, 1))
+        return isinstance(value, bool | np.bool_) or (_is_whole(value) and value in (0, 1))
     if hint is int:
         return _is_whole(value) and -_WHOLE < value < _WHOLE
     if hint is float:

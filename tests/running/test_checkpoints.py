@@ -1,12 +1,14 @@
 """Fits that are killed go on, and end with the same model to the last bit."""
 
 import errno
+import io
 import os
 import signal
 import subprocess
 import sys
 import warnings
 from types import SimpleNamespace
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -193,7 +195,7 @@ def test_steps_that_are_finished_are_not_run_again(tmp_path, monkeypatch):
     def fit():
         with checkpoints.fitting(CRF(), {}):
             for k in range(3):
-                checkpoints.recorded("part", lambda k=k: calls.append(k) or k)
+                checkpoints.recorded("part", lambda k=k: calls.append(k) or k, int)
 
     with monkeypatch.context() as patch:
         killed_after(3, patch)
@@ -281,6 +283,65 @@ def test_a_byte_that_changed_is_noticed(tmp_path, monkeypatch):
     file.write_bytes(raw)
     with pytest.raises(DataError, match="is damaged"), checkpointing(tmp_path):
         pass
+
+
+def forge(folder, change):
+    """Writes the checkpoint again with other arrays; change: takes the arrays by their numbers."""
+    with ZipFile(folder / "checkpoint.zip") as file:
+        members = {name: file.read(name) for name in file.namelist()}
+    arrays = {name: np.load(io.BytesIO(content)) for name, content in members.items() if name.endswith(".npy")}
+    with ZipFile(folder / "checkpoint.zip", "w") as file:
+        file.writestr("values.json", members["values.json"])
+        for name, array in arrays.items():
+            out = io.BytesIO()
+            np.save(out, change(array) if array.ndim else array)
+            file.writestr(name, out.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda a: a[:-1], "has the shape"),
+        (lambda a: a[..., None], "must have 1 dimensions, it has 2"),
+        (lambda a: a.astype(np.float32), "must hold float64 numbers, it holds float32"),
+        (lambda a: a + np.nan, "holds something that is no finite number"),
+        (lambda a: a + 1e200, "and its numbers are at most 1e\\+100"),
+    ],
+)
+@pytest.mark.parametrize("learner", [CRF(solver="lbfgs"), StructuredPerceptron(epochs=9)])
+def test_forged_arrays_are_refused(learner, change, message, tmp_path, monkeypatch):
+    killed_once(learner, tmp_path, monkeypatch)
+    forge(tmp_path, change)
+    expected = rf"is damaged \(the array .* {message}.*; give another folder, or delete"
+    with pytest.raises(DataError, match=expected), checkpointing(tmp_path):
+        learner.fit(SOME, ALL)
+
+
+def test_a_forged_state_is_no_outcome_of_a_trial(tmp_path, monkeypatch):
+    """`Auto` takes errors of its trials for outcomes, and would choose another learner."""
+    everything = Knowledge.candidates
+    monkeypatch.setattr(
+        Knowledge, "candidates", lambda self: (one for one in everything(self) if one.name in ("HMM", "CRF"))
+    )
+    auto = Auto(HARD, folds=2, budget=1000)
+    with monkeypatch.context() as patch:
+        killed_after(3, patch)
+        with pytest.raises(Killed), checkpointing(tmp_path, every=0):
+            auto.fit(SOME, HALF)
+    forge(tmp_path, lambda a: a[:-1])
+    with pytest.raises(DataError, match="is damaged"), checkpointing(tmp_path):
+        auto.fit(SOME, HALF)
+
+
+def test_rows_of_working_sets_must_be_about_the_weights(tmp_path, monkeypatch):
+    learner = StructuralSVM(tolerance=1e-3)
+    killed_once(learner, tmp_path, monkeypatch)
+    forge(tmp_path, lambda a: a + 10**6 if a.dtype == np.int32 else a)
+    with (
+        pytest.raises(DataError, match=r"is damaged \(the numbers of .* do not belong together"),
+        checkpointing(tmp_path),
+    ):
+        learner.fit(SOME, ALL)
 
 
 def test_a_folder_in_use_is_refused(tmp_path):

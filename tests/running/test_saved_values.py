@@ -1,7 +1,15 @@
+import gc
+import importlib
+import json
+import pkgutil
+import zipfile
+from types import ModuleType
+
 import numpy as np
 import pytest
 
-from sidelight.errors import SidelightError
+import sidelight
+from sidelight.errors import DataError, SidelightError
 from sidelight.running import saved_values
 from sidelight.running.digests import digest
 from sidelight.solvers.certificate import Solution, Step
@@ -11,8 +19,8 @@ from sidelight.solvers.quasi_newton import Curvature
 
 
 def again(value, tmp_path):
-    saved_values.write(tmp_path / "file", value)
-    return saved_values.read(tmp_path / "file")
+    saved_values.write(tmp_path / "file", {}, value)
+    return saved_values.read(tmp_path / "file", lambda head: None)
 
 
 def test_plain_values_come_back(tmp_path):
@@ -56,20 +64,105 @@ def test_objects_of_the_package_come_back(tmp_path):
 def test_other_objects_are_refused_and_nothing_is_left(tmp_path):
     for wrong in (object(), lambda: 1, Step, np.array([object()])):
         with pytest.raises((SidelightError, ValueError)):
-            saved_values.write(tmp_path / "file", [wrong])
+            saved_values.write(tmp_path / "file", {}, [wrong])
     assert list(tmp_path.iterdir()) == []
 
 
-def test_classes_of_other_packages_are_not_made(tmp_path):
-    saved_values.write(tmp_path / "file", Step(1, 2.0, 1.0, 0.0))
-    raw = (tmp_path / "file").read_bytes()
-    name = b"sidelight.solvers.certificate:Step"
-    assert name in raw
-    for other in (b"subprocess:Popen", b"sidelight.cli.main:main"):
-        packed = saved_values._packed(Step(1, 2.0, 1.0, 0.0), [])
-        packed["object"] = other.decode()
-        with pytest.raises(ValueError, match="is no class"):
-            saved_values._unpacked(packed, [])
+def reachable_classes():
+    """The names of all classes that can be reached from modules of the package, through what the modules import too."""
+    found = set()
+    for one in pkgutil.walk_packages(sidelight.__path__, "sidelight."):
+        if one.name.endswith("__main__"):
+            continue
+        module = importlib.import_module(one.name)
+        for name, value in vars(module).items():
+            inner = vars(value).items() if isinstance(value, ModuleType) else ()
+            some = [(name, value), *((f"{name}.{more}", each) for more, each in inner)]
+            found |= {(module.__name__, path, kind) for path, kind in some if isinstance(kind, type)}
+    return found
+
+
+def test_instances_are_made_of_no_class_but_those_of_the_list(monkeypatch):
+    classes = reachable_classes()
+    assert len(classes) > 2000
+    monkeypatch.setattr(saved_values, "import_module", lambda name: pytest.fail(f"imported {name}"))
+    for module, path, kind in classes:
+        for name in {f"{module}:{path}", f"{kind.__module__}:{kind.__qualname__}", path, kind.__qualname__} - {
+            *saved_values.CLASSES
+        }:
+            with pytest.raises(ValueError, match="is no class that a checkpoint may hold"):
+                saved_values._unpacked({"object": name, "values": {}}, [])
+
+
+def test_classes_of_the_list_do_nothing_when_they_are_made_or_collected():
+    for name, module in saved_values.CLASSES.items():
+        kind = getattr(importlib.import_module(f"sidelight.{module}"), name)
+        assert not hasattr(kind, "__del__")
+        assert kind.__new__ is object.__new__ or issubclass(kind, tuple)
+
+
+def forged(path, change):
+    """Writes a file again with other values."""
+    saved_values.write(path, {"format": "right"}, Step(1, 2.0, 1.0, 0.0))
+    with zipfile.ZipFile(path) as archive:
+        content = json.loads(archive.read("values.json"))
+    change(content)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("values.json", json.dumps(content))
+
+
+def test_a_file_cannot_delete_files(tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+
+    def closer(content):
+        held = {"name": str(victim), "delete": True, "close_called": False}
+        name = "sidelight.running.joblib_cluster:tempfile._TemporaryFileCloser"
+        content["value"] = {"object": name, "values": held}
+
+    forged(tmp_path / "file", closer)
+    with pytest.raises(ValueError, match=r"_TemporaryFileCloser is no class that a checkpoint may hold"):
+        saved_values.read(tmp_path / "file", lambda head: None)
+    gc.collect()
+    assert victim.read_text() == "mine"
+
+
+def test_nothing_is_made_before_the_head_is_checked(tmp_path, monkeypatch):
+    made = []
+    monkeypatch.setattr(saved_values, "_unpacked", lambda *_: made.append(1))
+    forged(tmp_path / "file", lambda content: content["head"].update(format="other"))
+
+    def check(head):
+        if head != {"format": "right"}:
+            raise DataError("another format")
+
+    with pytest.raises(DataError, match="another format"):
+        saved_values.read(tmp_path / "file", check)
+    assert not made
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"iteration": 1}, "a Step has the values iteration, objective, dual, residual"),
+        (
+            {"iteration": "x", "objective": 2.0, "dual": 1.0, "residual": 0.0},
+            "iteration of Step has a value",
+        ),
+        ({"iteration": 1, "objective": 2.0, "dual": 1.0, "residual": 0.0, "gap": 3.0}, "a Step has the values"),
+    ],
+)
+def test_instances_have_the_attributes_that_are_declared(tmp_path, values, message):
+    forged(tmp_path / "file", lambda content: content["value"].update(values=values))
+    with pytest.raises(ValueError, match=message):
+        saved_values.read(tmp_path / "file", lambda head: None)
+
+
+def test_a_file_that_is_compressed_is_not_unpacked(tmp_path):
+    with zipfile.ZipFile(tmp_path / "file", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("values.json", json.dumps({"head": {}, "value": " " * (1 << 26)}))
+    with pytest.raises(ValueError, match="its members are compressed"):
+        saved_values.read(tmp_path / "file", lambda head: None)
 
 
 def test_digests_tell_values_apart():

@@ -25,9 +25,11 @@ from ..errors import Infeasible, NotSupported
 from ..estimator import warn_convergence
 from ..kernels.compiling import Flags, Floats
 from ..kernels.parallel import one_blas_thread
+from ..running.forms import Instance, Like, Number
 from ..solvers import quasi_newton, spectral
 from ..solvers.annealing import require_temperature
 from ..solvers.quasi_newton import Curvature
+from ..stored import ArraySpec
 from .norms import RowCosts, Slack
 from .rows import RowSet, Tilted
 from .tilted import ScoredBatch, Tiltable, Tilting, parted
@@ -62,6 +64,13 @@ class Projection:
     violation: float
     converged: bool
     passes: float
+
+    @staticmethod
+    def form(parts: Any, rows: int) -> Instance:
+        """Returns the form of a projection onto so many rows; parts: any of its batch."""
+        given = {name: ArraySpec(np.float64, (rows,), infinite=True) for name in ("prices", "expected", "excess")}
+        numbers = dict.fromkeys(("divergence", "primal", "dual", "violation", "passes"), Number())
+        return Instance(Projection, parts=Like(parts), **given, **numbers)
 
     @property
     def gap(self) -> float:

@@ -19,12 +19,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import DataError, warn
+from ..stored import matches
 from . import saved_values, stopping
 from .digests import UNIMPORTANT, digest
+from .forms import Number, require
 
 T = TypeVar("T")
 
-_FORMAT, _VERSION, _FILE, _LOCK = "sidelight checkpoint", 2, "checkpoint.zip", "lock"
+_FORMAT, _VERSION, _FILE, _LOCK = "sidelight checkpoint", 3, "checkpoint.zip", "lock"
 # Writing may take this share of the time at most.
 _SHARE = 0.1
 # So many characters of a parameter are shown where two differ.
@@ -59,6 +61,7 @@ class Journal:
         self.fitted = 0
         self.closed = False  # after an interrupt that a fit ends by: what it does from then on is not to be resumed
         self.unwritten = False
+        self.refused: DataError | None = None  # what was found wrong with the file while a fit went on from it
         self._written = time.monotonic()
         self._cost = 0.0
         self._warned = False
@@ -72,32 +75,44 @@ class Journal:
 
     def read(self) -> None:
         """Take over what an earlier run has written, if there is anything."""
-        from .. import __version__
-
         if not self.file.exists():
             return
         try:
-            found = saved_values.read(self.file)
+            found = saved_values.read(self.file, self._check_head)
         except OSError as error:
             raise DataError(f"cannot read the checkpoint {self.file}: {error.strerror}") from error
         except ValueError as error:
-            raise DataError(f"the checkpoint {self.file} is damaged ({error}); {self._way_out}") from error
-        if not isinstance(found, dict) or found.get("format") != _FORMAT or found.get("version") != _VERSION:
-            raise DataError(f"{self.file} is no checkpoint of this version of sidelight; {self._way_out}")
-        if found["sidelight"] != __version__:
-            raise DataError(
-                f"the checkpoint {self.file} is of sidelight {found['sidelight']}, and this is {__version__}; go on "
-                f"with that version, or {self._way_out}"
-            )
+            raise self.damaged(error) from error
+        if not matches(found, dict[str, dict[str, Any]]) or found.keys() != {"entries", "fits"}:
+            raise self.damaged("it has no entries")
+        if not matches(found["entries"], dict[str, JournalEntry]) or not all(map(_is_header, found["fits"].values())):
+            raise self.damaged("its entries are no steps of fits")
         self.entries, self.fits = found["entries"], found["fits"]
+
+    def _check_head(self, head: Any) -> None:
+        """Raise `DataError` unless this is the head of a checkpoint of this version."""
+        from .. import __version__
+
+        if not isinstance(head, dict) or head.get("format") != _FORMAT or head.get("version") != _VERSION:
+            raise DataError(f"{self.file} is no checkpoint of this version of sidelight; {self._way_out}")
+        if head.get("sidelight") != __version__:
+            raise DataError(
+                f"the checkpoint {self.file} is of sidelight {_shown(head.get('sidelight'))}, and this is "
+                f"{__version__}; go on with that version, or {self._way_out}"
+            )
+
+    def damaged(self, why: object) -> DataError:
+        """Returns the error about a file that is not what a fit wrote; no fit goes on after it."""
+        self.refused = DataError(f"the checkpoint {self.file} is damaged ({why}); {self._way_out}")
+        return self.refused
 
     def write(self) -> None:
         """Write everything; raises `OSError` where that fails."""
         from .. import __version__
 
         begin = time.monotonic()
-        held = {"format": _FORMAT, "version": _VERSION, "sidelight": __version__, "fits": self.fits}
-        saved_values.write(self.file, {**held, "entries": self.entries})
+        head = {"format": _FORMAT, "version": _VERSION, "sidelight": __version__}
+        saved_values.write(self.file, head, {"fits": self.fits, "entries": self.entries})
         self._written = time.monotonic()
         self._cost, self.unwritten = self._written - begin, False
 
@@ -186,15 +201,24 @@ class JournalStep:
         """Whether an earlier run finished it."""
         return self.entry is not None and self.entry.done
 
-    @property
-    def found(self) -> Any:
-        """What it found, if it is done."""
-        return None if self.entry is None or not self.entry.done else self.entry.value
+    def found(self, form: Any) -> Any:
+        """Returns what it found, which must have this form (`forms`); it is done."""
+        return self._checked(form)
 
-    @property
-    def state(self) -> Any:
-        """What it is to go on from, None to begin."""
-        return None if self.entry is None or self.entry.done else self.entry.value
+    def state(self, form: Callable[[], Any]) -> Any:
+        """Returns what it is to go on from, which must have the form that is returned; None to begin."""
+        if self.entry is None or self.entry.done or self.entry.value is None:
+            return None
+        return self._checked(form())
+
+    def _checked(self, form: Any) -> Any:
+        assert self.entry is not None
+        assert self.journal is not None
+        try:
+            require(self.entry.value, form, self.kind)
+        except (ValueError, TypeError, LookupError, ArithmeticError) as error:
+            raise self.journal.damaged(error) from error
+        return self.entry.value
 
     def save(self, state: Any) -> bool:
         """Called by a solver in every iteration, where it can go on from a state; returns whether it is to stop there.
@@ -251,13 +275,17 @@ class JournalStep:
 
 @dataclass(frozen=True)
 class Carried:
-    """What a function that a solver calls carries from one call to the next: how it is saved and taken back."""
+    """What a function that a solver calls carries from one call to the next: how it is saved and taken back.
+
+    form: returns the form of what is saved (`forms`).
+    """
 
     save: Callable[[], Any]
     load: Callable[[Any], None]
+    form: Callable[[], Any]
 
 
-NOTHING = Carried(lambda: None, lambda saved: None)
+NOTHING = Carried(lambda: None, lambda saved: None, lambda: None)
 
 
 def all_of(some: Sequence[Carried]) -> Carried:
@@ -267,7 +295,7 @@ def all_of(some: Sequence[Carried]) -> Carried:
         for one, value in zip(some, saved, strict=True):
             one.load(value)
 
-    return Carried(lambda: [one.save() for one in some], load)
+    return Carried(lambda: [one.save() for one in some], load, lambda: [one.form() for one in some])
 
 
 @contextmanager
@@ -288,11 +316,11 @@ def step(kind: str, *, nested: bool = False) -> Iterator[JournalStep]:
         _inside.reset(token)
 
 
-def recorded(kind: str, find: Callable[[], T]) -> T:
-    """Returns what `find` returns; on resuming, what it returned in the earlier run."""
+def recorded(kind: str, find: Callable[[], T], form: Any) -> T:
+    """Returns what `find` returns, which has this form; on resuming, what it returned in the earlier run."""
     with step(kind) as saved:
         if saved.done:
-            earlier: T = saved.found
+            earlier: T = saved.found(form)
             return earlier
         return saved.finish(find())
 
@@ -323,7 +351,7 @@ class Clock:
     def seconds(self) -> float:
         """Returns the seconds so far."""
         now = time.perf_counter() - self._begin
-        found = recorded("clock", lambda: now)
+        found = recorded("clock", lambda: now, Number(0.0))
         self._begin -= found - now
         return found
 
@@ -341,6 +369,9 @@ def fitting(learner: Any, given: Mapping[str, Any]) -> Iterator[None]:
             yield
     finally:
         journal.open = []
+        if journal.refused is not None:  # also where it became the outcome of a trial
+            journal.closed = True
+            raise journal.refused
     if journal.unwritten and not journal.closed:
         journal.write_or_warn()
     if request.asked and not request.gently:  # after its last step
@@ -427,6 +458,18 @@ def _header(learner: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     }
     data = {name: digest(value) for name, value in given.items() if name != "self"}
     return {"learner": type(learner).__name__, "parameters": parameters, "data": data}
+
+
+def _is_header(header: Any) -> bool:
+    """Whether a value is what `_header` returns."""
+    if not matches(header, dict[str, Any]) or header.keys() != {"learner", "parameters", "data"}:
+        return False
+    described, data = header["parameters"], header["data"]
+    return (
+        isinstance(header["learner"], str)
+        and matches(described, dict[str, tuple[str, str]])
+        and matches(data, dict[str, str])
+    )
 
 
 def _shown(value: Any) -> str:

@@ -1,14 +1,17 @@
 """Values of a fit as a file: one zip archive of JSON and plain arrays, with checksums, without pickle.
 
-Numbers, texts, lists, mappings, arrays, random generators, and instances of the package's own classes are written; what
-refers to anything else is an error. A file takes the place of the one before when it is whole and on the disk.
+Numbers, texts, lists, mappings, arrays, random generators, and instances of the classes of a list (`CLASSES`) are
+written; what refers to anything else is an error. A file takes the place of the one before when it is whole and on the
+disk.
+
+A file may come from anyone: its head is checked before anything else is read, and instances are only made of the
+classes of the list, without a call of their methods, with the attributes that they are declared with.
 """
 
 import json
 import os
 import zipfile
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -16,20 +19,61 @@ from typing import Any
 import numpy as np
 
 from ..errors import SidelightError
+from ..stored import matches, read_npy
+from .forms import annotations_of, attributes_of
 
+# The classes whose instances a file may hold, and the modules that define them.
+CLASSES = {
+    "JournalEntry": "running.checkpoints",
+    "Solution": "solvers.certificate",
+    "Descent": "solvers.limited_memory",
+    "Point": "solvers.limited_memory",
+    "Changes": "solvers.limited_memory",
+    "Curvature": "solvers.quasi_newton",
+    "PerceptronState": "solvers.perceptron",
+    "WorkingSets": "solvers.working_sets",
+    "Expected": "solvers.expected",
+    "ExpectedCounts": "solvers.pools",
+    "BestOutputs": "solvers.pools",
+    "Projection": "inference.projection",
+    "Agreed": "inference.agreement",
+    "HMMCounts": "scorers.hmm",
+    "ValenceCounts": "scorers.valence",
+    "ChainParts": "structures.chain",
+    "SegmentParts": "structures.segmentation",
+    "ChoiceParts": "structures.choice",
+    "FlatParts": "structures.flat",
+    "_Round": "learners.wrappers.codl",
+    "_Sure": "learners.wrappers.self_training",
+    "EStep": "wordalign.estimation",
+    "Parameters": "wordalign.estimation",
+    "Counts": "wordalign.estimation",
+    "Direction": "kernels.word_alignment",
+    # Records of what fits report.
+    "Step": "solvers.certificate",
+    "Round": "solvers.latent_margins",
+    "ProjectionStep": "solvers.projections",
+    "Pass": "learners.labelled.perceptron",
+    "AgreementStep": "learners.wrappers.agreement",
+    "EMStep": "learners.wrappers.em",
+    "SelfTrainingStep": "learners.wrappers.self_training",
+    "CoDLStep": "learners.wrappers.codl",
+    "CombinedStep": "learners.wrappers.combined",
+    "AlignmentStep": "wordalign.aligner",
+}
 _PACKAGE = __name__.partition(".")[0]
 _VALUES = "values.json"
 # Keys of JSON objects that stand for something else than texts, numbers and lists.
 _ARRAY, _TUPLE, _SET, _MAPPING, _GENERATOR, _OBJECT = "array", "tuple", "set", "mapping", "generator", "object"
 
 
-def write(path: Path, value: Any) -> None:
-    """Write a value; raises `OSError` where that fails, and the file is then as it was.
+def write(path: Path, head: Mapping[str, Any], value: Any) -> None:
+    """Write a head of plain values, and a value; raises `OSError` where that fails, and the file is then as it was.
 
     Nobody else may write to the same file at the same time.
     """
     arrays: list[Any] = []
-    text = json.dumps(_packed(value, arrays), ensure_ascii=True)
+    text = json.dumps({"head": head, "value": _packed(value, arrays)}, ensure_ascii=True)
     temporary = path.with_name(f"{path.name}.tmp")
     try:
         with open(temporary, "wb") as file:
@@ -47,17 +91,20 @@ def write(path: Path, value: Any) -> None:
     _sync_folder(path.parent)
 
 
-def read(path: Path) -> Any:
-    """Returns the value of a file; raises `ValueError` where the file is not whole."""
+def read(path: Path, check_head: Callable[[Any], None]) -> Any:
+    """Returns the value of a file; raises `ValueError` where the file is not whole, or not as `write` writes it.
+
+    check_head: raises an error of the package unless the head is right; nothing is made of the value before.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
-            text = archive.read(_VALUES)
-            arrays = []
-            for number in range(len(archive.namelist()) - 1):
-                with archive.open(f"{number}.npy") as member:
-                    arrays.append(np.lib.format.read_array(member, allow_pickle=False))
-        return _unpacked(json.loads(text), arrays)
-    except OSError:
+            if any(info.compress_type != zipfile.ZIP_STORED for info in archive.infolist()):
+                raise ValueError("its members are compressed")
+            content = json.loads(archive.read(_VALUES))
+            check_head(content["head"] if isinstance(content, dict) and "head" in content else None)
+            arrays = [read_npy(archive.read(f"{number}.npy")) for number in range(len(archive.namelist()) - 1)]
+        return _unpacked(content["value"], arrays)
+    except (OSError, SidelightError):
         raise
     except Exception as error:  # zipfile meets damage with errors of a dozen kinds
         raise ValueError(str(error)) from error
@@ -91,20 +138,10 @@ def _packed(value: Any, arrays: list[Any]) -> Any:
     if isinstance(value, np.random.Generator):
         return {_GENERATOR: _packed(value.bit_generator.state, arrays)}
     kind = type(value)
-    if kind.__module__.partition(".")[0] != _PACKAGE or isinstance(value, type):
+    if f"{_PACKAGE}.{CLASSES.get(kind.__qualname__)}" != kind.__module__:
         raise SidelightError(f"a checkpoint cannot hold a {kind.__module__}.{kind.__qualname__}")
-    held = {name: _packed(one, arrays) for name, one in _attributes(value).items()}
-    return {_OBJECT: f"{kind.__module__}:{kind.__qualname__}", "values": held}
-
-
-def _attributes(value: Any) -> dict[str, Any]:
-    """What an instance of one of the package's classes is made of."""
-    if hasattr(value, "_asdict"):  # a named tuple
-        return dict(zip(value._fields, value, strict=True))
-    if is_dataclass(value):
-        names = [one.name for one in fields(value) if hasattr(value, one.name)]
-        return {name: getattr(value, name) for name in names}
-    return dict(vars(value))
+    held = {name: _packed(one, arrays) for name, one in attributes_of(value).items()}
+    return {_OBJECT: kind.__qualname__, "values": held}
 
 
 def _unpacked(value: Any, arrays: list[Any]) -> Any:
@@ -131,15 +168,16 @@ def _unpacked(value: Any, arrays: list[Any]) -> Any:
 
 
 def _object(name: str, held: dict[str, Any]) -> Any:
-    """An instance of one of the package's classes with these attributes."""
-    module, _, path = name.partition(":")
-    if module.partition(".")[0] != _PACKAGE:
-        raise ValueError(f"{name} is no class of {_PACKAGE}")
-    kind: Any = import_module(module)
-    for part in path.split("."):
-        kind = getattr(kind, part)
-    if not isinstance(kind, type):
-        raise ValueError(f"{name} is no class")
+    """An instance of a class of the list with these attributes, of the types that it declares."""
+    if name not in CLASSES:
+        raise ValueError(f"{name[:100]} is no class that a checkpoint may hold")
+    kind = getattr(import_module(f"{_PACKAGE}.{CLASSES[name]}"), name)
+    declared = annotations_of(kind)
+    if declared and held.keys() != declared.keys():
+        raise ValueError(f"a {name} has the values {', '.join(declared)}")
+    for key, hint in declared.items():
+        if not matches(held[key], hint):
+            raise ValueError(f"{key} of {name} has a value of another type")
     if issubclass(kind, tuple):
         return kind(**held)
     found = kind.__new__(kind)

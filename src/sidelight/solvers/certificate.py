@@ -10,6 +10,8 @@ from ..estimator import warn_convergence
 from ..kernels.compiling import Floats
 from ..progress import Tell
 from ..records import Curve, Record, recorded
+from ..running.forms import Instance, Several
+from ..stored import finite
 
 # Where there is no dual bound, progress is measured over this many steps.
 _PERIOD = 10
@@ -76,6 +78,11 @@ class Solution:
     def last(self) -> Step:
         """The final step."""
         return self.steps[-1]
+
+    @staticmethod
+    def form(size: int) -> Instance:
+        """Returns the form of a solution of so many weights."""
+        return Instance(Solution, weights=finite(size), steps=Several(Step, least=1))
 
 
 def warn_unconverged(name: str, solution: Solution, advice: str) -> None:

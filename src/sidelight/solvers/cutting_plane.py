@@ -15,6 +15,7 @@ from ..errors import SidelightError
 from ..kernels.compiling import Floats
 from ..running import scatter, shards
 from ..running.checkpoints import step
+from ..running.forms import Number, Several
 from .certificate import Solution, Step, reached
 from .margin_constraints import Demand, worst_of_part
 from .working_sets import WorkingSets
@@ -54,11 +55,14 @@ def minimize(
     rng, steps, unproved = np.random.default_rng(seed), list[Step](), 0
     with step("cutting planes") as saved:
         if saved.done:
-            sets.take(saved.found["sets"])
-            solution: Solution = saved.found["solution"]
+            earlier = saved.found({"solution": Solution.form(len(sets.weights)), "sets": sets.form()})
+            sets.take(earlier["sets"])
+            solution: Solution = earlier["solution"]
             return solution
-        if saved.state is not None:
-            rng, steps, epsilon, rows_before = saved.state
+        state = saved.state(lambda: (np.random.Generator, Several(Step), Number(0.0), sets.form()))
+        if state is not None:
+            rng, steps, epsilon, rows_before = state
+            steps = list(steps)
             sets.take(rows_before)
         chunk = min(max(-(-sum(map(len, demands)) // _CHUNKS), _LEAST), _CHUNK)
         search = _WorstSearch(demands, sets, check, chunk)

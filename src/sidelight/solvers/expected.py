@@ -19,6 +19,8 @@ from ..estimator import clone
 from ..features.encoded import Encoded
 from ..kernels.compiling import Floats
 from ..running.checkpoints import NOTHING, Carried
+from ..running.forms import Instance, Like, Number
+from ..stored import finite
 from . import lbfgs
 from .certificate import Solution, penalty
 from .losses import CompanionLoss, ExpectedLoss, LogLoss, blocks
@@ -62,6 +64,11 @@ class Expected:
     parts: Any
     model: Any
     cost: float
+
+    @staticmethod
+    def form(parts: Any) -> Instance:
+        """Returns the form of what an E step finds; parts: any of the pool."""
+        return Instance(Expected, parts=Like(parts), model=Like(parts), cost=Number())
 
 
 class Fitting(Protocol):
@@ -340,7 +347,7 @@ class DescentFit:
     @property
     def carried(self) -> Carried:
         """The weights."""
-        return Carried(lambda: self._w, lambda w: setattr(self, "_w", w))
+        return Carried(lambda: self._w, lambda w: setattr(self, "_w", w), lambda: finite(len(self._w)))
 
     def alternate(
         self, expect: Callable[[], Expected], rounds: int, after: Callable[[Expected], bool], carried: Carried
@@ -370,7 +377,7 @@ class DescentFit:
             made = saved[0]
             carried.load(saved[1])
 
-        both = Carried(lambda: (made, carried.save()), load)
+        both = Carried(lambda: (made, carried.save()), load, lambda: (Number(0, whole=True), carried.form()))
         self._descend(loss, rounds, on_step, convex=False, carried=both)
         return False
 

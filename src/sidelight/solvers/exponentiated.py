@@ -31,6 +31,7 @@ from ..kernels.compiling import Bytes, Floats, Ints, Longs, Singles
 from ..kernels.lanes import Lanes, Meeting
 from ..kernels.parallel import WORTH_TOKENS, available_cores, thread_count
 from ..running.checkpoints import step
+from ..running.forms import Like, Several
 from ..scorers.linear import LinearScorer
 from ..structures.chain import Chain, ChainParts
 from ..structures.known import Known
@@ -337,13 +338,14 @@ def ascend(
     sequences, rng, steps = len(dual.share), np.random.default_rng(seed), list[Step]()
     with step("eg") as saved:
         if saved.done:
-            solution: Solution = saved.found
+            solution: Solution = saved.found(Solution.form(len(dual.weights())))
             return solution
-        if saved.state is None:
+        before = saved.state(lambda: (np.random.Generator, Several(Step), Like(dual.state())))
+        if before is None:
             dual.sweep(rng.permutation(sequences), True)
         else:
-            rng, steps, before = saved.state
-            dual.restore(before)
+            rng, steps = before[0], list(before[1])
+            dual.restore(before[2])
         for iteration in range(len(steps) + 1, max_iterations + 1):
             gain = dual.sweep(rng.permutation(sequences), False)
             bound = dual.value()

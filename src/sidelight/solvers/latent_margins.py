@@ -16,6 +16,8 @@ import numpy as np
 from ..kernels.compiling import Floats
 from ..records import Record, recorded
 from ..running.checkpoints import Carried
+from ..running.forms import Number, Several
+from ..stored import finite
 from . import cutting_plane, rounds
 from .certificate import Solution
 from .margin_constraints import Chosen, Demand, costs
@@ -128,15 +130,22 @@ class _Descent:
     @property
     def carried(self) -> Carried:
         """What the next round needs beside the solution; outputs are chosen again, under all weights of the way."""
-        return Carried(self._save, self._load)
+        return Carried(self._save, self._load, self._form)
+
+    def _form(self) -> dict[str, Any]:
+        return {
+            "number": Number(1, whole=True), "converged": bool, "bounds": Several(Number(), least=1),
+            "way": Several(finite(len(self.w))), "value": Number(), "sets": self.sets.form(),
+            "last": Solution.form(len(self.w)),
+        }  # fmt: skip
 
     def _save(self) -> dict[str, Any]:
         held = {"number": self.number, "converged": self.converged, "bounds": list(self.bounds)}
         return {**held, "way": list(self.way), "value": self.value, "sets": self.sets.copy(), "last": self.last}
 
     def _load(self, saved: dict[str, Any]) -> None:
-        self.number, self.converged, self.bounds = saved["number"], saved["converged"], saved["bounds"]
-        self.way, self.value, self.last = saved["way"], saved["value"], saved["last"]
+        self.number, self.converged, self.bounds = saved["number"], saved["converged"], list(saved["bounds"])
+        self.way, self.value, self.last = list(saved["way"]), saved["value"], saved["last"]
         self.sets = saved["sets"].copy()
         for number, w in enumerate(self.way, start=1):
             self.w, self.chosen = w, self.problem.chosen(w, number)
@@ -202,6 +211,7 @@ def minimize(
         verbose=verbose,
         settled=way.settled,
         carried=way.carried,
+        form=lambda: Solution.form(len(start)),
     )
     last = replace(way.last, converged=way.last.last.relative_gap <= tolerance)
     return Alternation(way.w, way.value, trace, way.converged, last)
@@ -243,6 +253,9 @@ def repeat(
         nonlocal w
         w, values[:], solutions[:] = saved
 
+    def form() -> tuple[Any, ...]:
+        return finite(len(start)), Several(Number(), least=1), Several(Solution.form(len(start)), least=1)
+
     trace = rounds.alternate(
         [None] * max_rounds,
         solve,
@@ -250,7 +263,8 @@ def repeat(
         lambda number, _, found: Round(number, values[-1], nan),
         title=title,
         verbose=verbose,
-        carried=Carried(lambda: (w, list(values), list(solutions)), load),
+        carried=Carried(lambda: (w, list(values), list(solutions)), load, form),
+        form=lambda: Solution.form(len(start)),
     )
     demands = [*problem.known, *problem.chosen(w, len(values))]
     value = objective(demands, problem.empty_sets(demands, len(w)), w)

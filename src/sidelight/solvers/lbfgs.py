@@ -14,6 +14,8 @@ import numpy as np
 from ..kernels.compiling import Floats
 from ..kernels.parallel import one_blas_thread
 from ..running.checkpoints import NOTHING, Carried, step
+from ..running.forms import Several
+from ..stored import finite
 from . import limited_memory
 from .certificate import Solution, Step, duality_gap, penalty, reached, residual
 
@@ -61,13 +63,16 @@ def minimize(
 
     with step("lbfgs") as saved, one_blas_thread():
         if saved.done:
-            carried.load(saved.found["carried"])
-            solution: Solution = saved.found["solution"]
+            before = saved.found({"solution": Solution.form(len(start)), "carried": carried.form()})
+            carried.load(before["carried"])
+            solution: Solution = before["solution"]
             return solution
         begin: Any = start
-        if saved.state is not None:
-            begin, steps = saved.state["at"], saved.state["steps"]
-            carried.load(saved.state["carried"])
+        at = finite(len(start)) if l1 else limited_memory.Descent.form(len(start))
+        before = saved.state(lambda: {"at": at, "steps": Several(Step), "carried": carried.form()})
+        if before is not None:
+            begin, steps = before["at"], list(before["steps"])
+            carried.load(before["carried"])
 
         def save(at: Any) -> bool:
             return saved.save({"at": at, "steps": steps, "carried": carried.save()})

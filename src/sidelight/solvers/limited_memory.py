@@ -7,11 +7,13 @@ vectors, not the arithmetic, are what costs.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..kernels.compiling import Floats
+from ..running.forms import Instance, Number, Several, Such
+from ..stored import finite
 
 # This many changes are kept; a step is shortened or prolonged this many times before its direction is no descent.
 _KEPT = 10
@@ -40,10 +42,19 @@ class Changes:
     """
 
     def __init__(self, size: int) -> None:
-        self.moves, self.bends = np.empty((_KEPT, size)), np.empty((_KEPT, size))
+        self.moves, self.bends = np.zeros((_KEPT, size)), np.zeros((_KEPT, size))
         self.products = np.zeros((2, _KEPT, _KEPT))  # S Yᵀ and Y Yᵀ
         self.along = np.zeros((2, _KEPT))  # S∇f and Y∇f where H was used last
         self.forget()
+
+    @classmethod
+    def form(cls, size: int) -> Any:
+        """Returns the form of changes of so many variables."""
+        rows = Such(Several(Number(0, _KEPT - 1, whole=True)), lambda order: sorted(order) == list(range(len(order))))
+        return Instance(
+            cls, moves=finite(_KEPT, size), bends=finite(_KEPT, size), products=finite(2, _KEPT, _KEPT),
+            along=finite(2, _KEPT), order=rows, gamma=Number(0.0),
+        )  # fmt: skip
 
     def forget(self) -> None:
         """Back to steepest descent."""
@@ -92,6 +103,12 @@ class Descent(NamedTuple):
     point: Point
     changes: Changes
     made: int
+
+    @staticmethod
+    def form(size: int) -> Any:
+        """Returns the form of a descent of so many variables."""
+        point = Instance(Point, at=finite(size), value=Number(), gradient=finite(size))
+        return Instance(Descent, point=point, changes=Changes.form(size), made=Number(0, whole=True))
 
 
 def minimize(

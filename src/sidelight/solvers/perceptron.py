@@ -21,8 +21,10 @@ from ..kernels.compiling import Floats, Ints, Longs
 from ..kernels.lanes import Lanes, Meeting
 from ..kernels.parallel import WORTH_TOKENS, available_cores, thread_count
 from ..running.checkpoints import JournalStep, step
+from ..running.forms import Instance, Number, Several
 from ..scorers.linear import LinearScorer
 from ..scorers.protocol import SparseVectors
+from ..stored import finite
 from ..structures.known import Known, Outputs
 from ..structures.protocol import Loss, Structure
 
@@ -58,6 +60,11 @@ class PerceptronState:
         """Become the same as another state, in the arrays that are there."""
         self.weights[:], self.late[:] = other.weights, other.late
         self.clock, self.mistakes = other.clock, other.mistakes
+
+    def form(self) -> Instance:
+        """Returns the form of other states of as many weights."""
+        w, mistakes = finite(len(self.weights)), Several(Number(0, whole=True))
+        return Instance(PerceptronState, weights=w, late=w, clock=Number(1.0), mistakes=mistakes)
 
     def average(self) -> Floats:
         """Mean of the weights over all visits, the zero before the first one included."""
@@ -165,20 +172,25 @@ def make_passes(
     seed: int,
     on_pass: Callable[[int, int], None],
     more: Sequence[Any] = (),
+    more_form: Any = (),
 ) -> None:
     """Passes over inputs in random order, changing `state`; stops after one in which no weight moved.
 
     parts: gives the inputs of a pass, some at a time; visits: gives what visits inputs, from `state` as it is; more:
-    other arrays that change with it.
+    other arrays that change with it, and their form.
     """
     with step("passes") as saved:
-        if saved.done or saved.state is not None:
-            before = saved.found if saved.done else saved.state
+        form, begun = (
+            {"state": state.form(), "more": more_form},
+            {"rng": np.random.Generator, "made": Number(0, whole=True)},
+        )
+        before = saved.found(form) if saved.done else saved.state(lambda: form | begun)
+        if before is not None:
             state.take(before["state"])
             for array, value in zip(more, before["more"], strict=True):
                 array[:] = value
         if not saved.done:
-            _pass_on(parts, state, visits(), saved, passes, seed, on_pass, more)
+            _pass_on(parts, state, visits(), saved, before, passes, seed, on_pass, more)
             saved.finish({"state": state.copy(), "more": [array.copy() for array in more]})
 
 
@@ -187,13 +199,14 @@ def _pass_on(
     state: PerceptronState,
     visit: Visits,
     saved: JournalStep,
+    before: Any,
     passes: int,
     seed: int,
     on_pass: Callable[[int, int], None],
     more: Sequence[Any],
 ) -> None:
-    """The passes of `make_passes`, from where those of an earlier run ended."""
-    rng, made = (np.random.default_rng(seed), 0) if saved.state is None else (saved.state["rng"], saved.state["made"])
+    """The passes of `make_passes`, from where those of an earlier run ended; before: the state that this saved."""
+    rng, made = (np.random.default_rng(seed), 0) if before is None else (before["rng"], before["made"])
     for number in range(made + 1, passes + 1):
         wrong, moves = 0, 0
         for part in parts(rng):

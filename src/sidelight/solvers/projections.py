@@ -18,6 +18,8 @@ from ..inference.rows import RowSet
 from ..kernels.compiling import Floats
 from ..records import Record, recorded
 from ..running.checkpoints import NOTHING, Carried, all_of
+from ..running.forms import Maybe, Number, Several, Such
+from ..stored import ArraySpec
 from ..structures.protocol import Structure
 from . import rounds
 from .expected import Expected, Fitting, joined
@@ -28,11 +30,12 @@ from .quasi_newton import Curvature
 class Projector:
     """How an E step projects: from scores, a temperature, prices to begin with, and the model's log-partitions.
 
-    carried: what it carries from one projection to the next.
+    carried: what it carries from one projection to the next; prices: how many it returns, None for one for each row.
     """
 
     project: Callable[[Any, float, Floats, Floats], Projection]
     carried: Carried = NOTHING
+    prices: int | None = None
 
     def __call__(self, scores: Any, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
         """The projection."""
@@ -49,10 +52,10 @@ def onto_rows(rows: RowSet, slack: Slack, tolerance: float, n_jobs: int) -> Proj
             log_partition=log_partition, tolerance=tolerance, n_jobs=n_jobs,
         )  # fmt: skip
 
-    return Projector(step, Carried(curvature.copy, curvature.take))
+    return Projector(step, Carried(curvature.copy, curvature.take, curvature.form))
 
 
-def onto_few_labels(words: Occurrences, tolerance: float, n_jobs: int) -> Projector:
+def onto_few_labels(words: Occurrences, labels: int, tolerance: float, n_jobs: int) -> Projector:
     """Returns the E step under few labels for each word; there are no rows then, and prices begin as none."""
 
     def step(scores: Any, temperature: float, prices: Floats, log_partition: Floats) -> Projection:
@@ -61,7 +64,7 @@ def onto_few_labels(words: Occurrences, tolerance: float, n_jobs: int) -> Projec
             log_partition=log_partition, tolerance=tolerance, n_jobs=n_jobs,
         )  # fmt: skip
 
-    return Projector(step)
+    return Projector(step, prices=words.members * labels)
 
 
 def onto_best(rules: Any, structure: Structure[Any]) -> Projector:
@@ -150,6 +153,16 @@ class GivenModel:
         )
 
 
+def carried_prices(one: Any) -> Carried:
+    """The prices that the next projection begins with, where `one` has prices of rows at first, and a projector."""
+    sizes = (len(one.prices), one.projector.prices)
+
+    def form() -> Such:
+        return Such(ArraySpec(np.float64, ("prices",), infinite=True), lambda prices: len(prices) in sizes)
+
+    return Carried(lambda: one.prices, lambda prices: setattr(one, "prices", prices), form)
+
+
 @dataclass
 class Pool:
     """The sequences without full labels between E steps, each of which begins with the prices of the last.
@@ -167,8 +180,7 @@ class Pool:
     @property
     def carried(self) -> Carried:
         """What the next projection begins with."""
-        prices = Carried(lambda: self.prices, lambda prices: setattr(self, "prices", prices))
-        return all_of([prices, self.projector.carried])
+        return all_of([carried_prices(self), self.projector.carried])
 
     def restrict(self, scores: Any) -> Any:
         """Returns scores with -inf on what is observed not to be."""
@@ -273,13 +285,21 @@ class Batches:
             return list(self.found), list(self.rest), tuple(trace)
 
         def load(saved: tuple[Any, ...]) -> None:
-            self.found, self.rest, trace[:] = saved
+            self.found, self.rest, trace[:] = list(saved[0]), list(saved[1]), saved[2]
+
+        def form() -> tuple[Any, ...]:
+            some = [
+                Maybe(Projection.form(fitting.scores(*one), len(rows)))
+                for one, rows in zip(self.ranges, self.rows, strict=True)
+            ]
+            return some, Several(Number(), count), Several(ProjectionStep)
 
         trace: list[ProjectionStep] = []
         schedule = [(iteration, number) for iteration in range(1, iterations + 1) for number in range(count)]
         rounds.alternate(
             schedule, expect, rounds.InTurn(fit), lambda number, place, _: f"round {place[0]}, batch {place[1] + 1}",
-            title=title, verbose=verbose, carried=all_of([Carried(save, load), fitting.carried]),
+            title=title, verbose=verbose, carried=all_of([Carried(save, load, form), fitting.carried]),
+            form=lambda: (Number(1, iterations, whole=True), Number(0, count - 1, whole=True)),
         )  # fmt: skip
         return tuple(trace)
 

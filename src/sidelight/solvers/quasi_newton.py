@@ -14,6 +14,8 @@ import numpy as np
 
 from ..kernels.compiling import Floats
 from ..kernels.parallel import one_blas_thread
+from ..running.forms import Instance, Such
+from ..stored import finite
 from .spectral import P
 
 # A step is shortened this many times before its direction counts as no descent, as far as the numbers can tell.
@@ -34,6 +36,12 @@ class Curvature:
     def take(self, other: "Curvature") -> None:
         """Become the same as another one."""
         self.matrix, self.guess = other.matrix.copy(), other.guess.copy()
+
+    @staticmethod
+    def form() -> Such:
+        """Returns the form of curvature: a matrix that is positive definite."""
+        one = Instance(Curvature, matrix=finite("size", "size"), guess=finite("size", least=1e-100))
+        return Such(one, lambda found: bool(np.linalg.eigvalsh(found.matrix).min(initial=1.0) > 0.0))
 
     def begin(self, guess: Floats) -> None:
         """The next problem: B is its guess, all above 0, or what was learned of as many variables in its scale."""

@@ -13,8 +13,10 @@ from itertools import groupby
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from ..progress import progress
+from ..records import Record
 from ..running import checkpoints, stopping
 from ..running.checkpoints import NOTHING, Carried
+from ..running.forms import Number, Several
 
 F = TypeVar("F")
 S = TypeVar("S")
@@ -67,6 +69,7 @@ def alternate(
     settled: Callable[[F], bool] = lambda found: False,
     carried: Carried = NOTHING,
     first_needed: bool = True,
+    form: Callable[[], Any] = lambda: None,
 ) -> tuple[R, ...]:
     """Make rounds, and return what `record` says of each.
 
@@ -74,12 +77,13 @@ def alternate(
     record: called with the round's number, its setting and what the E step found; None is not kept. settled: whether
     what was found ends the rounds. carried: what the next round needs beside what the last E step found and what the M
     step makes of that alone. first_needed: whether there is no model before the first round; a later one that is
-    interrupted is given up.
+    interrupted is given up. form: returns the form of what E steps find (`running.forms`), where checkpoints keep that.
     """
-    loop = _Loop[F, R](carried)
+    loop = _Loop[F, R](carried, len(schedule))
     with progress(title, len(schedule), verbose) as tell, checkpoints.step("rounds", nested=True) as saved:
-        if saved.state is not None:
-            loop.load(saved.state)
+        before = saved.state(lambda: loop.form(form()))
+        if before is not None:
+            loop.load(before)
 
         def find(setting: S) -> F:
             return expect(setting) if loop.waiting is None else loop.waiting
@@ -119,12 +123,12 @@ class _Loop(Generic[F, R]):
     waiting: what an E step of an earlier run found, which the M step is to fit to first.
     """
 
-    def __init__(self, carried: Carried) -> None:
-        self.number, self.ended = 0, False
+    def __init__(self, carried: Carried, most: int) -> None:
+        self.number, self.ended, self._most = 0, False, most
         self.trace: list[R] = []
         self.waiting: F | None = None
         self._steps = carried
-        self.carried = Carried(lambda: self.save(None), self.load)
+        self.carried = Carried(lambda: self.save(None), self.load, lambda: self.form(None))
 
     @property
     def made(self) -> int:
@@ -135,6 +139,11 @@ class _Loop(Generic[F, R]):
         """Returns what the rest of the rounds needs, after an E step has found this."""
         held = {"number": self.number, "ended": self.ended, "trace": tuple(self.trace)}
         return {**held, "found": found, "steps": self._steps.save()}
+
+    def form(self, found: Any) -> dict[str, Any]:
+        """Returns the form of what `save` gives; found: that of what E steps find."""
+        number, trace = Number(0, self._most, whole=True), Several(Record | str)
+        return {"number": number, "ended": bool, "trace": trace, "found": found, "steps": self._steps.form()}
 
     def load(self, saved: dict[str, Any]) -> None:
         """Take back what `save` gave."""

@@ -19,6 +19,8 @@ import numpy as np
 
 from ..kernels.compiling import Floats, Longs
 from ..running.checkpoints import step
+from ..running.forms import Number, Several
+from ..stored import finite
 from .certificate import Solution, Step, duality_gap, penalty, reached, residual
 from .losses import LogLoss
 
@@ -39,14 +41,17 @@ def minimize(
     """Passes over the inputs in random order until `certificate.reached` holds; l2 must be above zero."""
     with step("sgd") as saved:
         if saved.done:
-            solution: Solution = saved.found
+            solution: Solution = saved.found(Solution.form(len(start)))
             return solution
-        if saved.state is None:
+        w = finite(len(start))
+        made = w, w, Number(l2, l2), Number(0.0), Number(0, whole=True)
+        before = saved.state(lambda: (np.random.Generator, Several(Step), made))
+        if before is None:
             rng, steps = np.random.default_rng(seed), list[Step]()
             way = _AveragedSteps(loss, start, start, l2, _first_rate(loss, start, l2, rng))
         else:
-            rng, steps, made = saved.state
-            way = _AveragedSteps(loss, *made)
+            rng, steps = before[0], list(before[1])
+            way = _AveragedSteps(loss, *before[2])
         for iteration in range(len(steps) + 1, max_iterations + 1):
             way.visit(rng.permutation(len(loss.encoded)))
             value, gradient = loss(way.mean)

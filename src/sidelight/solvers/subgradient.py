@@ -27,7 +27,9 @@ import numpy as np
 from ..features.encoded import Encoded
 from ..kernels.compiling import Floats
 from ..running.checkpoints import step
+from ..running.forms import Number, Several
 from ..scorers.linear import LinearScorer
+from ..stored import finite
 from ..structures.chain import Chain, ChainParts
 from ..structures.known import Known
 from .certificate import Solution, Step, penalty, reached, squared_norm
@@ -60,10 +62,13 @@ def minimize(
     steps: list[Step] = []
     with step("subgradient") as saved:
         if saved.done:
-            solution: Solution = saved.found
+            solution: Solution = saved.found(Solution.form(scorer.size))
             return solution
-        if saved.state is not None:
-            state, sums, best, lowest, dual, steps = saved.state
+        form = state.form(), finite(len(encoded), 2), finite(scorer.size), Number(), Number(), Several(Step)
+        before = saved.state(lambda: form)
+        if before is not None:
+            state, sums, best, lowest, dual, steps = before
+            steps = list(steps)
         options: dict[str, Any] = {"passes": 1, "margin": 0.0, "growth": 1 / scale, "squared": squared, "sums": sums}
         for iteration in range(len(steps) + 1, max_iterations + 1):
             run(examples, state, **options, seed=seed + iteration)

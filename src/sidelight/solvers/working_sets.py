@@ -18,7 +18,9 @@ import numpy as np
 
 from ..errors import DataError
 from ..kernels.compiling import Flags, Floats, Ints, Longs, Singles
+from ..running.forms import Instance, Like, Number, Such
 from ..scorers.protocol import SparseVectors
+from ..stored import ArraySpec, finite
 from . import limited_memory
 
 # Rows at zero are dropped after this many clean-ups in a row.
@@ -73,6 +75,39 @@ class WorkingSets:
     def take(self, other: "WorkingSets") -> None:
         """Become the same as another one, which is not to change any more."""
         vars(self).update(vars(other.copy()))
+
+    def form(self) -> Such:
+        """Returns the form of other sets of the same groups and weights."""
+        whole = ArraySpec(np.int32, ("rows",), least=0)
+        rows = finite("rows"), finite("rows", least=0.0)
+        one = Instance(
+            WorkingSets, cost=Like(self.cost), loss=str, floor=float, weights=finite(len(self.weights)),
+            total=finite(len(self.cost), least=0.0), count=Number(0, whole=True),
+            _pointer=ArraySpec(np.int64, ("heads",), least=0), _index=ArraySpec(np.int32, ("entries",)),
+            _value=ArraySpec(np.float32, ("entries",)), _norm=rows[1], _margin=rows[0], _alpha=rows[1], _group=whole,
+            _idle=whole,
+        )  # fmt: skip
+        return Such(one, self._belongs)
+
+    def _belongs(self, other: "WorkingSets") -> bool:
+        """Whether the rows of other sets are about the groups and weights of these, and give their weights."""
+        count, size = other.count, len(self.weights)
+        if (other.loss, other.floor) != (self.loss, self.floor) or not np.array_equal(other.cost, self.cost):
+            return False
+        if count > len(other._group) or count >= len(other._pointer):
+            return False
+        pointer, group = other._pointer[: count + 1], other._group[:count]
+        if pointer[0] or (np.diff(pointer) < 0).any() or pointer[-1] > len(other._index):
+            return False
+        index, value = other._index[: pointer[-1]], other._value[: pointer[-1]]
+        if (index < 0).any() or (index >= size).any() or (group >= len(self.total)).any():
+            return False
+        same = other.copy()
+        same.refresh()
+        owner = np.repeat(np.arange(count), np.diff(pointer))
+        norm = np.bincount(owner, value.astype(float) ** 2, count)
+        pairs = (same.weights, other.weights), (same.total, other.total), (norm, other._norm[:count])
+        return all(np.allclose(one, two, rtol=1e-6, atol=1e-9) for one, two in pairs)
 
     @property
     def _rows(self) -> tuple[Longs, Ints, Singles]:
@@ -300,6 +335,6 @@ def _with_room(array: Any, needed: int) -> Any:
     """The array, or a longer copy with room for this many entries."""
     if needed <= len(array):
         return array
-    out = np.empty(max(needed, 2 * len(array)), array.dtype)
+    out = np.zeros(max(needed, 2 * len(array)), array.dtype)
     out[: len(array)] = array
     return out

@@ -14,6 +14,7 @@ from ..kernels.word_alignment import BIJECTIVE, NONE, SYMMETRIC, Direction
 from ..records import Record, recorded
 from ..running import checkpoints, scatter
 from ..running.checkpoints import Carried
+from ..running.forms import Like, Number
 from ..running.places import current
 from ..solvers import rounds
 from ..stored import Arrays, ArraySpec, check_values, finite, numbered, read_arrays
@@ -27,6 +28,7 @@ from .estimation import (
     entropy,
     estimate,
     log_prior,
+    no_counts,
     posteriors,
     uniform,
 )
@@ -230,7 +232,9 @@ class WordAligner(Running, Estimator):
         self.trace_ = rounds.alternate(
             schedule, expect, rounds.InTurn(fit),
             lambda number, name, found: AlignmentStep(number, name, found[2].gamma, found[0] + log_prior(model)),
-            title="align", verbose=self.verbose, carried=Carried(lambda: model, begin_with),
+            title="align", verbose=self.verbose,
+            carried=Carried(lambda: model, begin_with, lambda: Like(model, 0.0)),
+            form=lambda: (Number(), Like(no_counts(model, len(bitext.table)), 0.0), EStep),
         )  # fmt: skip
         self._adopt(vocabularies, bitext.table, model)
 

@@ -140,7 +140,7 @@ def count(
         if numbers is None:
             counts = found
             continue
-        counts = counts or _no_counts(model, size)
+        counts = counts or no_counts(model, size)
         for total, one in zip(counts, found, strict=True):
             total.table[numbers] += one.table
             for k in range(1, len(total)):
@@ -149,7 +149,8 @@ def count(
     return objective, counts
 
 
-def _no_counts(model: Parameters, size: int) -> tuple[Counts, Counts]:
+def no_counts(model: Parameters, size: int) -> tuple[Counts, Counts]:
+    """Returns counts of both directions that are all zero; size: that of the whole table."""
     forward, backward = (
         Counts(np.zeros(size), np.zeros(len(one.null_row)), np.zeros(len(one.jumps)), np.zeros(len(one.jumps)))
         for one in model
@@ -161,7 +162,7 @@ def _count(
     part: BitextPart, common: None, model: Parameters, step: EStep
 ) -> tuple[float, Longs | None, tuple[Counts, Counts]]:
     """The objective of a part, the numbers of its pairs of words, and the counts of both directions."""
-    pairs, n_jobs, counts = part.pairs, part.n_jobs, _no_counts(model, part.size)
+    pairs, n_jobs, counts = part.pairs, part.n_jobs, no_counts(model, part.size)
     if part.numbers is not None:
         model = Parameters(*(one._replace(table=one.table[part.numbers]) for one in model))
     objective = 0.0

@@ -21,6 +21,7 @@ from ...labels import label_set, majority_label
 from ...metrics import OUTSIDE, Scheme, scheme_of, span_scores
 from ...running import scatter
 from ...running.checkpoints import recorded
+from ...running.forms import Number
 from ...supervision import BAD, Signal, all_kinds, by_kind, kind_of, some_known
 
 
@@ -225,7 +226,7 @@ def _fold(part: Sequence[int], common: tuple[Any, Any, Metric, list[str]], learn
         with numbers_of(part):
             predicted = model.predict([X[i] for i in part])
     counts = metric.counts([y[i] for i in part], predicted)
-    seconds = recorded("seconds", lambda: time.perf_counter() - begin)
+    seconds = recorded("seconds", lambda: time.perf_counter() - begin, Number(0.0))
     return Fold(tuple(part), counts, seconds, model)
 
 

@@ -25,8 +25,10 @@ from ...features.columns import as_template
 from ...inference.agreement import Agreed, LabelMap, agree, agree_on_maps
 from ...records import Record, recorded
 from ...running.checkpoints import Carried, all_of
+from ...running.forms import Instance, Like, Number
 from ...solvers import rounds
 from ...solvers.expected import Fitting, PoolWeights, ToFit, joined
+from ...stored import finite
 from ...structures.protocol import Structure
 from ...supervision import Signal, by_kind, require
 from ..choosing.guard import guarded
@@ -413,10 +415,21 @@ class Agreement(GuardParameters, Learner):
             nonlocal prices
             prices = saved
 
-        carried = all_of([Carried(lambda: prices, begin_with), *(fit.carried for fit in fits)])
+        def of_prices() -> Any:
+            if maps is None:
+                return None
+            tokens, common = len(fits[0].scores().unary), maps[0].member.shape[1]
+            return finite(tokens * common * (1 + common))
+
+        def form() -> Instance:
+            parts, numbers = [Like(fit.scores()) for fit in fits], [Number()] * len(fits)
+            common = {"value": Number(0.0), "left": Number(0.0), "prices": of_prices()}
+            return Instance(Agreed, parts=parts, log_partitions=numbers, **common)
+
+        carried = all_of([Carried(lambda: prices, begin_with, of_prices), *(fit.carried for fit in fits)])
         trace = rounds.alternate(
             [None] * self.iterations, expect, rounds.InTurn[Agreed](estimate), record, title=type(self).__name__,
-            verbose=self.verbose, carried=carried,
+            verbose=self.verbose, carried=carried, form=form,
         )  # fmt: skip
         last = expect()
         if last.left > _APART:

@@ -22,8 +22,10 @@ from ...inference.compiled import learn_penalties, log_prior, penalties, times, 
 from ...kernels.compiling import Floats, Ints
 from ...labels import CodedLabels
 from ...records import Record, recorded
+from ...running.forms import Instance, Number, Several, Such
 from ...solvers import rounds
 from ...solvers.pools import BestOutputs, DrivenModel, LabelledPool
+from ...stored import ArraySpec, finite
 from ...supervision import Signal, by_kind, some_known
 from ..choosing.guard import guarded
 from ..decoding import UnderRules
@@ -123,6 +125,7 @@ class CoDL(RuleParameters, MixtureParameters, Learner):
                 [None] * (self.iterations if len(pool) else 0), lambda _: way.label(), rounds.InTurn(way.learn),
                 lambda number, _, one: CoDLStep(number, one.objective, float(one.outputs.broken.sum()), one.changed),
                 title="CoDL", verbose=self.verbose, settled=lambda one: one.changed == 0, first_needed=base is None,
+                form=way.form,
             )  # fmt: skip
         self.base_, self.driven_, self.classes_, self.trace_ = base, way.driven and way.driven.learner, classes, trace
         self.weight_, self.penalties_ = weight, way.current
@@ -166,8 +169,24 @@ class _Way:
         objective = found.score + self._prior(found.tokens)
         if self.driven is not None and hasattr(self.driven.learner, "log_prior"):
             objective += self.driven.learner.log_prior()
+        if self.before is not None and self.before.shape != found.labels.shape:
+            raise DataError("the outputs of the last round, which the checkpoint has, are those of other inputs")
         changed = found.tokens if self.before is None else int((found.labels != self.before).sum())
         return _Round(found, objective, changed)
+
+    def form(self) -> Instance:
+        """Returns the form of what the E step finds."""
+        task: Any = self.learner.task_
+        coded, tokens, inputs = hasattr(task, "coded"), int(self.pool.offsets[-1]), len(self.X)
+        labels = ArraySpec(
+            np.int32, ("ranks", tokens if coded else "slots"), -1, below=len(self.classes) if coded else None
+        )
+        found = Instance(
+            BestOutputs, labels=labels, y=[] if coded else Several(Several(Any, inputs)),
+            there=ArraySpec(np.bool_, ("ranks", inputs)), broken=finite(len(self.listed), least=0.0), score=Number(),
+        )  # fmt: skip
+        outputs = Such(found, lambda one: len(one.there) > 0 and (coded or len(one.y) == len(one.there)))
+        return Instance(_Round, outputs=outputs, objective=Number(), changed=Number(0, whole=True))
 
     def _prior(self, tokens: int) -> float:
         """The log-prior of the penalties that are learned per token."""

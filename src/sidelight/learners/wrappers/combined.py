@@ -44,7 +44,7 @@ from ...running.checkpoints import Carried, all_of
 from ...sample_weights import read_weights
 from ...solvers import rounds
 from ...solvers.expected import Companions, Fitting, PoolWeights, ToFit, joined
-from ...solvers.projections import Projector, onto_rows
+from ...solvers.projections import Projector, carried_prices, onto_rows
 from ...supervision import BAD, GOOD, Signal, by_kind, kind_of
 from ..choosing.signals import COMPANIONS, PARTIAL, UNLABELLED, WORSE, SignalWeight, choose_weights
 from ..decoding import Decoder, Within, expectation_decoder
@@ -367,6 +367,7 @@ class Combined(ExpectationParameters, Learner):
                 [None] * self.iterations, lambda _: step(fits), rounds.InTurn[Projection](update), record,
                 title=type(self).__name__, verbose=self.verbose,
                 carried=all_of([step.carried, *(fit.carried for fit in fits)]),
+                form=lambda: Projection.form(fits[0].scores().for_rows(), len(rows)),
             )  # fmt: skip
             return (*trace, record(len(trace) + 1, None, step(fits)))
 
@@ -434,8 +435,7 @@ class _EStep:
     @property
     def carried(self) -> Carried:
         """What the next projection begins with."""
-        prices = Carried(lambda: self.prices, lambda prices: setattr(self, "prices", prices))
-        return all_of([prices, self.projector.carried])
+        return all_of([carried_prices(self), self.projector.carried])
 
     def __call__(self, fits: Sequence[Fitting]) -> Projection:
         """Returns q, with what it costs for each unit of Σ_v ω_v."""

@@ -20,6 +20,7 @@ from ...estimator import clone
 from ...features.encoded import some_of
 from ...labels import majority_label
 from ...records import Record, recorded
+from ...running.forms import Instance, Like, Number
 from ...solvers import rounds
 from ...solvers.pools import CountedPool, ExpectedCounts
 from ...supervision import Signal, all_kinds, by_kind, some_known
@@ -185,10 +186,14 @@ class EM(MixtureParameters, Learner):
             driven = clone(self.base) if driven is None else driven
             driven.estimated(encoder, classes, found.counts)
 
+        def form() -> Instance:
+            counts = self.base.counting(encoder, classes).expectation().total()
+            return Instance(ExpectedCounts, objective=Number(), counts=Like(counts, 0.0))
+
         trace = rounds.alternate(
             [None] * self.iterations, expect, rounds.InTurn(estimate),
             lambda number, _, found: EMStep(number, found.objective), title="EM", verbose=self.verbose,
-            first_needed=first is not None,
+            first_needed=first is not None, form=form,
         )  # fmt: skip
         final = expect().objective if first is not None and self.restarts > 1 else 0.0
         return _Run(driven, trace, final)

@@ -43,7 +43,7 @@ from ...rules.few_labels import FewLabels
 from ...rules.language import Rule
 from ...running.checkpoints import all_of
 from ...solvers import rounds
-from ...solvers.expected import Fitting, PoolWeights, ToFit
+from ...solvers.expected import Expected, Fitting, PoolWeights, ToFit
 from ...solvers.projections import Batches, Pool, ProjectionStep, Projector, onto_few_labels, onto_rows
 from ...supervision import Signal, by_kind
 from ..choosing.guard import guarded
@@ -196,6 +196,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
             temperatures, lambda temperature: pool.expect(fitting, temperature), fitting,
             lambda number, temperature, _: pool.step(number, temperature, fitting),
             title=type(self).__name__, verbose=self.verbose, carried=all_of([pool.carried, fitting.carried]),
+            form=lambda: Expected.form(fitting.scores()),
         )  # fmt: skip
 
     def _read(self, X: Sequence[Any], y: Sequence[Any], classes: list[str]) -> Readings:
@@ -249,7 +250,7 @@ class ProjectingLearner(ProjectionParameters, Learner):
             words = self._words(read, pool)
             if not words.words:
                 raise DataError(f"rule {few[0].title!r} is about words of the corpus, and the data has none of them")
-            return self.task_.rows([], pool, classes), onto_few_labels(words, self.tolerance, self.n_jobs)
+            return self.task_.rows([], pool, classes), onto_few_labels(words, len(classes), self.tolerance, self.n_jobs)
         rows = self.task_.rows(read.used, pool, classes, room=read.room)
         return rows, onto_rows(rows, self.slack(), self.tolerance, self.n_jobs)
 
@@ -269,7 +270,8 @@ class ProjectingLearner(ProjectionParameters, Learner):
         if self._few_labels():
             words = self._words(self.readings_, self.task_.for_rules(X))
             log_z = self.structure_.marginals(scores).log_partition
-            found = onto_few_labels(words, self.tolerance, self.n_jobs)(scores, self.temperature_, np.empty(0), log_z)
+            projector = onto_few_labels(words, len(self.labels_), self.tolerance, self.n_jobs)
+            found = projector(scores, self.temperature_, np.empty(0), log_z)
             found.warn_unfinished()
             return words.shift(scores, found.prices).divide(self.temperature_)
         rows, found = self._project(X, scores)

@@ -8,6 +8,7 @@ import numpy as np
 from ...declared import declared, require_number
 from ...errors import DataError
 from ...records import Record, recorded
+from ...running.forms import Instance, Number, Several, Such
 from ...solvers import rounds
 from ...supervision import Signal, by_kind
 from ..choosing.guard import guarded
@@ -35,6 +36,12 @@ class _Sure(NamedTuple):
 
     chosen: list[int]
     y: list[Any]
+
+    @staticmethod
+    def form(inputs: int) -> Such:
+        """Returns the form of outputs of some of so many inputs."""
+        chosen = Several(Number(0, inputs - 1, whole=True))
+        return Such(Instance(_Sure, chosen=chosen, y=list), lambda found: len(found.chosen) == len(found.y))
 
 
 @declared
@@ -96,7 +103,7 @@ class SelfTraining(WrapperParameters, Learner):
         trace = rounds.alternate(
             [None] * (self.iterations if pool else 0), label, rounds.InTurn(learn),
             lambda number, _, sure: SelfTrainingStep(number, len(sure.chosen), len(pool)),
-            title="self-training", verbose=self.verbose, first_needed=False,
+            title="self-training", verbose=self.verbose, first_needed=False, form=lambda: _Sure.form(len(pool)),
         )  # fmt: skip
         self.base_, self.classes_, self.trace_ = model, classes, trace
         return self
