@@ -206,6 +206,7 @@ def _rebuild(header: Any, arrays: Arrays, folder: str) -> Any:
     if folder.count("/") > _DEEPEST:
         raise DataError(f"learners are nested more than {_DEEPEST} deep")
     learner, encoder, labels = _unfitted(header), None, _labels(header["classes"])
+    learner.check_described()
     learner.classes_ = labels
     for part in learner.models_:
         inner = header["models"].get(part)

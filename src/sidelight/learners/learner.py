@@ -505,19 +505,22 @@ class Learner(Estimator):
         if not self.models_:
             self._adopt(LinearModel.restored(self.task_, self.labels_, encoder, arrays))
 
+    def check_described(self) -> None:
+        """Raise `DataError` for a base, a task or parameters of a file that make no sense, before they are used."""
+        self.check_base()
+        self.task_.check()
+        self.check_parameters()
+
     def check_restored(self, labels: list[str]) -> None:
         """Raise `DataError` where what a file says does not fit together, so that predictions would fail.
 
         labels: those of the file.
         """
-        self.check_base()
-        self.task_.check()
         for model in self.models_.values():
             if model is not None and not (model.model_.classes == labels and predict_the_same(model.task_, self.task_)):
                 raise DataError(f"the models of {type(self).__name__} do not predict the same labels and structures")
         if self.model_.classes != labels:
             raise DataError(f"{type(self).__name__} has other labels than the model inside")
-        self.check_parameters()
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one file, atomically."""

@@ -20,6 +20,12 @@ def require_temperature(value: Any) -> None:
 
 def geometric(start: float, rate: float, count: int) -> list[float]:
     """start, start * rate, start * rate², ...: `count` temperatures (section 3 of Dhillon et al. 2012)."""
+    last_temperature(start, rate, count)
+    return [float(start) * float(rate) ** k for k in range(count)]
+
+
+def last_temperature(start: float, rate: float, count: int) -> float:
+    """Returns the last of these temperatures; raises `DataError` where there are none, or they become too low."""
     require_temperature(start)
     if not isinstance(rate, Real) or not 0 < rate <= 1:
         raise DataError(f"the rate of cooling is above 0 and at most 1, got {rate!r}")
@@ -28,4 +34,4 @@ def geometric(start: float, rate: float, count: int) -> list[float]:
     last = float(start) * float(rate) ** (count - 1)
     if last < _COLDEST:
         raise DataError(f"the schedule ends at {last:g}, too low to divide scores by ({_COLDEST:g} is not); cool less")
-    return [float(start) * float(rate) ** k for k in range(count)]
+    return last

@@ -323,9 +323,13 @@ class Agreement(GuardParameters, Learner):
         alone: Agreement = clone(self).set_params(iterations=0, guard=False)
         return alone
 
+    def check_described(self) -> None:
+        """Raise `DataError` for views and parameters of a file that make no sense."""
+        self._check()
+        super().check_described()
+
     def check_restored(self, labels: list[str]) -> None:
         """Raise `DataError` where what a file says does not fit together; with label maps views have other labels."""
-        self._check()
         if any(model is None for model in self.models_.values()):
             raise DataError("the model of a view is missing")
         if self.label_maps is None:

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from ...declared import declared, require_number
 from ...errors import DataError
-from ...solvers.annealing import geometric
+from ...solvers.annealing import geometric, last_temperature
 from .posterior import ProjectingLearner
 
 
@@ -54,7 +54,7 @@ class DeterministicAnnealing(ProjectingLearner):
             raise DataError(f"begin is 'labelled' or 'nothing', got {self.begin!r}")
         if self.begin == "nothing" and not self.iterations:
             raise DataError("begin='nothing' learns nothing in 0 iterations; give some, or begin='labelled'")
-        self._temperatures()
+        last_temperature(self.start, self.rate, self.temperatures)
 
     def _labelled_first(self) -> bool:
         return self.begin == "labelled"

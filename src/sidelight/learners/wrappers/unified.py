@@ -14,7 +14,7 @@ from ...inference.projection import Projection
 from ...inference.readings import LabelledData, Readings, RuleReading
 from ...inference.rows import Rows, RowSet
 from ...kernels.compiling import Floats
-from ...solvers.annealing import geometric, require_temperature
+from ...solvers.annealing import geometric, last_temperature, require_temperature
 from ...solvers.projections import Projector, evenly, onto_best
 from .posterior import ProjectingLearner
 
@@ -88,10 +88,10 @@ class UnifiedEM(ProjectingLearner):
                 raise NotSupported(f"start needs a gamma of at least 0, got {self.gamma!r}: below, every round is hard")
             if self.gamma == 0:
                 raise NotSupported("start needs a gamma above 0: cooling never arrives at 0")
-            geometric(self.start, self.rate, 1)
+            last_temperature(self.start, self.rate, 1)
             if not self.start > self.gamma:
                 raise DataError(f"start must be above gamma, got {self.start!r} and {self.gamma!r}")
-            last = self._temperatures()[-1]
+            last = max(last_temperature(self.start, self.rate, max(self.iterations, 1)), float(self.gamma))
             if last > self.gamma:
                 raise DataError(
                     f"after {self.iterations} rounds gamma would still be {last:.3g}, not {self.gamma!r}: take more "
