@@ -16,3 +16,7 @@ def slowly(part, common, shared):
 
 def total(part, common, shared):
     return float(part.sum() + shared.sum())
+
+
+def for_a_minute(part, common):
+    sleep(60)

@@ -1,4 +1,6 @@
-"""How commands end: 0 done, 1 expected error, 2 wrong usage, 130 interrupted, 141 nobody reads the output any more."""
+"""How commands end: 0 done, 1 expected error, 2 wrong usage, 130 interrupted, 141 nobody reads the output any more, 143
+terminated.
+"""
 
 import errno
 import os
@@ -49,7 +51,10 @@ class CommandGroup(TyperGroup):
             print(f"error: {as_typed(str(error))}", file=sys.stderr)
             raise typer.Exit(1) from None
         except (KeyboardInterrupt, SystemError) as error:
-            if not _interrupted(error):
+            reason = _reason(error)
+            if isinstance(reason, SystemExit):
+                raise reason from None
+            if not isinstance(reason, KeyboardInterrupt):
                 raise
             print("interrupted", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
@@ -63,11 +68,11 @@ class CommandGroup(TyperGroup):
         return result
 
 
-def _interrupted(error: BaseException | None) -> bool:
-    """Whether Ctrl-C is behind this error: in a compiled kernel it becomes the cause of a SystemError."""
+def _reason(error: BaseException | None) -> BaseException | None:
+    """What a signal raised: in a compiled kernel it becomes the cause of a SystemError."""
     while isinstance(error, SystemError):
         error = error.__cause__
-    return isinstance(error, KeyboardInterrupt)
+    return error
 
 
 def _close_output(code: int) -> int:

@@ -2,20 +2,37 @@
 
 Values and answers are files of a temporary folder, and only their names go through joblib: where a process is killed
 while it sends something long, joblib and all its other processes wait for the rest of it for ever.
+
+A worker process ends when the process that started it is gone, however that ended. The folder that is left then is
+removed by the next process that makes such a folder, since its lock is free.
 """
 
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from secrets import token_hex
+from threading import Thread
+from time import sleep
 from typing import Any
 
 from ..errors import ClusterError
 from .cluster import Cluster, LostWorker, Named, call
 from .packing import unpack
+
+try:
+    import fcntl
+except ImportError:  # Windows: nothing tells whose folders are left
+    fcntl = None  # type: ignore[assignment]
+
+# Temporary folders have names that begin so, and hold a lock.
+_PREFIX, _LOCK = "sidelight-", "lock"
+# Seconds between two looks whether the process that started this one is there.
+_PERIOD = 1.0
 
 
 class JoblibProcesses(Cluster):
@@ -95,11 +112,13 @@ def _named_call(function: Callable[..., Any], *arguments: str) -> tuple[tuple[st
 
 
 def _evaluate(expression: str, number: str) -> Any:
+    _end_with_parent()
     return eval(expression)
 
 
 def _call_files(part: str, common: str, shared: str) -> str:
     """Make a call, write its answer to a file, and return the path of that: the same for the same call."""
+    _end_with_parent()
     answer = call(*(_Filed(_name_of(path), path) for path in (part, common, shared)))
     name = blake2b("\n".join((part, common, shared)).encode(), digest_size=16).hexdigest()
     return _written(Path(part).with_name(f"answer-{name}"), answer)
@@ -130,5 +149,42 @@ def started(where: Any) -> Iterator[JoblibProcesses]:
     parallel = Parallel(n_jobs=where) if isinstance(where, int) else where
     if not isinstance(parallel, Parallel):
         raise ClusterError(f"give a joblib.Parallel or a number of processes, not {where!r}")
-    with tempfile.TemporaryDirectory(prefix="sidelight-") as folder, parallel:
-        yield JoblibProcesses(parallel, Path(folder))
+    with _own_folder() as folder, parallel:
+        yield JoblibProcesses(parallel, folder)
+
+
+@cache
+def _end_with_parent() -> None:
+    """Let this process end soon after the one that started it, also where that was killed."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            sleep(_PERIOD)
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def _own_folder() -> Iterator[Path]:
+    """A temporary folder with a lock that the operating system frees when this process ends, however it does."""
+    _sweep(Path(tempfile.gettempdir()))
+    with tempfile.TemporaryDirectory(prefix=_PREFIX) as name, open(Path(name, f"{_LOCK}.new"), "w") as lock:
+        if fcntl is not None:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        os.rename(lock.name, Path(name, _LOCK))  # where there is a lock, it was taken
+        yield Path(name)
+
+
+def _sweep(place: Path) -> None:
+    """Remove the folders of this user's processes that are gone."""
+    if fcntl is None:
+        return
+    for folder in place.glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+                continue
+            with open(folder / _LOCK) as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder)
