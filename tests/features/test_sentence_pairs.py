@@ -115,3 +115,10 @@ def test_wordnet(monkeypatch):
     assert table.tolist() == [[0.5, 0.1], [0.0, 0.0]]
     with pytest.raises(DataError, match="an English lexicon"):
         similarities(Sentence(["lexicon"]), Sentence(["car"]), wordnet=True)
+
+
+def test_word_vectors_of_a_device_are_not_read():
+    """Model files name such files."""
+    one = Sentence(["a"])
+    with pytest.raises(DataError, match="/dev/zero: cannot read: it is no regular file"):
+        similarities(one, one, vectors="/dev/zero")

@@ -257,3 +257,24 @@ def test_counters_that_are_too_large_are_refused():
             compile_rules([rule], [["x"] * 5], LABELS)
     with pytest.raises(NotSupported, match="too large to add up exactly"):
         compile_rules([10**15 * count("A") >= 1], [["x"] * 50], LABELS)
+
+
+@pytest.mark.parametrize(
+    ("rule", "size"),
+    [
+        (count([f"L{i}" for i in range(20_000)]) <= 3, "needs a table of label pairs, which would take 1.6 GB"),
+        (starts_with(*[f"L{i}" for i in range(20_000)]), "needs a table of label pairs, which would take 1.6 GB"),
+        (once_each(), "needs 20,000 tables of label pairs, which would take 32,001.6 GB"),
+    ],
+)
+def test_tables_of_many_labels_are_refused_before_they_are_made(rule, size):
+    labels = [f"L{i}" for i in range(20_000)]
+    with pytest.raises(DataError, match=rf"over 20,000 labels {size} of memory; leave out labels"):
+        CompiledRules.compile([rule], [["a"]], labels)
+
+
+def test_tables_of_many_kinds_of_positions_are_refused_before_they_are_made():
+    labels = [f"L{i}" for i in range(4000)]
+    some = [count("L1", where=word.isin(name)) for name in "abcdefghijklmnopqrs"]
+    with pytest.raises(DataError, match=r"over 4,000 labels needs 20 tables of label pairs"):
+        CompiledRules.compile([sum(some[1:], some[0]) <= 1], [list("abcdefghijklmnopqrst")], labels)

@@ -1,5 +1,6 @@
 """Rule files: what a good one says, and where a bad one is wrong."""
 
+import os
 import re
 
 import pytest
@@ -202,3 +203,36 @@ def test_titles_of_long_rules_are_short():
 def test_a_place_without_a_label_is_no_rule():
     with pytest.raises(DataError, match=r"it names no label; add \.label\('author'\)"):
         parse_rule("where(word.isdigit())")
+
+
+def naming(tmp_path, argument):
+    """A rule file whose rule reads words from what is named."""
+    path = tmp_path / "rules.toml"
+    path.write_text(f"[[rule]]\nrule = '''where(word.isin(read_words({argument}))).label(\"date\")'''\n", "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "pipe", "."])
+def test_words_are_read_from_regular_files_alone(name, tmp_path):
+    """A device has no end, and a pipe without a writer keeps its reader waiting."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DataError, match=r"rules\.toml:2.*: cannot read: it is no regular file"):
+        read_rules(naming(tmp_path, repr(name)))
+
+
+def test_words_of_a_rule_in_the_place_of_a_file_are_read_from_regular_files_alone():
+    with pytest.raises(DataError, match="/dev/zero: cannot read: it is no regular file"):
+        given_rules("where(word.isin(read_words('/dev/zero'))).label('date')")
+
+
+def test_word_lists_are_not_endless(tmp_path):
+    with open(tmp_path / "words.txt", "wb") as file:
+        file.truncate(1 << 27)  # which takes no room on the disk
+    with pytest.raises(DataError, match=r"words\.txt: cannot read: it has 134,217,728 bytes, and at most 67,108,864"):
+        read_rules(naming(tmp_path, "'words.txt'"))
+
+
+@pytest.mark.parametrize("argument", ["3", "['a']", "'a\\x00b'"])
+def test_names_of_word_lists_that_are_none(argument, tmp_path):
+    with pytest.raises(DataError, match=r"rules\.toml:2"):
+        read_rules(naming(tmp_path, argument))

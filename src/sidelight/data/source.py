@@ -159,6 +159,23 @@ def _opened(source: Any, name: str) -> contextlib.AbstractContextManager[Any]:
         raise file_error(name, error, "read") from error
 
 
+def require_regular(path: str, most: int) -> None:
+    """Raise `DataError` unless a path that another file names is that of a regular file of at most so many bytes.
+
+    Devices and pipes may have no end, or wait for ever.
+    """
+    try:
+        found = os.stat(path)
+    except OSError as error:
+        raise file_error(path, error, "read") from error
+    except ValueError as error:  # a null character
+        raise DataError(f"{path!r}: cannot read: {error}") from error
+    if not stat.S_ISREG(found.st_mode):
+        raise DataError(f"{path}: cannot read: it is no regular file, which a file that another file names must be")
+    if found.st_size > most:
+        raise DataError(f"{path}: cannot read: it has {found.st_size:,} bytes, and at most {most:,} are read here")
+
+
 def source_name(source: object) -> str:
     """How errors call a source or target: its path, ``<standard input>``, or ``<lines>`` if it has no name."""
     if isinstance(source, str | os.PathLike):

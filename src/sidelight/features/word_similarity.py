@@ -6,8 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from ..data.source import require_regular
 from ..errors import DataError
 from ..kernels.compiling import Floats
+
+# A file of word vectors may have so many bytes: model files name such files.
+_MOST_BYTES = 1 << 34
 
 
 def vector_similarities(path: str, one: Sequence[str], other: Sequence[str]) -> Floats:
@@ -23,6 +27,7 @@ def vector_similarities(path: str, one: Sequence[str], other: Sequence[str]) -> 
 def read_vectors(path: str) -> dict[str, Floats]:
     """Returns vectors of length 1 by word, from lines of a word and its numbers; a first line of counts is skipped."""
     out: dict[str, Floats] = {}
+    require_regular(path, _MOST_BYTES)
     try:
         with open(path, encoding="utf-8") as file:
             for number, line in enumerate(file, 1):

@@ -20,6 +20,10 @@ from .conditions import Mask, Where, mask_of
 from .labels import Labels, labels_meant
 from .language import Rule, require_rule
 
+# Entries of one table over label pairs, and of those of all rules together: several arrays have as many while a rule is
+# compiled.
+_MOST_PAIRS, _MOST_ENTRIES = 1 << 25, 1 << 28
+
 
 class Batch:
     """A batch of inputs and the labels that outputs can have; what several rules ask of it is found once."""
@@ -165,11 +169,27 @@ def compile_rules(rules: Sequence[Rule], X: Sequence[Any], labels: Sequence[str]
 
 def compiled_by_rule(rules: Sequence[Rule], X: Sequence[Any], labels: Sequence[str]) -> list[list[Automaton]]:
     """The automata of each rule on a batch."""
-    batch, out = Batch(X, labels), list[list[Automaton]]()
+    batch, out, automata = Batch(X, labels), list[list[Automaton]](), 0
     for rule in rules:
         singles = require_rule(rule).expand(labels, rule.title)
+        automata += len(singles)
+        require_tables(rule, labels, automata)
         out.append([one for title, single in singles for one in single.automata(Compilation(rule, title, batch))])
     return out
+
+
+def require_tables(rule: Rule, labels: Sequence[str], tables: int = 1) -> None:
+    """Raise `DataError` where so many tables over label pairs, those of a rule included, would take too much memory.
+
+    tables: how many there are by then, one for each label or kind of position that rules tell apart.
+    """
+    count = len(labels)
+    if count * (count + 1) > _MOST_PAIRS or tables * count * (count + 1) > _MOST_ENTRIES:
+        size, noun = 4 * tables * count * (count + 1) / 1e9, "a table" if tables == 1 else f"{tables:,} tables"
+        raise DataError(
+            f"the rule {rule.title!r} over {count:,} labels needs {noun} of label pairs, which would take {size:,.1f} "
+            "GB of memory; leave out labels that the data do not have, or write rules for fewer of them"
+        )
 
 
 def labels_named(rules: Iterable[Rule], known: Collection[str] = ()) -> set[str]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import NotSupported
 from ..kernels.compiling import Flags, Floats, Ints, Longs
-from .automata import Automaton, Compilation
+from .automata import Automaton, Compilation, require_tables
 from .counts import Count, Op
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ def count_table(counted: Count, at: Compilation) -> CountTable:
     conditions = {id(t.where): t.where for t in counted.terms}  # those of a share are one
     holds = {k: at.holds(where) for k, where in conditions.items()}
     kinds, kind = distinct_rows(np.stack([holds[id(t.where)] for t in counted.terms], axis=1))
+    require_tables(at.rule, at.labels, len(kinds))
     amount, at_end = np.zeros((len(kinds), L + 1, L)), np.zeros(L)
     for number, term in enumerate(counted.terms):
         to = term.coefficient * (at.members_by_run if term.different else at.members)(term.to)

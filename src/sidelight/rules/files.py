@@ -14,12 +14,13 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from ..data.source import read_lines
+from ..data.source import read_lines, require_regular
 from ..errors import DataError
 from ..expressions import ExpressionError, evaluate
 from ..features.columns import column, pos, word
@@ -33,6 +34,8 @@ _NAMES: dict[str, Any] = {
     "column": column,
     **{name: getattr(import_module(f".{module}", __package__), name) for name, module in WORDS.items()},
 }
+# A word list that a rule names may have so many bytes.
+_MOST_BYTES = 1 << 26
 _KEYS = {"name", "rule", "reading", "penalty"}
 
 
@@ -101,10 +104,19 @@ def read_words(source: str | PathLike[str]) -> list[str]:
     return words
 
 
+def _words_beside(folder: Path, path: Any) -> list[str]:
+    """The words of a file that a rule names."""
+    if not isinstance(path, str):
+        raise DataError(f"a word list is read from the path of a file, got {path!r}")
+    place = os.path.join(folder, path)
+    require_regular(place, _MOST_BYTES)
+    return read_words(place)
+
+
 def given_rules(argument: str) -> list[Rule]:
     """The rules of a command line: those of a file, or the one whose text is given, such as "bio()"."""
     if "(" in argument and not os.path.exists(argument):
-        return [parse_rule(argument, {"read_words": read_words})]
+        return [parse_rule(argument, {"read_words": partial(_words_beside, Path())})]
     return read_rules(argument)
 
 
@@ -150,7 +162,7 @@ def read_rules(source: str | PathLike[str]) -> list[Rule]:
     heads = [k for k, line in enumerate(lines.lines) if re.match(r"\s*\[\[\s*rule\s*\]\]", line)]
     if len(heads) != len(entries):  # written as inline tables
         heads = [0] * len(entries)
-    offered = {"read_words": lambda path: read_words(os.path.join(folder, path)), **words}
+    offered = {"read_words": partial(_words_beside, folder), **words}
     return [
         _entry(entry, offered, lines.name, lines.lines, head, end)
         for entry, head, end in zip(entries, heads, [*heads[1:], len(lines.lines)], strict=True)
