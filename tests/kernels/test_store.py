@@ -98,6 +98,21 @@ def test_a_folder_that_cannot_be_written_costs_one_note(package: Package) -> Non
     assert len(notes) == 1
 
 
+def test_kernels_in_a_folder_that_all_users_can_write_to_are_not_run(
+    package: Package, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package.call("calling")
+    kept = package.files()
+    assert kept
+    package.kept.chmod(0o777)
+    loaded: list[object] = []
+    monkeypatch.setattr(store.pickle, "loads", loaded.append)
+    with pytest.warns(UserWarning, match="all users can write to it"):
+        assert package.call("calling") == (4, True)
+    assert not loaded
+    assert package.files() == kept
+
+
 def test_a_full_disk_costs_one_note_and_leaves_nothing(package: Package, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -7,7 +7,8 @@ one of `LEVELS` serve all machines of that level.
 
 Kernels are looked for in the package (`SHIPPED`, which `sidelight compile` fills) and then in a folder of the user's,
 where new ones are written. No result depends on these files: where one is missing, damaged or cannot be written, the
-kernel is compiled. They hold machine code, so whoever can write to these folders can run code as their reader.
+kernel is compiled. They hold machine code, so whoever can write to these folders can run code as their reader: a folder
+of another user, or one that all users can write to, is not used.
 
 Processes that need the same kernel at the same time compile it once: one has a lock, and the others wait for its file.
 """
@@ -16,6 +17,7 @@ import os
 import pickle
 import re
 import secrets
+import stat
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -88,7 +90,7 @@ class Store(caching.NullCache):  # type: ignore[misc]
     def turn(self, signature: Any, target: Any) -> Iterator[None]:
         """Wait until no other process compiles the version for these argument types: its file is there then."""
         files, folder = list(self._files(signature, target)), own_folder()
-        if folder is None or any(path.exists() for path in files):
+        if folder is None or _foreign(folder) or any(path.exists() for path in files):
             yield
         else:
             with _lock(folder / f"{self._file_name(signature, target.codegen().magic_tuple())}.lock"):
@@ -98,7 +100,10 @@ class Store(caching.NullCache):  # type: ignore[misc]
         """Where the version for these argument types may be, in the order in which they are looked at."""
         for machine in _machines(target.codegen()):
             name = self._file_name(signature, machine)
-            yield from (folder / name for folder in (SHIPPED, own_folder()) if folder)
+            yield SHIPPED / name
+            folder = own_folder()
+            if folder is not None and not _foreign(folder):
+                yield folder / name
 
     def _file_name(self, signature: Any, machine: tuple[str, str, str]) -> str:
         options = config.OPT, config.BOUNDSCHECK
@@ -177,6 +182,15 @@ def own_folder() -> Path | None:
     return folder if folder.is_absolute() else None
 
 
+def _foreign(folder: Path) -> bool:
+    """Whether a folder belongs to another user than this one and root, or can be written by all users."""
+    try:
+        found = folder.stat()
+    except OSError:  # it is not there yet, or cannot be used, which is noticed later
+        return False
+    return hasattr(os, "getuid") and (found.st_uid not in (os.getuid(), 0) or bool(found.st_mode & stat.S_IWOTH))
+
+
 def _digest(content: bytes) -> bytes:
     return blake2b(content, digest_size=_DIGEST).digest()
 
@@ -197,6 +211,9 @@ def _write(name: str, content: bytes) -> None:
     folder = own_folder()
     if folder is None:
         _note("there is no folder for the user's caches")
+        return
+    if _foreign(folder):
+        _note(f"{folder} belongs to another user, or all users can write to it")
         return
     temporary = folder / f"{name}.{secrets.token_hex(4)}.tmp"
     try:
