@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzz import checkpoints, harness, models
+from fuzz import checkpoints, corpora, harness, models
 from fuzz.__main__ import targets
 from fuzz.harness import run, run_here
 from sidelight.errors import DataError
@@ -40,6 +40,16 @@ def test_altered_checkpoints_are_refused_or_used(name, tmp_path, monkeypatch):
         assert not failure, f"case {number}: {failure}"
         outcomes.append(outcome)
     assert "refused" in outcomes
+
+
+def test_altered_corpora_are_refused_or_used(tmp_path):
+    corpora.setup(tmp_path)
+    outcomes = []
+    for number in range(40):
+        outcome, failure = run_here(corpora, tmp_path, 0, number)
+        assert not failure, f"case {number}: {failure}"
+        outcomes.append(outcome)
+    assert {"DataError", "learned from"} <= set(outcomes)
 
 
 class Target:
