@@ -41,6 +41,14 @@ def test_arrays_come_back_to_the_last_bit(tmp_path):
     assert (type(number), number) == (np.float32, np.float32(0.1))
 
 
+def test_equal_values_give_equal_files_at_any_time(tmp_path, monkeypatch):
+    value = {"a": np.arange(3.0), "b": [1, "x"]}
+    saved_values.write(tmp_path / "one", {}, value)
+    monkeypatch.setattr("time.time", lambda: 2e9)
+    saved_values.write(tmp_path / "two", {}, value)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
 def test_generators_go_on(tmp_path):
     rng = np.random.default_rng(3)
     rng.normal(size=7)

@@ -78,9 +78,11 @@ def write(path: Path, head: Mapping[str, Any], value: Any) -> None:
     try:
         with open(temporary, "wb") as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-                archive.writestr(_VALUES, text)
+                archive.writestr(
+                    zipfile.ZipInfo(_VALUES), text
+                )  # without the time, so that equal values give equal files
                 for number, array in enumerate(arrays):
-                    with archive.open(f"{number}.npy", "w", force_zip64=True) as member:
+                    with archive.open(zipfile.ZipInfo(f"{number}.npy"), "w", force_zip64=True) as member:
                         np.lib.format.write_array(member, array, allow_pickle=False)
             file.flush()
             os.fsync(file.fileno())

@@ -10,7 +10,7 @@ from ..estimator import warn_convergence
 from ..kernels.compiling import Floats
 from ..progress import Tell
 from ..records import Curve, Record, recorded
-from ..running.forms import Instance, Several
+from ..running.forms import Instance, Several, Such
 from ..stored import finite
 
 # Where there is no dual bound, progress is measured over this many steps.
@@ -60,6 +60,11 @@ class Step(Record):
         return ", ".join(f"{name} {value:.6g}" for name, value in shown.items() if not np.isnan(value))
 
 
+def steps_form(least: int = 0) -> Such:
+    """Returns the form of the steps that a solver has made, in their order."""
+    return Such(Several(Step, least=least), lambda made: all(one.iteration == k for k, one in enumerate(made, 1)))
+
+
 @dataclass(frozen=True)
 class Solution:
     """Weights, all steps, and whether the tolerance was reached.
@@ -82,7 +87,7 @@ class Solution:
     @staticmethod
     def form(size: int) -> Instance:
         """Returns the form of a solution of so many weights."""
-        return Instance(Solution, weights=finite(size), steps=Several(Step, least=1))
+        return Instance(Solution, weights=finite(size), steps=steps_form(1))
 
 
 def warn_unconverged(name: str, solution: Solution, advice: str) -> None:

@@ -15,8 +15,8 @@ from ..errors import SidelightError
 from ..kernels.compiling import Floats
 from ..running import scatter, shards
 from ..running.checkpoints import step
-from ..running.forms import Number, Several
-from .certificate import Solution, Step, reached
+from ..running.forms import Number
+from .certificate import Solution, Step, reached, steps_form
 from .margin_constraints import Demand, worst_of_part
 from .working_sets import WorkingSets
 
@@ -59,7 +59,7 @@ def minimize(
             sets.take(earlier["sets"])
             solution: Solution = earlier["solution"]
             return solution
-        state = saved.state(lambda: (np.random.Generator, Several(Step), Number(0.0), sets.form()))
+        state = saved.state(lambda: (np.random.Generator, steps_form(), Number(0.0), sets.form()))
         if state is not None:
             rng, steps, epsilon, rows_before = state
             steps = list(steps)

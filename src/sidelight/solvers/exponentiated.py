@@ -31,11 +31,11 @@ from ..kernels.compiling import Bytes, Floats, Ints, Longs, Singles
 from ..kernels.lanes import Lanes, Meeting
 from ..kernels.parallel import WORTH_TOKENS, available_cores, thread_count
 from ..running.checkpoints import step
-from ..running.forms import Like, Several
+from ..running.forms import Like
 from ..scorers.linear import LinearScorer
 from ..structures.chain import Chain, ChainParts
 from ..structures.known import Known
-from .certificate import Solution, Step, penalty, reached
+from .certificate import Solution, Step, penalty, reached, steps_form
 from .losses import HingeLoss, LogLoss
 
 # Dual scores start at this value for the gold labels and at 0 for the others: nearly all mass on the gold output, so
@@ -340,7 +340,7 @@ def ascend(
         if saved.done:
             solution: Solution = saved.found(Solution.form(len(dual.weights())))
             return solution
-        before = saved.state(lambda: (np.random.Generator, Several(Step), Like(dual.state())))
+        before = saved.state(lambda: (np.random.Generator, steps_form(), Like(dual.state())))
         if before is None:
             dual.sweep(rng.permutation(sequences), True)
         else:

@@ -14,10 +14,10 @@ import numpy as np
 from ..kernels.compiling import Floats
 from ..kernels.parallel import one_blas_thread
 from ..running.checkpoints import NOTHING, Carried, step
-from ..running.forms import Several
+from ..running.forms import Such
 from ..stored import finite
 from . import limited_memory
-from .certificate import Solution, Step, duality_gap, penalty, reached, residual
+from .certificate import Solution, Step, duality_gap, penalty, reached, residual, steps_form
 
 Objective = Callable[[Floats], tuple[float, Floats]]
 # L-BFGS-B begins anew after this many iterations: what it knows of the curvature cannot be taken out and saved.
@@ -69,7 +69,8 @@ def minimize(
             return solution
         begin: Any = start
         at = finite(len(start)) if l1 else limited_memory.Descent.form(len(start))
-        before = saved.state(lambda: {"at": at, "steps": Several(Step), "carried": carried.form()})
+        form = {"at": at, "steps": steps_form(), "carried": carried.form()}
+        before = saved.state(lambda: Such(form, lambda state: bool(l1) or state["at"].made == len(state["steps"])))
         if before is not None:
             begin, steps = before["at"], list(before["steps"])
             carried.load(before["carried"])

@@ -182,7 +182,7 @@ def make_passes(
     with step("passes") as saved:
         form, begun = (
             {"state": state.form(), "more": more_form},
-            {"rng": np.random.Generator, "made": Number(0, whole=True)},
+            {"rng": np.random.Generator, "made": Number(0, passes, whole=True)},
         )
         before = saved.found(form) if saved.done else saved.state(lambda: form | begun)
         if before is not None:

@@ -19,9 +19,9 @@ import numpy as np
 
 from ..kernels.compiling import Floats, Longs
 from ..running.checkpoints import step
-from ..running.forms import Number, Several
+from ..running.forms import Number
 from ..stored import finite
-from .certificate import Solution, Step, duality_gap, penalty, reached, residual
+from .certificate import Solution, Step, duality_gap, penalty, reached, residual, steps_form
 from .losses import LogLoss
 
 # How many inputs are the sample on which the first step size is chosen, and the exponents that are tried.
@@ -45,7 +45,7 @@ def minimize(
             return solution
         w = finite(len(start))
         made = w, w, Number(l2, l2), Number(0.0), Number(0, whole=True)
-        before = saved.state(lambda: (np.random.Generator, Several(Step), made))
+        before = saved.state(lambda: (np.random.Generator, steps_form(), made))
         if before is None:
             rng, steps = np.random.default_rng(seed), list[Step]()
             way = _AveragedSteps(loss, start, start, l2, _first_rate(loss, start, l2, rng))

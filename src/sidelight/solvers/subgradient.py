@@ -27,12 +27,12 @@ import numpy as np
 from ..features.encoded import Encoded
 from ..kernels.compiling import Floats
 from ..running.checkpoints import step
-from ..running.forms import Number, Several
+from ..running.forms import Number
 from ..scorers.linear import LinearScorer
 from ..stored import finite
 from ..structures.chain import Chain, ChainParts
 from ..structures.known import Known
-from .certificate import Solution, Step, penalty, reached, squared_norm
+from .certificate import Solution, Step, penalty, reached, squared_norm, steps_form
 from .losses import HingeLoss
 from .perceptron import Examples, PerceptronState, run
 
@@ -64,7 +64,7 @@ def minimize(
         if saved.done:
             solution: Solution = saved.found(Solution.form(scorer.size))
             return solution
-        form = state.form(), finite(len(encoded), 2), finite(scorer.size), Number(), Number(), Several(Step)
+        form = state.form(), finite(len(encoded), 2), finite(scorer.size), Number(), Number(), steps_form()
         before = saved.state(lambda: form)
         if before is not None:
             state, sums, best, lowest, dual, steps = before
