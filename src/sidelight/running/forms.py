@@ -17,7 +17,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from inspect import get_annotations
 from math import isfinite
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -141,11 +140,11 @@ def _require_values(values: Any, forms: Mapping[str, Any], what: str, sizes: dic
 
 
 def _require_number(value: Any, form: Number, what: str) -> None:
-    kind = Integral if form.whole else Real
-    if not isinstance(value, kind) or isinstance(value, bool) or not isfinite(float(value)):
+    kinds = (int, np.integer) if form.whole else (int, float)  # np.float64 is a float, other types of NumPy are not
+    if not isinstance(value, kinds) or isinstance(value, bool) or (isinstance(value, float) and not isfinite(value)):
         raise DataError(f"{what} must be a {'whole' if form.whole else 'finite'} number")
-    if not form.least <= float(value) <= form.most:
-        raise DataError(f"{what} must be at least {form.least:g} and at most {form.most:g}, it is {float(value):g}")
+    if not form.least <= value <= form.most:
+        raise DataError(f"{what} must be at least {form.least:g} and at most {form.most:g}, it is {str(value)[:60]}")
 
 
 def _require_like(value: Any, example: Any, least: float | None, what: str) -> None:
