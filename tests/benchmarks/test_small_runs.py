@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 import benchmarks
-from benchmarks import small
+from benchmarks import crfsuite, small
 from benchmarks.__main__ import BENCHMARKS, TABLES, main
 from benchmarks.defaults.tasks import TASKS, Task
 from sidelight.rules.automata import labels_named
@@ -46,6 +46,7 @@ def test_every_table_of_every_benchmark_is_made(
         assert main([name, *options, "--figure", str(tmp_path / "figure.svg")]) == 0
     assert small.NOTE in printed.getvalue()
     found = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
+    assert found or "|---|" in printed.getvalue()
     assert all(one["small"] and math.isfinite(one["value"]) for one in found)
 
 
@@ -60,6 +61,19 @@ def test_every_benchmark_is_known() -> None:
     modules = [one.name for one in iter_modules(benchmarks.__path__) if not one.name.startswith("_")]
     runs = {name for name in modules if callable(getattr(import_module(f"benchmarks.{name}"), "run", None))}
     assert runs - OWN == set(BENCHMARKS)
+
+
+def test_without_crfsuite_its_column_is_left_out(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(crfsuite, "INSTALLED", False)
+    tables, out = "speed-dicts,speed-perceptron,speed-crf", tmp_path / "results.jsonl"
+    options = ["--small", "--seeds", "0", "--tables", tables, "--json", str(out)]
+    assert main(["speed", "--data", str(data), *options]) == 0
+    found = [json.loads(line) for line in out.read_text().splitlines()]
+    assert {one["section"] for one in found} == set(tables.split(","))
+    assert {one["system"] for one in found} == {"sidelight"}
+    assert "pip install 'sidelight[bench]'" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_small_run_leaves_sizes_as_they_were() -> None:
