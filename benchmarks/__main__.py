@@ -65,7 +65,7 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("--split", choices=("dev", "test"), default="dev", help="what is scored (default: dev)")
     out.add_argument("--seeds", type=seeds, default=(0, 1, 2, 3, 4), metavar="N,N", help="default: 0,1,2,3,4")
     out.add_argument("--json", type=Path, metavar="FILE", help="append each result as a line of JSON")
-    out.add_argument("--small", action="store_true", help="cut sizes down to see whether everything runs, in seconds")
+    out.add_argument("--small", action="store_true", help="cut sizes down to see whether everything runs")
     out.add_argument("--peers", action="store_true", help="chunking: run sklearn-crfsuite as well; wordalign: eflomal")
     out.add_argument("--lbfgs", action="store_true", help="chunking: run sidelight's L-BFGS solver as well")
     out.add_argument("--solvers", action="store_true", help="chunking: run all solvers of CRFs and structural SVMs")

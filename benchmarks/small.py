@@ -1,6 +1,7 @@
 """Sizes of a small run, `python -m benchmarks --small`: do benchmarks run to their end? Its numbers mean nothing.
 
-A small run has the same tables, learners and reports, on as little data and in as few iterations as they can do with.
+A small run has the same tables, learners and reports, in as few iterations as they can do with. Files
+that a benchmark reads as a whole are not cut: it takes seconds where they are small.
 """
 
 from collections.abc import Iterator
