@@ -349,8 +349,11 @@ def test_arrays_that_kernels_must_not_see(tmp_path, name, change, message):
     [
         (lambda header: header["classes"].append("A"), "the labels must be different texts"),
         (lambda header: header["classes"].append(7), "the labels must be a list of texts"),
-        (lambda header: header["parameters"].update(order="two"), "order of CRF cannot be 'two'"),
-        (lambda header: header["parameters"].update(l2=float("nan")), "l2 of CRF cannot be nan"),
+        (lambda header: header["parameters"].update(order="two"), "order must be 1 or 2, got 'two'"),
+        (
+            lambda header: header["parameters"].update(l2=float("nan")),
+            "l2 must be a finite number of at least 0, got nan",
+        ),
         (lambda header: header["parameters"].update(order=7), "order"),
         (lambda header: header["kept"].update(converged_="yes"), "converged_ of CRF has a value of another type"),
         (

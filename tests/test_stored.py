@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import pytest
 
+from sidelight.declared import Bounds
 from sidelight.errors import DataError
 from sidelight.stored import (
     ArraySpec,
@@ -126,11 +127,26 @@ def test_values_and_annotations(hint, good, bad):
 
 
 def test_checked_values():
-    check_values({"a": 1.0}, {"a": float, "b": int}, "X")
+    hints = {
+        "a": float,
+        "b": int,
+        "share": Annotated[float | None, "text", Bounds(0, 1)],
+        "rate": Annotated[float | Literal["learned"], "text", Bounds(0, above=True)],
+        "names": Sequence[str] | None,
+        "passes": Annotated[int, "text", Bounds(1)],
+    }
+    good = {"a": 1.0, "share": None, "rate": "learned", "names": np.array(["x"]), "passes": np.int64(1)}
+    check_values(good, hints, "X")
     for values, message in (
-        ({"a": float("nan")}, "a of X cannot be nan"),
-        ({"c": 1}, "X has no c"),
-        ({"b": "y" * 100}, r"b of X cannot be 'y+\.\.\."),
+        ({"a": float("nan")}, "a must be a number, got nan"),
+        ({"c": 1}, "X has no 'c'"),
+        ({"b": "y" * 300}, r"b must be a whole number, got 'y{40,}\.\.\.y{40,}'$"),
+        ({"a": 10**400}, "a must be a number, got a whole number of about 400 digits"),
+        ({"share": 1.5}, "share must be a finite number from 0 to 1 or None, got 1.5"),
+        ({"rate": 0}, "rate must be a finite number above 0 or 'learned', got 0"),
+        ({"rate": float("inf")}, "rate must be a finite number above 0 or 'learned', got inf"),
+        ({"names": ["a", 1]}, r"names must be a list of texts or None, got \['a', 1\]"),
+        ({"passes": 0}, "passes must be a whole number of at least 1, got 0"),
     ):
         with pytest.raises(DataError, match=message):
-            check_values(values, {"a": float, "b": int}, "X")
+            check_values(values, hints, "X")

@@ -67,7 +67,7 @@ def test_what_the_page_says_of_errors(page):
     with pytest.raises(NotSupported, match="works out expectations under rules, which FindSpan does not offer"):
         PosteriorRegularization(CRF(task=page["FindSpan"]()), [count() <= 1]).fit(page["X"], page["y"])
     with pytest.raises(
-        NotSupported, match=r"CRF cannot learn from unlabelled sentences \(None\) .*; use TransductiveSVM"
+        NotSupported, match=r"CRF cannot learn from unlabelled sentences \(None\) .*; use CoDL or TransductiveSVM"
     ):
         page["crf"].fit(page["X"][:2], [None, (0, 1)])
     with pytest.raises(NotSupported, match="FindSpan does not say which parts belong to a token"):

@@ -102,26 +102,5 @@ def test_require_names_a_learner_that_can(learner):
     assert Signal.PARTIAL in CRF.signals
 
 
-@pytest.mark.parametrize("signal", Signal)
-@pytest.mark.parametrize("inputs", ["sequence", "document"])
-def test_every_advice_is_true(signal, inputs):
-    """Whoever a message sends the user to can use that signal, of inputs like the user's."""
-    import sidelight
-    from sidelight.learners.registry import REGISTRY
-
-    class Nobody:
-        signals = frozenset()
-
-    learners = sidelight.learners_by_name()
-    with pytest.raises(NotSupported, match=rf"Nobody cannot learn from .* \({inputs} 0\); ") as caught:
-        require(Nobody(), [signal], inputs)
-    advice = str(caught.value).split("; ", 1)[1]
-    only = {"sequence": "", "document": "only"}[inputs]
-    fitting = [name for name, one in REGISTRY.items() if one.documents in ("also", only)]
-    able = [name for name, cls in learners.items() if signal in cls.signals and name in fitting]
-    assert advice == f"use {' or '.join(able)}"
-    assert ("sequence" in str(caught.value)) == (inputs == "sequence")
-
-
 def test_companions_print_as_they_are_written():
     assert [repr(GOOD), repr(BAD)] == ["GOOD", "BAD"]

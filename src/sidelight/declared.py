@@ -11,17 +11,17 @@ line of names alone takes its texts from `ATTRIBUTES`.
 
 import inspect
 import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
+from math import inf
 from numbers import Integral, Real
-from sys import float_info
-from types import UnionType
+from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, dataclass_transform, get_args, get_origin
 
-from .errors import DataError
+from .errors import DataError, listed
+from .quoting import quoted
 
 C = TypeVar("C", bound=type)
-# Parameters that say how a fit runs.
-_RUNNING = ("guard", "random_state", "verbose", "n_jobs")
 # What many learners have after `fit`: type and text.
 ATTRIBUTES = {
     "classes_": ("list, or array of documents' labels", "The labels."),
@@ -44,6 +44,51 @@ ATTRIBUTES = {
 }
 
 
+# The largest weight, count or parameter: sums and products of a few of these are still numbers.
+LARGEST = 1e100
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Bounds of a number, beside its text: `Annotated[int, "Passes over the data.", Bounds(1, 10**9)]`.
+
+    least, most: the smallest and the largest value; above: whether the value must be larger than `least`; infinite:
+    whether inf will do. A parameter that may be None, or a text, may still be that.
+    """
+
+    least: float = -inf
+    most: float = inf
+    above: bool = False
+    infinite: bool = False
+
+    def hold(self, value: Any) -> bool:
+        """Whether they hold for a number."""
+        if abs(value) > LARGEST:
+            return self.infinite and value == inf
+        return bool(self.least <= value <= self.most) and not (self.above and value == self.least)
+
+    def __str__(self) -> str:
+        if self.most < inf and self.least > -inf:
+            return (
+                f" above {self.least:g} and at most {self.most:g}"
+                if self.above
+                else (f" from {self.least:g} to {self.most:g}")
+            )
+        if self.least > -inf:
+            return f" above {self.least:g}" if self.above else f" of at least {self.least:g}"
+        return f" of at most {self.most:g}" if self.most < inf else ""
+
+
+# Parameters that say how a fit runs, and what they may be: scikit-learn's users give None as a seed and as a number of
+# threads, and numbers for how much is shown.
+_RUNNING: dict[str, Any] = {
+    "guard": bool,
+    "random_state": Annotated[int | None, "", Bounds(0)],
+    "verbose": bool | int,
+    "n_jobs": int | None,
+}
+
+
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
 def declared(cls: C) -> C:
     """Returns the class with its annotated names as keyword parameters, and their texts in its docstring."""
@@ -56,12 +101,44 @@ def declared(cls: C) -> C:
 
 
 def parameter_hints(cls: Any) -> dict[str, Any]:
-    """Returns what every parameter of a class may be: as it is annotated, but those that say how a fit runs.
+    """Returns what every parameter of a class may be: as it is annotated, but those that say how a fit runs."""
+    return {one.name: _RUNNING.get(one.name, one.type) for one in fields(cls)}
 
-    scikit-learn's users give None as a seed and as a number of threads, and numbers for how much is shown.
-    """
-    running = dict.fromkeys(_RUNNING, int | bool | None)
-    return {one.name: running.get(one.name, one.type) for one in fields(cls)}
+
+# What values of a type are called in messages.
+_CALLED: dict[Any, str] = {
+    bool: "True or False", int: "a whole number", float: "a number", str: "a text", NoneType: "None", None: "None"
+}  # fmt: skip
+_PLURAL: dict[Any, str] = {str: "texts", str | int | bool: "labels", int: "whole numbers", float: "numbers"}
+
+
+def expected(hint: Any) -> str:
+    """Returns what an annotation asks for, in the words of a message."""
+    return listed(list(dict.fromkeys(_options(hint))), "or")
+
+
+def _options(hint: Any, bounds: Bounds | None = None) -> list[str]:
+    """Returns the kinds of values that will do; bounds: of numbers."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _options(arguments[0], next((one for one in arguments[1:] if isinstance(one, Bounds)), None))
+    if origin in (Union, UnionType):
+        return [option for one in arguments for option in _options(one, bounds)]
+    if origin is Literal:
+        return [repr(one) for one in arguments]
+    if hint is int and bounds is not None and bounds.most - bounds.least == 1:
+        return [f"{bounds.least}", f"{bounds.most}"]
+    if hint is int:
+        return [f"a whole number{bounds or ''}"]
+    if hint is float:
+        return [f"a {'' if bounds is None or bounds.infinite else 'finite '}number{bounds or ''}"]
+    if origin in (Sequence, list, tuple):
+        return [f"a list of {_PLURAL.get(arguments[0], 'values')}"]
+    if hint in _CALLED:
+        return [_CALLED[hint]]
+    names = {Mapping: "a mapping", dict: "a mapping", Callable: "a function"}
+    name = getattr(hint, "__name__", "value of another type")
+    return [names.get(origin) or f"a {name.lower() if getattr(hint, '_is_protocol', False) else name}"]
 
 
 def _ordered(cls: Any) -> list[Field[Any]]:
@@ -84,7 +161,7 @@ def _documented(cls: Any, order: list[Field[Any]]) -> str:
 
 def _entry(name: str, hint: Any, default: Any) -> str:
     """Returns the lines of one parameter."""
-    kind, text = get_args(hint) if get_origin(hint) is Annotated else (hint, "")
+    kind, text, *_ = get_args(hint) if get_origin(hint) is Annotated else (hint, "")
     shown = "" if default is MISSING else f", default={default!r}"
     return f"    {name} : {_type_name(kind)}{shown}\n{_wrapped(text)}"
 
@@ -126,21 +203,9 @@ def require_number(learner: Any, name: str, low: float, *, whole: bool = False, 
     """Raise `DataError` unless a parameter is a finite (whole) number of at least `low` (above it, if open)."""
     value = getattr(learner, name)
     kind = Integral if whole else Real
-    size: Any = value
-    good = isinstance(value, kind) and not isinstance(value, bool) and abs(size) <= float_info.max
-    if not good or value < low or (open_end and value == low):
-        bound = f"above {low:g}" if open_end else f"of at least {low:g}"
-        raise DataError(f"{name} must be a {'whole' if whole else 'finite'} number {bound}, got {value!r}")
-
-
-def require_share(learner: Any, name: str, what: str) -> None:
-    """Raise `DataError` unless a parameter is None or a number between 0 and 1."""
-    value = getattr(learner, name)
-    if value is None:
-        return
-    require_number(learner, name, 0)
-    if value > 1:
-        raise DataError(f"{name} {what}, got {value!r}")
+    bounds = Bounds(low, above=open_end)
+    if isinstance(value, bool) or not isinstance(value, kind) or not bounds.hold(value):
+        raise DataError(f"{name} must be a {'whole' if whole else 'finite'} number{bounds}, got {quoted(value)}")
 
 
 @declared

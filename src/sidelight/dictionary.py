@@ -18,6 +18,7 @@ from .errors import DataError
 from .features.columns import Column
 from .features.symbols import as_column, column_values
 from .labels import check_lengths
+from .quoting import quoted
 from .rules.conditions import Where
 from .rules.language import Rule
 from .rules.usual import where
@@ -45,7 +46,9 @@ class TagDictionary:
     def __post_init__(self) -> None:
         for word, labels in [*self.labels.items(), *([("unknown words", self.open)] if self.open else [])]:
             if not isinstance(labels, AbstractSet) or not labels or not all(isinstance(label, str) for label in labels):
-                raise DataError(f"the labels of {word!r} must be a non-empty set of strings, got {labels!r}")
+                raise DataError(
+                    f"the labels of {quoted(word)} must be a non-empty set of strings, got {quoted(labels)}"
+                )
 
     @classmethod
     def of(
@@ -64,13 +67,13 @@ class TagDictionary:
         of its places than `min_share`: many of those are mistakes of the annotators. Its most frequent labels stay.
         """
         if not 0 <= min_share <= 0.5:
-            raise DataError(f"min_share lies between 0 and 0.5, got {min_share!r}")
+            raise DataError(f"min_share lies between 0 and 0.5, got {quoted(min_share)}")
         X, y = plain_inputs(X), plain_outputs(y)
         tokens = column_values(as_column(word, "word"), X)
         check_lengths([len(x) for x in X], y)
         for i, labels in enumerate(y):
             if kind_of(labels) is not Signal.FULL:
-                raise DataError(f"sequence {i}: a dictionary is made of full labels, got {labels!r}")
+                raise DataError(f"sequence {i}: a dictionary is made of full labels, got {quoted(labels)}")
         found: dict[str, Counter[str]] = {}
         for token, label in zip(tokens, chain.from_iterable(y), strict=True):
             found.setdefault(token, Counter())[label] += 1

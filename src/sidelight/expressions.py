@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .errors import DataError, did_you_mean
+from .quoting import quoted
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.BitAnd: operator.and_,
@@ -43,7 +44,7 @@ class ExpressionError(DataError):
     """A text that is not an expression of the language; `column` counts from 1."""
 
     def __init__(self, text: str, column: int, message: str) -> None:
-        super().__init__(f"cannot read the expression {text!r}, column {column}: {message}")
+        super().__init__(f"cannot read the expression {quoted(text)}, column {column}: {message}")
         self.text, self.column, self.message = text, column, message
 
 
@@ -93,7 +94,7 @@ class _Reader:
             case ast.Name(name):
                 if name not in self.names:
                     hint = did_you_mean(name, self.names) or f"; there are {', '.join(self.names)}"
-                    raise self.fail(node, f"{name!r} is not known here{hint}")
+                    raise self.fail(node, f"{quoted(name)} is not known here{hint}")
                 return self.names[name]
             case ast.Attribute(inner, name):
                 method = self._attribute(node, self.value(inner), name)
@@ -112,7 +113,7 @@ class _Reader:
             case ast.UnaryOp(ast.Invert(), inner):
                 value = self.value(inner)
                 if isinstance(value, str | int | float | list):
-                    raise self.fail(node, f"~ is for rules and conditions, got {value!r}")
+                    raise self.fail(node, f"~ is for rules and conditions, got {quoted(value)}")
                 return ~value
             case ast.BinOp(left, op, right) if type(op) in _BINARY:
                 a, b = self.value(left), self.value(right)
@@ -123,14 +124,14 @@ class _Reader:
                 return _COMPARE[type(op)](self.value(left), self.value(right))
             case ast.Compare(_, [_, _, *_], _):
                 raise self.fail(node, "comparisons cannot be chained: write brackets, as in (a >= 1) & (b <= 3)")
-        raise self.fail(node, _instead(node) or f"{ast.unparse(node)!r} is not part of the language")
+        raise self.fail(node, _instead(node) or f"{quoted(ast.unparse(node))} is not part of the language")
 
     def _attribute(self, node: ast.expr, owner: Any, name: str) -> Any:
         offered: frozenset[str] = getattr(type(owner), "readable", frozenset())
         if name not in offered:
             known = ", ".join(f".{n}" for n in sorted(offered)) or "no methods"
             hint = did_you_mean(f".{name}", [f".{n}" for n in offered]) or f"; it has {known}"
-            raise self.fail(node, f"{owner!r} has no .{name}{hint}")
+            raise self.fail(node, f"{quoted(owner)} has no .{name}{hint}")
         return getattr(owner, name)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from .errors import DataError, close_names, did_you_mean
 from .kernels.compiling import Flags, Ints, Longs
+from .quoting import quoted
 from .structures.known import KnownLabels, StoredLabels, places_of
 from .supervision import LABELS, Companion, Signal, StoredOutputs, all_kinds, kind_of
 
@@ -36,8 +37,8 @@ def check_lengths(X_lengths: Sequence[int], y: Any) -> None:
     for i, (n, known) in enumerate(zip(X_lengths, y, strict=True)):
         if known is None or isinstance(known, Companion):
             continue
-        if isinstance(known, str) or not hasattr(known, "__len__"):
-            raise DataError(f"y of sequence {i} must be a list of labels, None, GOOD or BAD, got {known!r}")
+        if isinstance(known, str | type) or not hasattr(known, "__len__"):
+            raise DataError(f"y of sequence {i} must be a list of labels, None, GOOD or BAD, got {quoted(known)}")
         if len(known) != n:
             raise DataError(f"sequence {i} has {n} tokens but {len(known)} labels")
 
@@ -47,6 +48,7 @@ def label_set(y: Sequence[Any], numbers: bool = False) -> list[Any]:
     found: set[Any] = set()
     if isinstance(y, StoredOutputs):
         return sorted(found.union(*({one} if isinstance(one, str) else one for one in y.used())))
+    several = list[Any]()  # sets compare True and 1 as equal
     kinds = LABELS if numbers else (str,)
     for i, known in enumerate(y):
         if known is None or isinstance(known, Companion):
@@ -56,18 +58,33 @@ def label_set(y: Sequence[Any], numbers: bool = False) -> list[Any]:
             continue
         for t, label in enumerate(known):
             if isinstance(label, kinds):
-                found.add(label)
+                several.append(label)
             elif isinstance(label, set | frozenset) and label and all(isinstance(one, kinds) for one in label):
-                found |= label
+                several.extend(label)
             elif label is not None:
                 hint = "; read_table gives integers of a ClassLabel their names" if isinstance(label, int) else ""
                 raise DataError(
-                    f"sequence {i}, token {t}: a label is a string, None or a non-empty set of strings, got {label!r}"
-                    f"{hint}"
+                    f"sequence {i}, token {t}: a label is a string, None or a non-empty set of strings, "
+                    f"got {quoted(label)}{hint}"
                 )
-    if len({isinstance(label, str) for label in found}) > 1:
-        raise DataError("y has strings and numbers as labels; write all labels as strings, or all as numbers")
-    return sorted(found)
+    require_one_kind([*found, *several], "y has")
+    return sorted(found.union(several))
+
+
+def require_one_kind(labels: Iterable[Any], where: str) -> None:
+    """Raises `DataError` unless all labels are strings, all are whole numbers, or all are True and False."""
+    kinds = {next(one for one in (bool, str, int, object) if isinstance(label, one)) for label in labels}
+    if len(kinds) > 1:
+        raise DataError(
+            f"{where} labels of several kinds; write all as strings, all as whole numbers, or all as True and False"
+        )
+
+
+def plain_labels(classes: Iterable[Any]) -> list[Any]:
+    """Returns labels without the types of NumPy, so that they are written to files and compared as others are."""
+    plain = [one.item() if isinstance(one, np.generic) else one for one in classes]
+    require_one_kind(plain, "classes has")
+    return plain
 
 
 def misspelt_label(label: str, known: Iterable[str]) -> str | None:
@@ -244,11 +261,13 @@ def as_sequences(y: Any, count: int) -> list[Any]:
         elif labels and all(isinstance(label, LABELS) for label in labels):
             out.append([plain])
         elif isinstance(plain, float):
-            raise DataError(f"document {i}: a label is a string or a whole number, got the continuous value {plain!r}")
+            raise DataError(
+                f"document {i}: a label is a string or a whole number, got the continuous value {quoted(plain)}"
+            )
         else:
             raise DataError(
                 f"document {i}: expected a label (a string or a whole number), a non-empty set of them, None, GOOD or "
-                f"BAD, got {known!r}"
+                f"BAD, got {quoted(known)}"
             )
     return out
 
@@ -261,7 +280,7 @@ def _unknown_label(y: Sequence[Any], number: dict[Any, int]) -> None:
             for label in [one] if isinstance(one, LABELS) else one or ():
                 if label not in number:
                     raise DataError(
-                        f"sequence {i}, token {t}: label {label!r} was never seen in training; "
+                        f"sequence {i}, token {t}: label {quoted(label)} was never seen in training; "
                         f"known are {', '.join(map(str, number))}{did_you_mean(str(label), map(str, number))}"
                         "; name labels that training lacks with classes=[...]"
                     )

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidelight.errors import DataError
+from sidelight.quoting import quoted
 from sidelight.sample_weights import read_weights
 
 Labels: TypeAlias = Sequence[str]
@@ -421,7 +422,7 @@ def _runs(labels: Labels) -> list[Span]:
 def _resolve(scheme: Scheme, labels: set[str]) -> tuple[Scheme, dict[str, tuple[str, str]]]:
     """Settle ``auto`` by the labels and, for ``bio``, cut each of them into (tag, type)."""
     if scheme not in ("bio", "runs", "auto"):
-        raise DataError(f"expected the scheme 'bio', 'runs' or 'auto', got {scheme!r}")
+        raise DataError(f"expected the scheme 'bio', 'runs' or 'auto', got {quoted(scheme)}")
     if scheme == "auto":
         scheme = scheme_of(labels)
     return scheme, {label: _tag_and_type(label) for label in labels} if scheme == "bio" else {}
@@ -435,7 +436,8 @@ def _tag_and_type(label: str) -> tuple[str, str]:
     prefix, _, kind = label.partition("-")
     if prefix not in _TAGS:
         raise DataError(
-            f"expected labels O, or B- I- E- S- L- U- and a type, got {label!r}; use scheme='runs' for plain labels"
+            f"expected labels O, or B- I- E- S- L- U- and a type, got {quoted(label)}; use scheme='runs' for plain "
+            "labels"
         )
     return _TAGS[prefix], kind
 
@@ -456,12 +458,12 @@ def _check_aligned(y_true: Sequence[Labels], y_pred: Sequence[Labels]) -> None:
 
 def _check_labels(labels: object, index: int, whose: str) -> None:
     if isinstance(labels, str) or not isinstance(labels, Iterable):
-        raise DataError(f"sequence {index}: expected a list of {whose} labels, got {labels!r}; leave it out")
+        raise DataError(f"sequence {index}: expected a list of {whose} labels, got {quoted(labels)}; leave it out")
     if all(issubclass(kind, str) for kind in set(map(type, labels))):
         return
     position, label = next((i, label) for i, label in enumerate(labels) if not isinstance(label, str))
     raise DataError(
-        f"sequence {index}, position {position}: expected a {whose} label (a string), got {label!r}; "
+        f"sequence {index}, position {position}: expected a {whose} label (a string), got {quoted(label)}; "
         "scores need every label"
     )
 

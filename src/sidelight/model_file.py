@@ -193,10 +193,10 @@ def _describe(learner: Any, folder: str) -> tuple[dict[str, Any], dict[str, Any]
 
 
 def _labels(classes: Any) -> list[Any]:
-    """The labels of a file: different texts, or different whole numbers."""
-    if isinstance(classes, list) and classes and all(type(label) is int for label in classes):
+    """The labels of a file: different texts, different whole numbers, or truth values."""
+    if isinstance(classes, list) and set(map(type, classes)) in ({int}, {bool}):
         if len(set(classes)) != len(classes):
-            raise DataError("the labels must be different numbers")
+            raise DataError("the labels must be different")
         return classes
     return list(numbered(classes, "the labels"))
 
@@ -206,7 +206,6 @@ def _rebuild(header: Any, arrays: Arrays, folder: str) -> Any:
     if folder.count("/") > _DEEPEST:
         raise DataError(f"learners are nested more than {_DEEPEST} deep")
     learner, encoder, labels = _unfitted(header), None, _labels(header["classes"])
-    learner.check_described()
     learner.classes_ = labels
     for part in learner.models_:
         inner = header["models"].get(part)
@@ -310,7 +309,9 @@ def _unfitted(header: dict[str, Any], depth: int = 0) -> Any:
     learner = getattr(sidelight, name)  # imports this one alone
     parameters = {k: _rich(v, depth) for k, v in header["parameters"].items()}
     check_values(parameters, parameter_hints(learner), name)
-    return learner(**parameters)
+    made = learner(**parameters)
+    made.check()
+    return made
 
 
 def _zipped(members: dict[str, bytes], method: int) -> bytes:
@@ -468,10 +469,7 @@ def _rich(value: Any, depth: int = 0) -> Any:
 def _view(*values: Any) -> View:
     given = dict(zip((one.name for one in fields(View)), values, strict=True))
     check_values(given, parameter_hints(View), "a view")
-    view = View(**given)
-    if view.part is not None and view.part[1] < 1:
-        raise DataError(f"a view is one of at least 1 part of the features, got {view.part}")
-    return view
+    return View(**given)
 
 
 def _task(name: Any, parameters: dict[str, Any]) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 from .errors import DataError
 from .features.encoded import sequence_lengths
 from .kernels.compiling import Flags, Longs
+from .quoting import quoted
 
 
 def transpositions(n: int) -> Longs:
@@ -50,7 +51,7 @@ def neighbourhoods(X: Sequence[Any], allowed: Flags, orders: Callable[[int], Lon
     """
     out, places, groups, base = [], [], [0], 0
     for i, (x, n) in enumerate(zip(X, sequence_lengths(X), strict=True)):
-        rows = allowed[base : base + n]
+        x, rows = x.tocsr() if hasattr(x, "tocsr") else x, allowed[base : base + n]
         names = [(_name(i, x[t : t + 1] if hasattr(x, "shape") else x[t]), rows[t].tobytes()) for t in range(n)]
         chosen = different_orders(orders(n), names)
         out += [reorder(x, order) for order in chosen]
@@ -72,4 +73,4 @@ def _name(index: int, token: Any) -> Any:
         return token.tobytes()
     if isinstance(token, Sequence):
         return tuple(token)
-    raise DataError(f"sequence {index}: a token is a string, a tuple, a feature dict or a row, got {token!r}")
+    raise DataError(f"sequence {index}: a token is a string, a tuple, a feature dict or a row, got {quoted(token)}")

@@ -5,6 +5,7 @@ from typing import Any
 from .errors import DataError
 from .features.encoded import some_of
 from .metrics import OUTSIDE, label_scores, span_scores
+from .quoting import quoted
 from .sample_weights import read_weights
 from .supervision import Companion, Signal, StoredOutputs, by_kind, some_known
 
@@ -69,6 +70,8 @@ def labelled_part(X: Any, y: Any, sample_weight: Any, noun: str) -> tuple[Any, A
 
     Raises `DataError` where there are no such inputs.
     """
+    if not hasattr(y, "__len__") or isinstance(y, str):
+        raise DataError(f"y must be a list with one element per {noun}, got {quoted(y)}")
     if isinstance(y, StoredOutputs):
         which = by_kind(y)
         labelled = sorted([*which[Signal.FULL], *which[Signal.PARTIAL]])

@@ -15,8 +15,8 @@ all others have to agree. Plain values are checked against the annotations that 
 
 import io
 from collections import abc
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, is_dataclass
 from math import prod
 from numbers import Integral, Real
 from types import NoneType, UnionType
@@ -25,11 +25,11 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import numpy as np
 from numpy.typing import NDArray
 
+from .declared import LARGEST, Bounds, expected, parameter_hints
 from .errors import DataError
+from .quoting import quoted
 
 Arrays = Mapping[str, NDArray[Any]]
-# The largest weight or count: sums and products of a few of these are still numbers.
-_LARGEST = 1e100
 # Whole numbers of a file are below this, so that arrays can hold them.
 _WHOLE = 1 << 62
 
@@ -113,7 +113,7 @@ class ArraySpec:
 
 def finite(*shape: int | str, least: float | None = None) -> ArraySpec:
     """Returns the declaration of finite numbers: weights, or counts with 0 as the least."""
-    return ArraySpec(np.float64, shape, least=least, most=_LARGEST)
+    return ArraySpec(np.float64, shape, least=least, most=LARGEST)
 
 
 def pointer(rows: str, *, into: str, widest: int | str | None = None) -> ArraySpec:
@@ -213,7 +213,7 @@ def numbered(names: Any, what: str) -> dict[str, int]:
 def whole(value: Any, what: str, least: int = 0, most: int = _WHOLE) -> int:
     """Returns a whole number between bounds; raises `DataError` unless it is one."""
     if not _is_whole(value) or not least <= value <= most:
-        raise DataError(f"{what} must be a whole number of at least {least} and at most {most}, got {_short(value)}")
+        raise DataError(f"{what} must be a whole number of at least {least} and at most {most}, got {quoted(value)}")
     return int(value)
 
 
@@ -221,16 +221,40 @@ def check_values(values: Mapping[str, Any], hints: Mapping[str, Any], owner: str
     """Raises `DataError` for a value that has no annotation, is not as that says, or is nan."""
     for name, value in values.items():
         if name not in hints:
-            raise DataError(f"{owner} has no {name}")
+            raise DataError(f"{owner} has no {quoted(name)}")
         if not matches(value, hints[name]) or (isinstance(value, float) and value != value):
-            raise DataError(f"{name} of {owner} cannot be {_short(value)}")
+            raise DataError(f"{name} must be {expected(hints[name])}, got {quoted(value)}{_advice(value)}")
+
+
+def _advice(value: Any) -> str:
+    """What to do about a value of a parameter that is nearly right: the end of a message."""
+    if isinstance(value, type):
+        return f"; write {value.__name__}()"
+    if _is_number(value) and LARGEST < abs(value) < float("inf"):
+        return f"; numbers are at most {LARGEST:g}"
+    return f"; write large numbers like {1e20:g}" if _is_whole(value) and abs(value) >= _WHOLE else ""
+
+
+def check_declared(owner: Any) -> None:
+    """Raises `DataError` unless the parameters of a learner, a task or a view are as they are declared.
+
+    Learners, tasks and views among them check themselves. `load` asks the same of what a file says (`check_values`).
+    """
+    hints = parameter_hints(type(owner)) if is_dataclass(owner) else {}
+    values = {name: getattr(owner, name) for name in hints if hasattr(owner, name)}
+    check_values(values, hints, type(owner).__name__)
+    for value in values.values():
+        for one in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else [value]:
+            if hasattr(one, "check") and not isinstance(one, type):
+                one.check()
 
 
 def matches(value: Any, hint: Any) -> bool:
-    """Whether a value that was read from a file is what an annotation says."""
+    """Whether a value is what an annotation says; arrays of NumPy stand for lists."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return matches(value, arguments[0])
+        bounds = [one for one in arguments[1:] if isinstance(one, Bounds)] if _is_number(value) else []
+        return matches(value, arguments[0]) and all(one.hold(value) for one in bounds)
     if origin in (Union, UnionType):
         return any(matches(value, one) for one in arguments)
     if origin is Literal:
@@ -248,6 +272,8 @@ def _matches_items(value: Any, origin: Any, arguments: tuple[Any, ...]) -> bool:
     if origin in (abc.Mapping, dict):
         key, item = arguments
         return isinstance(value, Mapping) and all(matches(k, key) and matches(v, item) for k, v in value.items())
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        value = value.tolist()
     if not isinstance(value, list | tuple):
         return False
     if origin is tuple and arguments[-1] is not Ellipsis:
@@ -263,9 +289,11 @@ def _matches_plain(value: Any, hint: Any) -> bool:
     if hint is int:
         return _is_whole(value) and -_WHOLE < value < _WHOLE
     if hint is float:
-        return isinstance(value, Real) and not isinstance(value, bool)
+        return _is_number(value) and (not _is_whole(value) or -_WHOLE < value < _WHOLE)
     if getattr(hint, "_is_protocol", False):
-        return all(hasattr(value, name) for name in vars(hint) if not name.startswith("_"))
+        return not isinstance(value, type) and all(
+            hasattr(value, name) for name in vars(hint) if not name.startswith("_")
+        )
     return isinstance(value, hint) if isinstance(hint, type) else True
 
 
@@ -273,6 +301,5 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def _short(value: Any) -> str:
-    text = repr(value) if not isinstance(value, Sequence) or isinstance(value, str) else type(value).__name__
-    return text if len(text) <= 60 else f"{text[:57]}..."
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and isinstance(value, Real) and not isinstance(value, bool)

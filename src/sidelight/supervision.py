@@ -13,12 +13,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import combinations
 from typing import Any
 
-from .errors import NotSupported
+from .errors import NotSupported, listed
 
-# What labels are: strings, and of documents whole numbers too.
+# What labels are: strings, and of documents whole numbers or truth values too.
 LABELS = (str, int)
+Label = str | int | bool
 
 
 class Companion(Enum):
@@ -66,16 +68,33 @@ class Signal(Enum):
     COMPANION = "GOOD / BAD"
 
 
-def require(learner: Any, kinds: Iterable[Signal], noun: str = "sequence") -> None:
-    """Raise `NotSupported`, naming learners that would work, if y holds a kind the learner cannot use."""
-    from .learners.registry import users
+def require(learner: Any, kinds: Sequence[Signal], noun: str = "sequence") -> None:
+    """Raise `NotSupported` if y holds a kind the learner cannot use, naming learners that can use all that is given."""
+    from .learners.registry import able
 
-    name = type(learner).__name__
+    name, given = type(learner).__name__, set(kinds)
     for index, kind in enumerate(kinds):
         if kind not in learner.signals:
-            others = users(kind, noun)
-            advice = f"use {' or '.join(others)}" if others else "leave them out"
+            others = able(given, learner.task_, learner.rules or ())
+            advice = f"use {' or '.join(others)}" if others else _left_out(given, learner, noun)
             raise NotSupported(f"{name} cannot learn from {kind.value.format(noun)} ({noun} {index}); {advice}")
+
+
+def _left_out(given: set[Signal], learner: Any, noun: str) -> str:
+    """What to do where no learner can use all kinds of y together: add full labels, or leave out as few as possible."""
+    from .learners.registry import able
+
+    rules = learner.rules or ()
+    others = able(given | {Signal.FULL}, learner.task_, rules)
+    if others:
+        return f"with some {noun}s of full labels too, {' or '.join(others)} can use all"
+    for size in range(len(given) - 1, 0, -1):
+        for some in combinations(sorted(given, key=lambda one: one.name), size):
+            others = able(some, learner.task_, rules)
+            if others:
+                kept, dropped = ([one.value.format(noun) for one in part] for part in (some, given - set(some)))
+                return f"leave out {listed(dropped)}, and {' or '.join(others)} can use {listed(kept)}"
+    return "leave them out"
 
 
 def kind_of(known: Any) -> Signal:

@@ -48,7 +48,7 @@ def test_shows_and_draws_posteriors(run, texts):
     assert "[●" in said.out
     assert run(*pair, 2, "--figure", texts / "p.svg").code == 0
     assert (texts / "p.svg").read_text().startswith("<svg")
-    assert "there is no pair 9" in run(*pair, 9).message
+    assert "--show 9 is beyond the last line" in run(*pair, 9).message
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -101,6 +103,44 @@ def test_ctrl_c_ends_with_the_model_so_far(
         "could go on from there",
     ]
     assert len(load(tmp_path / "model").trace_) == 4
+
+
+def test_an_unfinished_model_does_not_take_the_place_of_another(
+    run: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ctrl_c: None
+) -> None:
+    model, beside = tmp_path / "model", tmp_path / "model.unfinished"
+    command = ("train", folder / "train.tsv", *CRF, "-q", "-o", model)
+    run(*command)
+    before = model.read_bytes()
+    with monkeypatch.context() as patch:
+        press_at(4, 1, patch)
+        said = run(*command)
+    assert said.code == 0
+    assert said.err.splitlines()[-1] == (
+        f"note: training was interrupted after 4 iterations, and the model as it was then is in {beside}; {model} is "
+        "the one that was there before; with --checkpoint DIR it could go on from there"
+    )
+    assert str(beside) in said.out
+    assert model.read_bytes() == before
+    assert len(load(beside).trace_) == 4
+
+
+def test_a_signal_to_the_process_leaves_the_old_model(tmp_path: Path) -> None:
+    data, model = tmp_path / "data.tsv", tmp_path / "model"
+    data.write_text("a\tA\n\na\tB\n\n")  # no pass is without mistakes
+    model.write_bytes(b"the model from before")
+    settings = ("--learner", "perceptron", "--epochs", "100000000", "-o", str(model))
+    command = [sys.executable, "-m", "sidelight", "train", str(data), *settings]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        while "StructuredPerceptron" not in process.stderr.readline():
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.read()
+        assert process.wait(60) == 0
+    assert f"the model as it was then is in {model}.unfinished; {model} is the one that was there before" in said
+    assert model.read_bytes() == b"the model from before"
+    assert load(f"{model}.unfinished").predict([["a"]]) in ([["A"]], [["B"]])
 
 
 def test_what_was_interrupted_goes_on(

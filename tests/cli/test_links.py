@@ -142,7 +142,7 @@ def test_parameters_and_partial_links(run: Run, tmp_path: Path) -> None:
     refused = run("train", tmp_path / "a.jsonl", "-o", tmp_path / "m", "--task", "aligning", "-q")
     assert "a.jsonl:1: the link ((1, 3), (1, 3)) is longer than --set task.longest=1 allows" in refused.err
     refused = run("train", tmp_path / "a.jsonl", "-o", tmp_path / "m", "--task", "aligning", "--set", "task.longest=0")
-    assert "longest is a whole number of at least 1" in refused.err
+    assert "longest must be a whole number of at least 1" in refused.err
 
 
 @pytest.mark.parametrize(

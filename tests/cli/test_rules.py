@@ -314,7 +314,7 @@ def test_other_errors(run: Run, folder: Path, rules: Path, more: Path, tmp_path:
     said = run(*arguments, "--rules", "nowhere.toml")
     assert (said.code, "nowhere.toml: cannot read" in said.err) == (1, True)
     said = run(*arguments, "-l", "crf", "--unlabeled", more, "--balance", 2)
-    assert (said.code, "balance lies between 0 and 1" in said.err) == (1, True)
+    assert (said.code, "balance must be a finite number from 0 to 1 or None" in said.err) == (1, True)
     said = run(*arguments, "--unlabeled", more, "-l", "em", "--base", "crf")
     assert (said.code, "em needs a generative base learner" in said.err) == (1, True)
     said = run(*arguments, "-l", "crf", "--rules", rules, "--order", 2)

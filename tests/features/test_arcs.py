@@ -8,7 +8,7 @@ import pytest
 
 from sidelight import CRF, DataError, NotSupported, Parsing, StructuredPerceptron, load, register_task
 from sidelight.features.arcs import ArcEncoder, arc_dicts, arc_ends
-from sidelight.features.parts import PartsEncoder
+from sidelight.features.parts import PartsEncoder, token_columns
 from sidelight.scorers.arcs import ArcScorer
 from sidelight.structures.trees import Trees
 
@@ -214,3 +214,12 @@ def test_model_files_hold_plain_arrays(labelled, tmp_path):
 def test_other_features_are_refused():
     with pytest.raises(DataError, match="cannot read the template 'word' of arcs"):
         Parsing().choose_encoder([["a"]], ["word"], 1, 1)
+
+
+def test_a_stored_encoder_has_the_tag_of_the_root():
+    encoder = ArcEncoder(token_columns)
+    encoder.fit_transform([[("a", "D"), ("b", "N")]])
+    values, arrays = encoder.state()
+    for tags in ([], ["D", "N"]):
+        with pytest.raises(DataError, match="the tags of the encoder lack that of the root"):
+            ArcEncoder.from_state({**values, "tags": tags}, arrays, token_columns)

@@ -431,7 +431,7 @@ def test_results_are_shown_as_they_come(quick, caplog):
         ({"features": ["pos"]}, "needs column 1"),
         ({"budget": -1}, "budget must be a finite number of at least 0"),
         ({"folds": 1}, "folds must be a whole number of at least 2"),
-        ({"dictionary": {}}, "dictionary must be a TagDictionary or None, got dict"),
+        ({"dictionary": {}}, "dictionary must be a TagDictionary or None, got {"),
     ],
 )
 def test_bad_parameters(parameters, message):

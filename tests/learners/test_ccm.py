@@ -267,7 +267,7 @@ def test_penalties_by_places():
     found = CCM(HMM(), rules).fit(X, Y).penalties_
     np.testing.assert_allclose(found[:4], expected)
     assert found[4] == 0  # what labelled data breaks nearly everywhere
-    with pytest.raises(DataError, match="counting is one of places, tokens, got 'words'"):
+    with pytest.raises(DataError, match="counting must be 'places' or 'tokens', got 'words'"):
         CCM(HMM(), rules, counting="words").fit(X, Y)
 
 

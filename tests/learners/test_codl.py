@@ -319,13 +319,13 @@ def test_hard_em_with_segments_by_hand():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"balance": -0.1}, "balance must be a finite number of at least 0, got -0.1"),
-        ({"balance": 1.1}, "balance lies between 0 and 1"),
+        ({"balance": -0.1}, "balance must be a finite number from 0 to 1 or None, got -0.1"),
+        ({"balance": 1.1}, "balance must be a finite number from 0 to 1 or None, got 1.1"),
         ({"balance": "0.5"}, "balance must be a finite number"),
         ({"iterations": -1}, "iterations must be a whole number of at least 0"),
         ({"k": 0}, "k must be a whole number of at least 1"),
         ({"reading": "firm"}, "reading must be 'hard' or 'soft'"),
-        ({"method": "guess"}, "method is one of exact, beam, program, got 'guess'"),
+        ({"method": "guess"}, "method must be 'exact', 'beam' or 'program', got 'guess'"),
     ],
 )
 def test_bad_parameters(options, message):

@@ -40,7 +40,7 @@ def test_what_cannot_be_learned_is_said(learner, y, message):
         ({"size": lambda: None}, "size gives no number for input 0: .* takes 0 positional arguments"),
         ({"size": lambda x: None}, "size gives no number for input 0: .*; it is a function of one input"),
         ({"size": lambda x: "long"}, "size gives no number for input 0: could not convert"),
-        ({"size": 3}, "size must be 'length', None or a function of x, got 3"),
+        ({"size": 3}, "size must be 'length', a function or None, got 3"),
     ],
 )
 def test_bad_parameters(learner, parameters, message):

@@ -265,7 +265,7 @@ def test_hashed_attributes(tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"hash_bits": 0}, "hash_bits must be a whole number from 1 to 30, got 0"),
+        ({"hash_bits": 0}, "hash_bits must be a whole number from 1 to 30 or None, got 0"),
         ({"hash_bits": 31}, "hash_bits must be a whole number from 1 to 30"),
         ({"hash_bits": 8, "min_count": 2}, "leave out min_count or hash_bits"),
         ({"hash_bits": 8, "features": ["pos"]}, "template pos needs column 1, but tokens have 1"),

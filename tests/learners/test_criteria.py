@@ -178,7 +178,7 @@ def test_what_is_refused(learner):
         ({"strength": -1}, "strength must be a finite number of at least 0"),
         ({"base": CRF(tolerance=0)}, "tolerance must be a finite number above 0"),
         ({"base": CRF(max_iterations=0)}, "max_iterations must be a whole number of at least 1"),
-        ({"distance": "l3"}, "the distance is one of squared, l1, l2, kl, got 'l3'"),
+        ({"distance": "l3"}, "distance must be 'squared', 'l1', 'l2' or 'kl', got 'l3'"),
         ({"base": CRF(l2=-1)}, "l2 must be a finite number of at least 0"),
     ):
         with pytest.raises(DataError, match=message):
@@ -203,7 +203,7 @@ def test_what_is_refused(learner):
 def test_distances_are_checked_whatever_is_labelled(learner):
     for y in (HALF, Y):
         for rules in ([], RULES):
-            with pytest.raises(DataError, match="the distance is one of squared, l1, l2, kl, got 'l3'"):
+            with pytest.raises(DataError, match="distance must be 'squared', 'l1', 'l2' or 'kl', got 'l3'"):
                 learner(BASE, rules, distance="l3").fit(X, y)
         with pytest.raises(NotSupported, match="can be below zero"):
             learner(BASE, [count("A") - count("T") == 0], distance="kl").fit(X, y)

@@ -317,9 +317,9 @@ def test_unlabelled_sequences_count_as_much_as_the_labelled_ones_for_a_crf(cls):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"penalty": "high"}, "the penalty is a finite number above 0, 'learned', or None .*, got 'high'"),
-        ({"decode": "best"}, "decode is one of rules, projected, model, got 'best'"),
-        ({"balance": 1.5}, "balance lies between 0 and 1, got 1.5"),
+        ({"penalty": "high"}, "penalty must be a number, 'learned' or None, got 'high'"),
+        ({"decode": "best"}, "decode must be 'rules', 'projected' or 'model', got 'best'"),
+        ({"balance": 1.5}, "balance must be a finite number from 0 to 1 or None, got 1.5"),
         ({"unlabeled_weight": -1.0}, "unlabeled_weight"),
     ],
 )
@@ -364,7 +364,7 @@ def test_the_penalty_of_a_learner_is_that_of_rules_without_their_own(make):
 @each_penalized
 @pytest.mark.parametrize("penalty", [np.nan, np.inf, -1, 0, True, "high"], ids=str)
 def test_penalties_that_make_no_sense(make, penalty):
-    with pytest.raises(DataError, match=f"the penalty is a finite number above 0,? .*, got {penalty!r}$"):
+    with pytest.raises(DataError, match=f"penalty (is|must be) a .*number.*, got {penalty!r}$"):
         make(RULES, penalty=penalty, guard=False).fit(X, HALF)
 
 

@@ -153,7 +153,7 @@ def test_learners_and_parameters_that_do_not_fit():
     X, y = pairs(2)
     with pytest.raises(NotSupported, match="no tractable marginals"):
         CRF(task=GraphAligning()).fit(X, [[(0, 0)], []])
-    with pytest.raises(DataError, match="least is a similarity"):
+    with pytest.raises(DataError, match="least must be a finite number from 0 to 1"):
         LCLR(task=GraphAligning(least=2), initial=START).fit(X, y)
     with pytest.raises(DataError, match="time_limit"):
         LCLR(task=GraphAligning(time_limit=-1), initial=START).fit(X, y)

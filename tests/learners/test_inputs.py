@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sidelight
-from sidelight import BAD, DMV, GOOD, HMM, LCLR, DataError, Infeasible, NotSupported
+from sidelight import BAD, CCM, CRF, DMV, GOOD, HMM, LCLR, DataError, Infeasible, MaxEnt, NotSupported
 from sidelight.learners.learner import Learner
 
 METHODS = ("fit", "partial_fit", "predict_structure", "complete", "infer", "decision_function", "explain", "score")
@@ -68,3 +68,13 @@ def test_empty_sequences_are_judged_by_the_constant():
     model = LCLR(classes=["A", "B"], max_rounds=1).fit([["a"], ["b"], []], [GOOD, BAD, BAD])
     assert model.decision_function([[], ["a"]])[0] == pytest.approx(model.constant * model.constant_weight_)
     assert len(model.predict([[], ["a"]])) == 2
+
+
+@pytest.mark.parametrize("learner", [CRF(), HMM(), CCM(HMM(), guard=False), MaxEnt()], ids=str)
+def test_structured_arrays_are_refused(learner):
+    """As all inputs, as each of them, and as their tokens."""
+    table = np.zeros(2, [("a", int), ("b", float)])
+    y = ["A", "B"] if isinstance(learner, MaxEnt) else [["A", "B"], ["B", "A"]]
+    for given in (table, [table, table], [table[0], table[1]], [[table[0], table[1]]] * 2):
+        with pytest.raises(DataError):
+            learner.fit(given, y)

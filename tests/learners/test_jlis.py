@@ -80,7 +80,7 @@ def test_the_objective_is_equation_6_3(options):
 def test_labels_for_the_start_only_need_companions():
     with pytest.raises(DataError, match="labelled='start' learns from GOOD and BAD inputs, and y lacks some of them"):
         JLIS(labelled="start").fit(X[:5], Y[:5])
-    with pytest.raises(DataError, match="labelled is 'jointly' or 'start', got 'never'"):
+    with pytest.raises(DataError, match="labelled must be 'jointly' or 'start', got 'never'"):
         JLIS(labelled="never").fit(X[:5], Y[:5])
 
 
@@ -177,7 +177,7 @@ def test_a_dictionary_limits_outputs():
             assert label in tags.labels.get(word, tags.open)
     values = [one.objective for one in learner.rounds_] + [learner.objective_]
     assert (np.diff(values) <= 1e-9 * np.abs(values[1:])).all()
-    with pytest.raises(DataError, match="dictionary must be a TagDictionary or None, got dict"):
+    with pytest.raises(DataError, match=r"dictionary must be a TagDictionary or None, got \{"):
         JLIS(dictionary={"a": {"A"}}).fit(data, y)
 
 

@@ -179,7 +179,7 @@ def test_what_to_begin_with():
     [
         ({"nothing": 1.0}, "initial names no feature that the inputs have; they have "),
         ([1.0, 2.0], r"initial has the shape \(2,\), and there are \d+ weights"),
-        ("x", "initial is weights by the names of features"),
+        ("x", "initial must be a mapping, a list of numbers, a Learner, a function or None"),
         (lambda x: None, "initial gives no structure of some inputs"),
         (lambda x: [(0, 99)], "is out of range"),
     ],
@@ -315,8 +315,8 @@ def test_rules_limit_structures():
         ([None, *Y[1:]], "pair 0 has the label None"),
         ([[(0, 0)], *Y[1:]], "JLIS learns from structures too"),
         ([2, *Y[1:]], "pair 0 has the label 2"),
-        ([-1, *Y[1:]], r"y has the labels \[-1, 0, 1\]; write 1 and 0, or 1 and -1"),
-        ([GOOD, *Y[1:]], "pair 0 has the label GOOD"),
+        ([-1, *Y[1:]], r"y has the labels -1, 0, 1; write 1 and 0, 1 and -1, or GOOD and BAD"),
+        ([GOOD, *Y[1:]], "y has the labels 0, 1, GOOD; write 1 and 0"),
         (3, "y must be a list with one label per pair"),
     ],
 )
@@ -347,7 +347,7 @@ def test_wrong_parameters():
     ):
         with pytest.raises(DataError, match=name):
             lclr(**{name: value}).fit(X, Y)
-    with pytest.raises(DataError, match="features is 'items' or 'letters'"):
+    with pytest.raises(DataError, match="features must be 'items' or 'letters'"):
         LCLR(task=Aligning(features="words")).fit(X, Y)
 
 

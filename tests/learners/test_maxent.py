@@ -159,7 +159,7 @@ def test_bad_input():
         (None, Y, "X must be a list of documents or a matrix, got NoneType"),
         (X, None, "y must be a list with one element per document"),
         (X, [(3,), *Y[1:]], r"document 0: expected a label \(a string or a whole number\)"),
-        (X, [3, *Y[1:]], "y has strings and numbers as labels"),
+        (X, [3, *Y[1:]], "y has labels of several kinds; write all as strings, all as whole numbers"),
         (X, [0.5, *Y[1:]], "document 0: a label is a string or a whole number, got the continuous value 0.5"),
         (X, [set(), *Y[1:]], "document 0: expected a label"),
         (["a b", *X[1:]], Y, "document 0: expected a list of words or a feature dict, got 'a b'"),
@@ -176,11 +176,11 @@ def test_bad_input():
             MaxEnt().fit(documents, y)
     with pytest.raises(DataError, match="trained on 10 columns, these documents have 3"):
         MaxEnt().fit(as_matrix(X), Y).predict(np.zeros((2, 3)))
-    with pytest.raises(NotSupported, match=r"MaxEnt cannot learn from GOOD / BAD \(document 1\); use JLIS or Doc"):
+    with pytest.raises(NotSupported, match=r"GOOD / BAD \(document 1\); use JLIS or Combined or Doc"):
         MaxEnt().fit(X, [Y[0], GOOD, *Y[2:]])
     with pytest.raises(
         NotSupported,
-        match=r"MaxEnt cannot learn from unlabelled documents \(None\) \(document 0\); use CoDL or Self",
+        match=r"MaxEnt cannot learn from unlabelled documents \(None\) \(document 0\); use Combined",
     ):
         MaxEnt().fit(X, [None, BAD, *Y[2:]])
     with pytest.raises(DataError, match="document 1: label 'Q' is not known; known are A, T, Y"):

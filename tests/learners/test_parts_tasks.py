@@ -272,7 +272,7 @@ def test_what_is_no_input():
             CRF(task=Aligning()).fit(X, [[]] * len(X))
     with pytest.raises(DataError, match="all sentences are empty"):
         CRF(task=Parsing()).fit([[]], [[]])
-    with pytest.raises(DataError, match="longest is a whole number of at least 1"):
+    with pytest.raises(DataError, match="longest must be a whole number of at least 1"):
         CRF(task=Aligning(longest=0)).fit(*LINKS)
 
 

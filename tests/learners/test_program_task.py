@@ -190,7 +190,9 @@ def test_partial_outputs(data):
     loss = Joint().structure(1).loss(model.scores([X[0], X[2]]), known)
     assert loss.constant.tolist() == [1.0, len(y[2])]
     assert np.abs(loss.cost.of(0)[0]).sum() == 1
-    with pytest.raises(NotSupported, match=r"StructuralSVM cannot learn from partial labels .* or LatentStructuralSVM"):
+    with pytest.raises(
+        NotSupported, match=r"StructuralSVM cannot learn from partial labels .*; use LatentStructuralSVM or CCM"
+    ):
         StructuralSVM(task=Joint()).fit(X[:20], partly[:20])
     wrong = {(0, "person"): True, (0, "firm"): True}
     for known, said in ((wrong, "no output has these values and satisfies the rows"), ({"x": 1}, "no variable 'x'"),
@@ -328,7 +330,7 @@ def test_inputs_that_make_no_sense():
     learner.fit([fine, fine], [["a"], []])
     with pytest.raises(DataError, match="input 1: no variable is declared"):
         learner.predict([fine, none])
-    with pytest.raises(DataError, match="time_limit is a number of seconds above 0"):
+    with pytest.raises(DataError, match="time_limit must be a number above 0 or None"):
         learner.set_params(task=Given(time_limit=-1)).fit([fine], [["a"]])
     with pytest.raises(
         NotSupported, match="no tractable marginals; use StructuredPerceptron, MIRA, StructuralSVM or JLIS"

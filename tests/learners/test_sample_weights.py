@@ -128,7 +128,7 @@ def test_what_cannot_be_weighed():
         learner = sidelight.learners_by_name()[name]
         assert "sample_weight" in inspect.signature(learner.fit).parameters
         if not row.weighted:
-            model = learner([]) if name == "Agreement" else learner(HMM()) if row.inside else learner()
+            model = learner([HMM(), HMM()]) if name == "Agreement" else learner(HMM()) if row.inside else learner()
             with pytest.raises(NotSupported, match=rf"{name} has no use for sample_weight; use .*"):
                 model.fit(X, Y, sample_weight=WEIGHTS)
     with pytest.raises(NotSupported, match="KernelPerceptron has no use for sample_weight"):

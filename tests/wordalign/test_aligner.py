@@ -370,8 +370,8 @@ def test_files(tmp_path):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"constraint": "one"}, "constraint is one of"),
-        ({"combine": "best"}, "combine is one of"),
+        ({"constraint": "one"}, "constraint must be 'none', 'bijective' or 'symmetric'"),
+        ({"combine": "best"}, "combine must be 'posterior'"),
         ({"gamma": -1}, "gamma must be"),
         ({"gamma": 0.001}, "gamma is 0 or at least 0.01"),
         ({"null": 0.0}, "null word"),

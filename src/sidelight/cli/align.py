@@ -125,7 +125,7 @@ def command(
     json: JsonOption = False,
 ) -> None:
     """Find which words of sentence pairs translate each other, from these pairs alone or with a trained model."""
-    from sidelight.cli.interrupts import say_interrupted, stoppable_with_note, surviving
+    from sidelight.cli.interrupts import saved_apart, say_interrupted, stoppable_with_note, surviving
     from sidelight.cli.output import check_figure, check_writable, print_json
     from sidelight.data.bitext import read_bitext, read_links, write_links
 
@@ -144,7 +144,7 @@ def command(
     pairs = read_bitext(source, target)
     right = None if gold is None else read_links(gold, pairs)
     if show is not None and show > len(pairs):
-        raise DataError(f"there is no pair {show}; {source} has {len(pairs)} lines")
+        raise DataError(f"--show {show} is beyond the last line: {source} has {len(pairs)} lines")
     aligner = _aligner(force, {name: value for name, value in learning.items() if value is not None})
     reading = {"combine": combine and str(combine), "threshold": threshold, "viterbi": viterbi or None}
     aligner.set_params(**{name: value for name, value in reading.items() if value is not None})
@@ -155,10 +155,11 @@ def command(
         if force is None:
             with stoppable_with_note("links") as request:
                 aligner.fit([*pairs, *(read_bitext(*also) if also else ())])
+            written = save and saved_apart(save, request)
+            if written:
+                aligner.save(written)
             if request.heeded:
-                say_interrupted(len(aligner.trace_), checkpoint)
-        if save:
-            aligner.save(save)
+                say_interrupted(len(aligner.trace_), checkpoint, save, written)
     links = aligner.predict(pairs)
     scores = None
     if right is not None:

@@ -1,5 +1,6 @@
 """Training that is killed, or interrupted with Ctrl-C: what is saved, and what is said."""
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -29,11 +30,19 @@ def stoppable_with_note(what: str) -> Iterator[Request]:
         yield request
 
 
-def say_interrupted(steps: int, checkpoint: str | None) -> None:
-    """Say what an interrupted fit has left behind."""
+def saved_apart(model: str, request: Request) -> str:
+    """Returns where a fit writes its model: an interrupted one beside the file that is there already, which stays."""
+    return f"{model}.unfinished" if request.heeded and os.path.isfile(model) else model
+
+
+def say_interrupted(steps: int, checkpoint: str | None, model: str | None = None, written: str | None = None) -> None:
+    """Say what an interrupted fit has left behind; model, written: the file to write, and the one that was written."""
     after = f" after {steps} {'iteration' if steps == 1 else 'iterations'}" if steps else ""
+    what = "and the model is as it was then"
+    if written != model:
+        what = f"and the model as it was then is in {written}; {model} is the one that was there before"
     way = "the same command goes on from there" if checkpoint else "with --checkpoint DIR it could go on from there"
-    _note(f"training was interrupted{after}, and the model is as it was then; {way}")
+    _note(f"training was interrupted{after}, {what}; {way}")
 
 
 def _note(message: str) -> None:

@@ -206,7 +206,7 @@ def command(
 
     With --learner crf, --rules makes it a ccm (rules in predictions) and --unlabeled a codl (in learning too).
     """
-    from sidelight.cli.interrupts import say_interrupted, stoppable_with_note, surviving
+    from sidelight.cli.interrupts import saved_apart, say_interrupted, stoppable_with_note, surviving
     from sidelight.cli.output import check_figure, check_writable, print_json
     from sidelight.cli.templates import parse_arc_template, parse_features, read_templates
     from sidelight.report.outputs import evaluated_by
@@ -250,9 +250,10 @@ def command(
         with file_of_conflicts(files[:1]):
             _try_rules(estimator.chosen_, sequences)
         estimator.layout_ = options.layout(sequences.format)
-        estimator.save(model)
+        written = saved_apart(model, request)
+        estimator.save(written)
     if request.heeded:
-        say_interrupted(len(estimator.trace_), checkpoint)
+        say_interrupted(len(estimator.trace_), checkpoint, model, written)
     if figure:
         from sidelight.report.figures import draw_training
 
@@ -260,7 +261,7 @@ def command(
     with file_of_conflicts([] if held_out is None else [(str(dev), len(held_out.X))]):
         shown = evaluated_by(estimator)
         evaluation = None if held_out is None else shown.evaluate(estimator, held_out.X, held_out.y)
-    summary = summarize_training(estimator, everything.X, everything.y, seconds, model, evaluation)
+    summary = summarize_training(estimator, everything.X, everything.y, seconds, written, evaluation)
     if json:
         print_json(summary)
     else:

@@ -128,14 +128,16 @@ def read_links(
             _pharaoh(line, lines, number) if format == "pharaoh" else _naacl(line, lines, number)
         ):
             if not 0 <= pair < len(pairs):
-                raise lines.error(number, f"there is no sentence pair {pair + 1}; there are {len(pairs)}")
+                raise lines.error(
+                    number, f"there is no sentence pair of this number, which counts from 1; there are {len(pairs)}"
+                )
             lengths = len(pairs[pair][0]), len(pairs[pair][1])
             if not (0 <= i < lengths[0] and 0 <= j < lengths[1]):
                 base = 0 if format == "pharaoh" else 1
                 raise lines.error(
                     number,
-                    f"the link {i + base} {j + base} is out of range: pair {pair + 1} has {lengths[0]} source and "
-                    f"{lengths[1]} target words, counted from {base}",
+                    f"the link {i + base} {j + base} is out of range: pair {pair} has {lengths[0]} source and "
+                    f"{lengths[1]} target words, which this format counts from {base}",
                 )
             (sure if is_sure else possible)[pair].add((i, j))
     return [GoldLinks(frozenset(a), frozenset(a | b)) for a, b in zip(sure, possible, strict=True)]

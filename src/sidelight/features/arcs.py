@@ -434,6 +434,8 @@ class ArcEncoder:
         encoder.words_ = set(numbered(values["words"], "the words of the encoder"))
         encoder.bits_ = whole(values["bits"], "bits", _BITS, _MOST_BITS)
         encoder.tags_ = numbered(values["tags"], "the tags of the encoder")
+        if ROOT not in encoder.tags_:
+            raise DataError(f"the tags of the encoder lack that of the root, {ROOT!r}")
         most = (3 << encoder.bits_ >> 1) - 1  # the table of labels is half as large as that of arcs
         for place, name in values["names"].items():
             encoder.names_[whole(int(place), "the place of a feature", 0, most)] = str(name)

@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from ..errors import DataError, listed
+from ..quoting import quoted
 from .arrays import ArrayEncoder
 from .columns import Column, Template, as_template, column, pos, window, word
 from .dicts import DictEncoder
@@ -52,7 +53,7 @@ def input_kind(X: Any) -> str:
         return "feature dicts"
     if isinstance(first[0], str) or (isinstance(first[0], tuple | list) and first[0]):
         return "columns"
-    raise DataError(f"a token must be a string, a tuple of strings or a feature dict, got {first[0]!r}")
+    raise DataError(f"a token must be a string, a tuple of strings or a feature dict, got {quoted(first[0])}")
 
 
 class CountingColumns(DataError):

@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 
 from ..errors import DataError
 from ..expressions import evaluate
+from ..quoting import quoted
 from .patterns import Pattern
 
 YES = "yes"
@@ -144,7 +145,7 @@ class Column:
         It is searched for in linear time, so there are no references to groups and no looking ahead or behind.
         """
         if not isinstance(pattern, str):
-            raise DataError(f"a regular expression is given as a string, got {pattern!r}")
+            raise DataError(f"a regular expression is given as a string, got {quoted(pattern)}")
         Pattern(pattern)
         return self._then("matches", pattern)
 
@@ -157,8 +158,8 @@ class Column:
             raise DataError("isin needs at least one word")
         for one in listed:
             if not isinstance(one, str):
-                hint = f"; write {str(one)!r}" if isinstance(one, int | float) else ""
-                raise DataError(f"words are strings, and isin was given {one!r}{hint}")
+                hint = f"; write {quoted(str(one))}" if isinstance(one, int | float) else ""
+                raise DataError(f"words are strings, and isin was given {quoted(one)}{hint}")
         return self._then("isin", *sorted(set(listed)))
 
     def map(self, function: Callable[[str], Any]) -> "Column":
@@ -277,7 +278,7 @@ def column(index: int) -> Column:
         The column expression.
     """
     if not isinstance(index, int) or index < 0:
-        raise DataError(f"columns are numbered from 0, got {index!r}")
+        raise DataError(f"columns are numbered from 0, got {quoted(index)}")
     return Column(index)
 
 
@@ -306,21 +307,21 @@ def as_template(item: "str | Column | Template") -> Template:
     if isinstance(item, str):
         item = parse(item)
     if not isinstance(item, Column | Template):
-        raise DataError(f"a template is a text or an expression such as word[-1] & word, got {item!r}")
+        raise DataError(f"a template is a text or an expression such as word[-1] & word, got {quoted(item)}")
     return Template((item,)) if isinstance(item, Column) else item
 
 
 def require_offset(number: Any, what: str) -> None:
     """Raises `DataError` unless it is a number of tokens from a place, of a size that sequences have."""
     if not isinstance(number, int):
-        raise DataError(f"{what}, got {number!r}")
+        raise DataError(f"{what}, got {quoted(number)}")
     if abs(number) > _FARTHEST:
         raise DataError(f"{what}, at most {_FARTHEST:,} away, got {number}")
 
 
 def _positive(length: int) -> int:
     if not isinstance(length, int) or length < 1:
-        raise DataError(f"a prefix or suffix has at least 1 character, got {length!r}")
+        raise DataError(f"a prefix or suffix has at least 1 character, got {quoted(length)}")
     return length
 
 
@@ -343,5 +344,5 @@ def parse(text: str, names: Sequence[str] = ()) -> Column | Template:
     value = evaluate(text, named | {"word": word, "pos": pos, "column": column, "bias": bias})
     if not isinstance(value, Column | Template):
         hint = "; write a template for each side of |" if "|" in text else ""
-        raise DataError(f"cannot read the expression {text!r}: it is not a column or a template{hint}")
+        raise DataError(f"cannot read the expression {quoted(text)}: it is not a column or a template{hint}")
     return value

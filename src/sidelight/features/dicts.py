@@ -18,6 +18,7 @@ import numpy as np
 
 from ..errors import DataError
 from ..kernels.compiling import Bytes, Floats, Ints, Longs
+from ..quoting import quoted
 from ..stored import Arrays, numbered, whole
 from .encoded import LARGEST_VALUE, Encoded, State
 from .numbering import capacity
@@ -277,7 +278,7 @@ class DictEncoder:
         for i, x in enumerate(X, first):
             for t, token in enumerate(x):
                 if not isinstance(token, Mapping):
-                    raise DataError(f"sequence {i}, token {t}: expected a feature dict as before, got {token!r}")
+                    raise DataError(f"sequence {i}, token {t}: expected a feature dict as before, got {quoted(token)}")
                 for name, value in token.items():
                     try:
                         attribute = attribute_of(name, value)
@@ -336,5 +337,7 @@ def attribute_of(name: str, value: Any) -> tuple[str, float] | None:
         if abs(number) <= LARGEST_VALUE:
             return str(name), number
         if math.isfinite(number):
-            raise DataError(f"feature {name!r} has a value beyond {LARGEST_VALUE:g}; scale its values down")
-    raise DataError(f"feature {name!r} is {value!r}; a value is a string, True, False, None or a finite number")
+            raise DataError(f"feature {quoted(name)} has a value beyond {LARGEST_VALUE:g}; scale its values down")
+    raise DataError(
+        f"feature {quoted(name)} is {quoted(value)}; a value is a string, True, False, None or a finite number"
+    )

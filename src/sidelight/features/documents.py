@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import DataError
 from ..kernels.compiling import Longs
+from ..quoting import quoted
 from .arrays import ArrayEncoder
 from .dicts import DictEncoder, FeatureNumbers, TokenRows, attribute_of
 from .encoded import LARGEST_VALUE, Encoded, Encoder, require_list
@@ -59,10 +60,10 @@ class BagEncoder(DictEncoder):
         """(document, 0, attribute, value) of everything that is not absent; first: the number of document X[0]."""
         for i, document in enumerate(X, first):
             if isinstance(document, str) or not isinstance(document, Mapping | Sequence):
-                raise DataError(f"document {i}: expected a list of words or a feature dict, got {document!r}")
+                raise DataError(f"document {i}: expected a list of words or a feature dict, got {quoted(document)}")
             if not isinstance(document, Mapping):
                 if not all(isinstance(word, str) for word in document):
-                    raise DataError(f"document {i}: expected words, that is strings, got {document!r}")
+                    raise DataError(f"document {i}: expected words, that is strings, got {quoted(document)}")
                 for word, count in Counter(document).items():
                     yield i, 0, word, float(count)
                 continue
@@ -105,7 +106,10 @@ def _matrix(X: Any, width: int | None = None) -> Any:
         for i, row in enumerate(rows):
             if row.shape != (1, rows[0].shape[1]):
                 raise DataError(f"document {i}: expected a row of {rows[0].shape[1]} numbers, got shape {row.shape}")
-        X = sparse.vstack([sparse.csr_array(row) for row in rows])
+        try:
+            X = sparse.vstack([sparse.csr_array(row) for row in rows])
+        except (ValueError, TypeError) as error:
+            raise DataError(f"X must be a matrix of numbers: {error}") from None
     if X.ndim != 2:
         raise DataError(
             f"X must be a matrix with a row for every document, got shape {tuple(X.shape)}. Reshape your data: one "

@@ -11,6 +11,7 @@ from ..data.corpus import Corpus
 from ..data.joined import Joined
 from ..errors import DataError
 from ..kernels.compiling import Floats, Ints, Longs
+from ..quoting import quoted
 from ..supervision import StoredOutputs
 
 # Squares of larger values of features would be too large for floats, or nearly.
@@ -45,10 +46,10 @@ def in_blocks(X: Any) -> list[tuple[int, int]]:
 
 
 def _length(index: int, x: Any) -> int:
-    if hasattr(x, "shape"):
+    if getattr(x, "shape", ()):
         return int(x.shape[0])
-    if isinstance(x, str) or not hasattr(x, "__len__"):
-        raise DataError(f"sequence {index}: expected a list of tokens or an array, got {x!r}")
+    if isinstance(x, str) or not hasattr(x, "__len__") or hasattr(x, "shape"):
+        raise DataError(f"sequence {index}: expected a list of tokens or an array, got {quoted(x)}")
     return len(x)
 
 

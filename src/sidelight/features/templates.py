@@ -5,7 +5,7 @@ number whose digits are its columns' codes, looked up in a hash table. Nothing i
 first step.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from copy import copy
 from dataclasses import dataclass, field
 from itertools import chain
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ..data.corpus import Corpus
 from ..errors import DataError
 from ..kernels.compiling import Ints, Longs
+from ..quoting import quoted
 from ..stored import Arrays, numbered, whole
 from .columns import NAMES, Column, Template, as_template, parse
 from .encoded import Encoded, State, require_list
@@ -34,9 +35,11 @@ def sequence_offsets(X: Sequence[Any]) -> Longs:
         return X.offsets
     require_list(X)
     for i, x in enumerate(X):
-        if type(x) is not list and (isinstance(x, str) or not hasattr(x, "__len__") or hasattr(x, "tocsr")):
+        if type(x) is not list and (
+            isinstance(x, str | Set | Mapping) or not hasattr(x, "__len__") or hasattr(x, "tocsr")
+        ):
             hint = "; split it first, for example by tokenize" if isinstance(x, str) else ""
-            raise DataError(f"sequence {i}: expected a list of tokens, got {x!r}{hint}")
+            raise DataError(f"sequence {i}: expected a list of tokens, got {quoted(x)}{hint}")
     lengths = np.fromiter((len(x) for x in X), np.int64, len(X))
     if not lengths.all():
         raise DataError(f"sequence {int(np.argmin(lengths))} is empty; leave empty sequences out")
@@ -50,7 +53,7 @@ def split_columns(X: Sequence[Sequence[Any]]) -> list[list[str]]:
     if isinstance(first, str):
         columns = [flat]
     elif not isinstance(first, tuple | list):
-        raise DataError(f"sequence 0, token 0: expected a string or a tuple of strings, got {first!r}")
+        raise DataError(f"sequence 0, token 0: expected a string or a tuple of strings, got {quoted(first)}")
     else:
         width = len(first)
         if set(map(type, flat)) - {tuple, list} or set(map(len, flat)) != {width}:
@@ -170,8 +173,8 @@ def _key_of_tokens(X: Sequence[Any], column: Column) -> list[str]:
             value = token.get(key) if isinstance(token, Mapping) else None
             if not isinstance(value, str):
                 raise DataError(
-                    f"sequence {i}, token {t}: {column} reads the key {key!r}, which must be a string in every feature "
-                    f"dict, got {value!r}"
+                    f"sequence {i}, token {t}: {column} reads the key {quoted(key)}, which must be a string in every "
+                    f"feature dict, got {quoted(value)}"
                 )
             out.append(value)
     return out
@@ -181,7 +184,9 @@ def _complain(X: Sequence[Sequence[Any]], wrong: Any, expected: str) -> None:
     for i, x in enumerate(X):
         for t, token in enumerate(x):
             if wrong(token):
-                raise DataError(f"sequence {i}, token {t}: expected {expected} as in the first token, got {token!r}")
+                raise DataError(
+                    f"sequence {i}, token {t}: expected {expected} as in the first token, got {quoted(token)}"
+                )
 
 
 def other_width(expected: int, found: int) -> DataError:
@@ -216,7 +221,9 @@ class TemplateEncoder:
 
     def __post_init__(self) -> None:
         if isinstance(self.templates, str | Column | Template):
-            raise DataError(f"features are a list of templates, got only {self.templates!r}; put it into a list")
+            raise DataError(f"features are a list of templates, got only {quoted(self.templates)}; put it into a list")
+        if not isinstance(self.templates, Sequence | np.ndarray) or getattr(self.templates, "ndim", 1) != 1:
+            raise DataError(f"features are a list of templates, got {quoted(self.templates)}")
         self.templates_ = [as_template(t) for t in self.templates]
         if not self.templates_:
             raise DataError("at least one template is needed")

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from ..errors import DataError
+from ..quoting import quoted
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -44,16 +45,16 @@ def thread_count(n_jobs: int | None) -> int:
     """
     if n_jobs is None or getattr(_at_work, "alone", False):
         return 1
-    _require_count(n_jobs)
+    require_count(n_jobs)
     if n_jobs > 0:
         return int(n_jobs)
     return max(1, available_cores() + 1 + n_jobs)
 
 
-def _require_count(n_jobs: int | None) -> None:
+def require_count(n_jobs: int | None) -> None:
     """Raises `DataError` unless `n_jobs` means a number of threads."""
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
-        raise DataError(f"n_jobs is a number of threads, or -1 for every core, got {n_jobs!r}")
+        raise DataError(f"n_jobs is a number of threads, or -1 for every core, got {quoted(n_jobs)}")
 
 
 _at_work = local()
@@ -135,7 +136,7 @@ def each(function: Callable[[T], R], items: Sequence[T], n_jobs: int | None = -1
 def map_shards(function: Callable[[int, int], R], offsets: NDArray[np.int64], n_jobs: int | None = -1) -> list[R]:
     """`function(first, last)` for every shard, in threads; the results in shard order."""
     if offsets[-1] - offsets[0] < WORTH_TOKENS:  # often called, so nothing is done that is of no use here
-        _require_count(n_jobs)
+        require_count(n_jobs)
         return [function(first, last) for first, last in shards(offsets)]
     return list(each_shard(function, offsets, n_jobs))
 

@@ -28,8 +28,8 @@ from ..running import checkpoints, scatter
 from ..running.places import current
 from ..sample_weights import read_weights
 from ..structures.known import Outputs
-from ..supervision import some_known
-from .registry import REGISTRY
+from ..supervision import Signal, some_known
+from .registry import REGISTRY, able
 
 Spread = Callable[[Any, Any, list[int], int], Any]
 
@@ -101,7 +101,10 @@ def _reading(method: Any, fitting: bool, spread: Spread | None) -> Any:
         if "x" in given:
             (given["x"],) = plain_inputs([given["x"]])
             return method(*bound.args, **bound.kwargs)
-        learner, X = given["self"], plain_inputs(given["X"])
+        learner = given["self"]
+        if fitting:
+            learner.check()
+        X = plain_inputs(given["X"])
         given["X"] = X
         if "y" in given:
             given["y"] = _each(given["y"], plain_outputs)
@@ -254,6 +257,8 @@ def refuse_weights(learner: Any, sample_weight: Any) -> None:
     """Raises `NotSupported`, naming learners that would work, if a learner that cannot use weights is given some."""
     if sample_weight is None:
         return
-    others = [name for name, one in REGISTRY.items() if one.weighted and one.signals >= learner.signals]
-    others = others or [name for name, one in REGISTRY.items() if one.weighted and one.signals & learner.signals]
-    raise NotSupported(f"{type(learner).__name__} has no use for sample_weight; use {' or '.join(others)}")
+    task, rules = learner.task_, learner.rules or ()
+    possible = [able(learner.signals, task, rules), *(able([kind], task, rules) for kind in Signal)]
+    others = next((some for names in possible if (some := [name for name in names if REGISTRY[name].weighted])), [])
+    advice = f"use {' or '.join(others)}" if others else "leave it out"
+    raise NotSupported(f"{type(learner).__name__} has no use for sample_weight; {advice}")

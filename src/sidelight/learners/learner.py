@@ -23,13 +23,15 @@ from ..features.encoded import Encoded, in_blocks
 from ..inference.constrained import Constrained, warn_unproved
 from ..inference.readings import RuleReading
 from ..kernels.compiling import Floats
-from ..labels import misspelt_label
+from ..kernels.parallel import require_count
+from ..labels import misspelt_label, plain_labels
+from ..quoting import quoted
 from ..rules.automata import labels_named, require_known_labels, require_suited
 from ..rules.labels import labels_added
 from ..rules.language import Rule, listed_rules
 from ..scoring import labelled_part
 from ..solvers.expected import Fitting, ToFit
-from ..stored import Arrays
+from ..stored import Arrays, check_declared, check_values
 from ..structures.known import Known
 from ..structures.protocol import Marginals, Structure
 from ..supervision import Signal, require
@@ -230,11 +232,22 @@ class Learner(Estimator):
         """How each of the rules is used: as a limit, where a learner does not say otherwise."""
         return [RuleReading("hard", None, False) for _ in self.rules or ()]
 
+    def check(self) -> None:
+        """Raise unless the parameters are as declared and make sense: in `fit` and `load`, before all else."""
+        self.listed_rules()
+        check_declared(self)
+        require_count(self.n_jobs)
+        self.check_base()
+        self.task_.check()
+        if self.classes is not None and self.task_.noun != "document":  # labels of documents may be numbers
+            check_values({"classes": self.classes}, {"classes": Sequence[str]}, type(self).__name__)
+        self.check_parameters()
+
     def check_base(self) -> None:
         """Raise `DataError` unless a learner around another has a learner inside."""
 
     def check_parameters(self) -> None:
-        """Raise for parameters that make no sense, of which predictions make use: in `fit`, and of models of files."""
+        """Raise for parameters that make no sense together."""
 
     def read_input(self, X: Any, y: Any) -> tuple[list[Any], list[Any]]:
         """Returns the sizes of the inputs, and y with a list of decisions for every input of which some are known.
@@ -262,12 +275,14 @@ class Learner(Estimator):
         Without `classes`, a label that only the dictionary or a rule names is a label like the others; `fit` warns
         where it looks like another one misspelt.
         """
+        classes = plain_labels(() if self.classes is None else self.classes)
         if not self.task_.has_labels:
-            return list(self.classes or ())
+            return classes
         if self.classes is not None:
-            require_known_labels(self.rules or (), self.classes)
-            return list(self.classes)
-        seen = set(self.task_.labels(read)).union(() if self.base is None else self.base.classes or ())
+            require_known_labels(self.rules or (), classes)
+            return classes
+        given = None if self.base is None else self.base.classes
+        seen = set(self.task_.labels(read)).union(plain_labels(() if given is None else given))
         sources = [] if self.dictionary is None else [("the dictionary", self.dictionary.classes)]
         known = seen.union(*(labels for _, labels in sources))
         if known:
@@ -298,19 +313,19 @@ class Learner(Estimator):
                     f"mean {meant!r}? If {label!r} is right, name all labels in {whose}classes=[...]"
                 )
 
-    def read_known(self, X: Any, y: Any, classes: Sequence[str] | None = None) -> tuple[list[str], Known[Any]]:
+    def read_known(self, X: Any, y: Any, classes: Sequence[Any] | None = None) -> tuple[list[str], Known[Any]]:
         """Returns all labels, and y as arrays."""
         sizes, read = self.read_input(X, y)
-        labels = self.task_.labels(read) if classes is None else _plain(classes)
+        labels = self.task_.labels(read) if classes is None else plain_labels(classes)
         if not labels and self.task_.has_labels and not self.task_.of_labels:
             raise DataError("no label is known: give outputs with labels, or name all labels in `classes`")
         if len(set(labels)) != len(labels):
-            raise DataError(f"classes must be different labels, got {labels!r}")
+            raise DataError(f"classes must be different labels, got {quoted(labels)}")
         return labels, self.task_.known(read, sizes, labels)
 
     def require_same_labels(self, classes: Any) -> None:
         """Raise `DataError` if a later call of `partial_fit` names other labels than the first one fixed."""
-        if classes is not None and set(_plain(classes)) != set(self.labels_):
+        if classes is not None and set(plain_labels(classes)) != set(self.labels_):
             named = ", ".join(map(str, self.labels_))
             raise DataError(f"classes are fixed by the first call of partial_fit: {named}; leave `classes` out later")
 
@@ -479,8 +494,9 @@ class Learner(Estimator):
         require_fitted(self)
         labels = self.model_.classes
         if label is not None and label not in labels:
+            names = list(map(str, labels))
             raise DataError(
-                f"the model has no label {label!r}; it has {', '.join(labels)}{did_you_mean(label, labels)}"
+                f"the model has no label {quoted(label)}; it has {', '.join(names)}{did_you_mean(str(label), names)}"
             )
         found = self.model_.strongest(count, None if label is None else labels.index(label))
         return [(feature, "" if c < 0 else labels[c], weight) for feature, c, weight in found]
@@ -504,12 +520,6 @@ class Learner(Estimator):
         """Take back what `state` gave."""
         if not self.models_:
             self._adopt(LinearModel.restored(self.task_, self.labels_, encoder, arrays))
-
-    def check_described(self) -> None:
-        """Raise `DataError` for a base, a task or parameters of a file that make no sense, before they are used."""
-        self.check_base()
-        self.task_.check()
-        self.check_parameters()
 
     def check_restored(self, labels: list[str]) -> None:
         """Raise `DataError` where what a file says does not fit together, so that predictions would fail.
@@ -541,8 +551,3 @@ class Learner(Estimator):
 
 
 read_inputs_first(Learner)
-
-
-def _plain(classes: Any) -> list[Any]:
-    """Labels without the types of NumPy, so that they are written to files and compared as others are."""
-    return [one.item() if isinstance(one, np.generic) else one for one in classes]

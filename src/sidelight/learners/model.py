@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from ..declared import require_number
 from ..errors import DataError, NotSupported
 from ..features.encoded import Encoded, Encoder
 from ..kernels.compiling import Floats, Ints
@@ -248,24 +247,15 @@ class Prepared(NamedTuple):
 
 
 def prepare(learner: Any, X: Any, y: Any, classes: Sequence[str] | None = None) -> Prepared:
-    """Check the parameters of a linear learner, encode X and y, and lay out the weights."""
+    """Encode X and y, and lay out the weights."""
     encoder = choose_encoder(learner, X)
     found, known = learner.read_known(X, y, learner.classes if classes is None else classes)
     return lay_out(learner, encoder, X, known, found)
 
 
 def choose_encoder(learner: Any, X: Any) -> Encoder:
-    """Check the parameters of a linear learner, and how X becomes attributes."""
-    given = getattr(learner, "task", None)  # presets have a task of their own
-    if given is not None and (isinstance(given, type) or not hasattr(given, "lay_out")):
-        raise DataError(f"task is a task such as Segmenting() or Classifying(), or None, got {given!r}")
-    if given is not None and (learner.order != 1 or not learner.boundaries or learner.edges):
-        raise DataError("order, boundaries and edges belong to the task where one is given: Labelling(order=2)")
+    """Returns how X becomes attributes."""
     task: Task = learner.task_
-    task.check()
-    require_number(learner, "min_count", 0, whole=True)
-    if learner.random_state is not None:
-        require_number(learner, "random_state", 0, whole=True)
     encoder = task.choose_encoder(X, learner.features, learner.min_count, learner.n_jobs)
     bits = getattr(learner, "hash_bits", None)
     if bits is None:

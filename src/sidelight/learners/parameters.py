@@ -5,13 +5,16 @@ from dataclasses import field
 from math import nan
 from typing import Annotated, Any, Literal
 
-from ..declared import Running, declared, require_number
+from ..declared import Bounds, Running, declared
 from ..errors import DataError, NotSupported
 from ..estimator import require_fitted
 from ..inference.readings import LabelledData, Penalty, Readings, RuleReading, check_penalty
+from ..quoting import quoted
 from ..rules.language import Rule
 from ..rules.rows import penalty_of, require_expected
 from ..structures.protocol import Structure
+from ..supervision import Label, Signal
+from .registry import able
 from .tasks.labelling import Labelling
 from .tasks.task import Task
 
@@ -25,11 +28,11 @@ Size = Literal["length"] | Callable[[Any], float] | None
 class LayoutParameters(Running):
     """What all learners with a weight vector have."""
 
-    min_count: Annotated[int, "Attributes that occur less often are dropped."] = 1
+    min_count: Annotated[int, "Attributes that occur less often are dropped.", Bounds(0)] = 1
     all_weights: Annotated[bool, "Whether all pairs of attribute and label have weights, not only those observed."] = (
         False
     )
-    classes: Annotated[Sequence[str] | None, "All labels, where y may lack some."] = None
+    classes: Annotated[Sequence[Label] | None, "All labels, where y may lack some."] = None
 
 
 @declared
@@ -41,7 +44,7 @@ class LinearParameters(LayoutParameters):
         "Templates over the token columns, as text or expressions; None is `DEFAULT_TEMPLATES`. It must be None "
         "where X holds feature dicts or arrays.",
     ] = field(default=None, kw_only=False)
-    order: Annotated[int, "1 gives weights to label pairs, 2 to label triples as well."] = 1
+    order: Annotated[int, "1 gives weights to label pairs, 2 to label triples as well.", Bounds(1, 2)] = 1
     boundaries: Annotated[bool, "Whether first and last labels have weights of their own."] = True
     edges: Annotated[
         bool,
@@ -52,6 +55,7 @@ class LinearParameters(LayoutParameters):
         int | None,
         "The number of bits of a hash that takes the place of the vocabulary: one pass encodes the data, and the "
         "model does not grow with it, but attributes may share weights (18 to 24 are usual). None keeps a vocabulary.",
+        Bounds(1, 30),
     ] = None
     task: Annotated[
         Task | None,
@@ -65,6 +69,11 @@ class LinearParameters(LayoutParameters):
         """What is predicted, and from what: the task that was given, or labelling."""
         return Labelling(self.order, self.boundaries, self.edges) if self.task is None else self.task
 
+    def check_parameters(self) -> None:
+        """Raise for parameters that make no sense together."""
+        if self.task is not None and (self.order != 1 or not self.boundaries or self.edges):
+            raise DataError("order, boundaries and edges belong to the task where one is given: Labelling(order=2)")
+
 
 @declared
 class MarginParameters:
@@ -75,11 +84,15 @@ class MarginParameters:
         "The cost of a margin that is missed by ξ: ξ squared, ξ, or log(1 + exp(ξ)). The last is never zero, so the "
         "objective falls by a smaller share of itself: use a lower tolerance with it.",
     ] = "squared_hinge"
-    tolerance: Annotated[float, "The duality gap to stop at, as a share of the objective."] = 0.01
+    tolerance: Annotated[float, "The duality gap to stop at, as a share of the objective.", Bounds(0, above=True)] = (
+        0.01
+    )
     epsilon: Annotated[
-        float, "An output joins its working set if it misses the margin by this much more than those already there."
+        float,
+        "An output joins its working set if it misses the margin by this much more than those already there.",
+        Bounds(0),
     ] = 0.01
-    max_iterations: Annotated[int, "Searches through the data at most."] = 200
+    max_iterations: Annotated[int, "Searches through the data at most.", Bounds(1)] = 200
     check_inference: Annotated[
         bool, "Whether to raise an error if an output found before is ever better than the one that the search returns."
     ] = False
@@ -90,10 +103,14 @@ class LatentParameters(MarginParameters):
     """What large-margin learners with unknown outputs have."""
 
     change: Annotated[
-        float, "It stops when a round changes the objective by no more than this share (Eq. 6.11 of Chang 2011)."
+        float,
+        "It stops when a round changes the objective by no more than this share (Eq. 6.11 of Chang 2011).",
+        Bounds(0, above=True),
     ] = 1e-5
-    max_rounds: Annotated[int, "Rounds at most."] = 50
-    restarts: Annotated[int, "Runs with different seeds, of which the one with the lowest objective is kept."] = 1
+    max_rounds: Annotated[int, "Rounds at most.", Bounds(1)] = 50
+    restarts: Annotated[
+        int, "Runs with different seeds, of which the one with the lowest objective is kept.", Bounds(1)
+    ] = 1
 
     @property
     def course_(self) -> tuple[Any, ...]:
@@ -111,7 +128,9 @@ class CompanionParameters(MarginParameters):
     size: Annotated[
         Size, 'κ, by which the features of GOOD and BAD inputs are divided: "length", a function of x, or None for 1.'
     ] = "length"
-    constant: Annotated[float, "Value of the constant feature of GOOD and BAD inputs; 0 leaves it out."] = 1.0
+    constant: Annotated[float, "Value of the constant feature of GOOD and BAD inputs; 0 leaves it out.", Bounds(0)] = (
+        1.0
+    )
 
 
 @declared
@@ -154,7 +173,7 @@ class WrapperParameters(GuardParameters):
         """Raise `DataError` unless the base is a learner."""
         base, name = self.base, type(self).__name__
         if isinstance(base, type) or not hasattr(base, "task_"):
-            written = f"{base.__name__}, a class; write {base.__name__}()" if isinstance(base, type) else repr(base)
+            written = f"{base.__name__}, a class; write {base.__name__}()" if isinstance(base, type) else quoted(base)
             raise DataError(f"the base of {name} is a learner such as CRF() or HMM(), got {written}")
 
     def fit_base(self, X: Any, y: Any, classes: Sequence[str], counts: Any = None) -> Any:
@@ -202,7 +221,7 @@ class _Read:
 class ExpectationParameters(_Read, WrapperParameters):
     """What learners that read rules as statements about expectations have."""
 
-    rules: Annotated[Sequence[Rule], "Statements about expectations."] = field(default=(), kw_only=False)
+    rules: Annotated[Sequence[Rule] | None, "Statements about expectations."] = field(default=(), kw_only=False)
     penalty: Annotated[
         Penalty,
         "The penalty of every rule without its own, which is written rule.expected(penalty): a number above 0, or "
@@ -224,6 +243,7 @@ class ExpectationParameters(_Read, WrapperParameters):
         "None: 1 for an HMM, which has to count words to know them, and for a CRF all sequences without full labels "
         "as much as all with labels. A sequence with partial labels counts as a labelled one, or as an unlabelled "
         "one where that is more.",
+        Bounds(0),
     ] = None
     decode: Annotated[
         Decode,
@@ -233,7 +253,7 @@ class ExpectationParameters(_Read, WrapperParameters):
         "depends on the others.",
     ] = "rules"
     classes: Annotated[
-        Sequence[str] | None,
+        Sequence[Label] | None,
         "All labels, where y does not have them all; without any label, those that the rules name will do.",
     ] = None
 
@@ -257,23 +277,14 @@ class ExpectationParameters(_Read, WrapperParameters):
             out.append(RuleReading("expected", cost, learned))
         return out
 
-    def check_expectations(self, decodings: tuple[str, ...], *, slack: bool = False) -> None:
-        """Raise for parameters that make no sense, and for tasks without labels.
-
-        decodings: what `decode` may be; slack: whether rules always have slack here.
-        """
-        one: Any = self
-        one.listed_rules()
+    def check_expectations(self, *, slack: bool = False) -> None:
+        """Raise for tasks without expectations, and for what is no penalty; slack: whether rules must have some."""
         if not self.task_.has_rows:
             raise NotSupported(
                 f"{type(self).__name__} works out expectations under rules, which {type(self.task_).__name__} does "
-                "not offer; use StructuralSVM, StructuredPerceptron, MIRA, CCM or CoDL"
+                f"not offer; use {' or '.join(able([Signal.FULL], self.task_, self.rules or ()))}"
             )
         check_penalty(self.penalty, slack=slack)
-        if self.unlabeled_weight is not None:
-            require_number(self, "unlabeled_weight", 0)
-        if self.decode not in decodings:
-            raise DataError(f"decode is one of {', '.join(decodings)}, got {self.decode!r}")
 
     def read_rules(
         self, X: Sequence[Any], y: Sequence[Any], classes: list[str], *, shares: bool, room: bool = True

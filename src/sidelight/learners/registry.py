@@ -4,11 +4,18 @@ The package's names, the advice in messages, the command line and the docs are d
 learner. A new learner is a module and a row here.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any, Literal
 
 from ..supervision import Signal
 
 FULL, PARTIAL, NOTHING, COMPANION = Signal.FULL, Signal.PARTIAL, Signal.NOTHING, Signal.COMPANION
+
+
+# What outputs are to a learner: label chains, labelled segments, labels of documents, trees and links whose parts have
+# probabilities, others whose parts have none (matchings, graphs, programs), and trees of the model with valence.
+Outputs = Literal["chains", "segments", "documents", "parts", "programs", "valence"]
 
 
 @dataclass(frozen=True)
@@ -20,7 +27,10 @@ class Entry:
     around: the names of all that it can go around, empty where that is every base; base: whether others may go around
     it on the command line; expecting: whether it reads rules as statements about expectations; documents: "also" if it
     takes documents as well as sequences, "only" if it takes nothing else; weighted: whether inputs can count
-    differently (`sample_weight`); any_task: whether it needs nothing of a structure but its two calls.
+    differently (`sample_weight`); any_task: whether it needs nothing of a structure but its two calls; outputs: what
+    it can predict, by itself or around a base; rules: which it takes, "outputs" for rules about each output, "expected"
+    for statements about expectations, "words" for few labels of each word; alone: the outputs that it learns from
+    unlabelled inputs alone, without rules; choices: whether some labels must be unknown.
     """
 
     module: str
@@ -33,10 +43,20 @@ class Entry:
     documents: str = ""
     weighted: bool = False
     any_task: bool = False
+    outputs: frozenset[Outputs] = frozenset()
+    rules: frozenset[str] = frozenset()
+    alone: frozenset[Outputs] = frozenset()
+    choices: bool = False
 
 
-def _row(module: str, *signals: Signal, **more: object) -> Entry:
-    return Entry(module, frozenset(signals), **more)  # type: ignore[arg-type]
+def _row(module: str, outputs: str, *signals: Signal, **more: object) -> Entry:
+    sets = {name: frozenset(str(more.pop(name, "")).split()) for name in ("rules", "alone")}
+    return Entry(module, frozenset(signals), outputs=frozenset(outputs.split()), **sets, **more)  # type: ignore[arg-type]
+
+
+# Outputs whose parts have probabilities, and all but trees of the model with valence.
+_PROBABLE = "chains segments documents parts"
+_ALL = f"{_PROBABLE} programs"
 
 
 # Bases that can be fitted to expected parts.
@@ -47,47 +67,126 @@ _EXPECTING = {"expecting": True, "documents": "also"}
 _ANY_TASK = {"any_task": True, "documents": "also"}
 
 REGISTRY: dict[str, Entry] = {
-    "Auto": _row("choosing.auto", FULL, PARTIAL, NOTHING, COMPANION, command="auto"),
-    "CRF": _row("labelled.crf", FULL, PARTIAL, command="crf", base=True, weighted=True, **_ANY_TASK),
-    "HMM": _row("labelled.hmm", FULL, command="hmm", base=True, weighted=True),
-    "DMV": _row("labelled.dmv", FULL, weighted=True),
-    "SemiCRF": _row("labelled.semicrf", FULL, PARTIAL, command="semicrf", base=True, weighted=True),
+    "Auto": _row("choosing.auto", "chains", FULL, PARTIAL, NOTHING, COMPANION, command="auto", rules="outputs"),
+    "CRF": _row("labelled.crf", _PROBABLE, FULL, PARTIAL, command="crf", base=True, weighted=True, **_ANY_TASK),
+    "HMM": _row("labelled.hmm", "chains", FULL, command="hmm", base=True, weighted=True),
+    "DMV": _row("labelled.dmv", "valence", FULL, weighted=True),
+    "SemiCRF": _row("labelled.semicrf", "chains segments", FULL, PARTIAL, command="semicrf", base=True, weighted=True),
     "StructuredPerceptron": _row(
-        "labelled.perceptron", FULL, command="perceptron", base=True, weighted=True, **_ANY_TASK
+        "labelled.perceptron", _ALL, FULL, command="perceptron", base=True, weighted=True, **_ANY_TASK
     ),
-    "KernelPerceptron": _row("labelled.kernel_perceptron", FULL, command="kernel-perceptron"),
-    "MIRA": _row("labelled.mira", FULL, command="mira", base=True, weighted=True, **_ANY_TASK),
-    "StructuralSVM": _row("margins.structural_svm", FULL, command="svm", base=True, weighted=True, **_ANY_TASK),
+    "KernelPerceptron": _row("labelled.kernel_perceptron", "chains", FULL, command="kernel-perceptron"),
+    "MIRA": _row("labelled.mira", _ALL, FULL, command="mira", base=True, weighted=True, **_ANY_TASK),
+    "StructuralSVM": _row("margins.structural_svm", _ALL, FULL, command="svm", base=True, weighted=True, **_ANY_TASK),
     "LatentStructuralSVM": _row(
-        "margins.latent_svm", FULL, PARTIAL, command="latent-svm", base=True, weighted=True, **_ANY_TASK
+        "margins.latent_svm", _ALL, FULL, PARTIAL, command="latent-svm", base=True, weighted=True, **_ANY_TASK
     ),
-    "JLIS": _row("margins.jlis", FULL, COMPANION, command="jlis", weighted=True, **_ANY_TASK),
-    "LCLR": _row("margins.lclr", COMPANION, command="lclr", weighted=True, any_task=True),
-    "TwoStage": _row("margins.lclr", COMPANION, weighted=True),
-    "CCM": _row("wrappers.ccm", FULL, PARTIAL, command="ccm", inside="hmm", documents="also", weighted=True),
-    "CoDL": _row("wrappers.codl", FULL, NOTHING, command="codl", inside="hmm", documents="also"),
-    "EM": _row("wrappers.em", FULL, PARTIAL, NOTHING, command="em", inside="hmm", around=("hmm",)),
+    "JLIS": _row("margins.jlis", _ALL, FULL, COMPANION, command="jlis", weighted=True, **_ANY_TASK, rules="outputs"),
+    "LCLR": _row("margins.lclr", _ALL, COMPANION, command="lclr", weighted=True, any_task=True, rules="outputs"),
+    "TwoStage": _row("margins.lclr", _ALL, COMPANION, weighted=True, rules="outputs"),
+    "CCM": _row(
+        "wrappers.ccm",
+        _ALL,
+        FULL,
+        PARTIAL,
+        command="ccm",
+        inside="hmm",
+        documents="also",
+        weighted=True,
+        rules="outputs",
+    ),
+    "CoDL": _row(
+        "wrappers.codl",
+        _ALL,
+        FULL,
+        NOTHING,
+        command="codl",
+        inside="hmm",
+        documents="also",
+        rules="outputs",
+        alone="chains segments documents",
+    ),
+    "EM": _row(
+        "wrappers.em",
+        "chains valence",
+        FULL,
+        PARTIAL,
+        NOTHING,
+        command="em",
+        inside="hmm",
+        around=("hmm",),
+        alone="chains valence",
+    ),
     "SelfTraining": _row(
-        "wrappers.self_training", FULL, NOTHING, command="self-training", inside="hmm", documents="also"
+        "wrappers.self_training", _PROBABLE, FULL, NOTHING, command="self-training", inside="hmm", documents="also"
     ),
     "PosteriorRegularization": _row(
-        "wrappers.posterior", FULL, PARTIAL, NOTHING, command="pr", inside="hmm", around=_EXPECTED, expecting=True
+        "wrappers.posterior",
+        f"{_PROBABLE} valence",
+        FULL,
+        PARTIAL,
+        NOTHING,
+        command="pr",
+        inside="hmm",
+        around=_EXPECTED,
+        expecting=True,
+        rules="expected words",
+        alone=f"{_PROBABLE} valence",
     ),
     "UnifiedEM": _row(
-        "wrappers.unified", FULL, PARTIAL, NOTHING, command="uem", inside="hmm", around=_EXPECTED, **_EXPECTING
+        "wrappers.unified",
+        f"{_PROBABLE} valence",
+        FULL,
+        PARTIAL,
+        NOTHING,
+        command="uem",
+        inside="hmm",
+        around=_EXPECTED,
+        **_EXPECTING,
+        rules="expected words",
+        alone=f"{_PROBABLE} valence",
     ),
     # All unlabelled sequences weigh as much as the labelled ones here, so an HMM would not make the most of few labels.
     "DeterministicAnnealing": _row(
-        "wrappers.annealing", FULL, PARTIAL, NOTHING, command="daso", inside="crf", around=_EXPECTED, expecting=True
+        "wrappers.annealing",
+        _PROBABLE,
+        FULL,
+        PARTIAL,
+        NOTHING,
+        command="daso",
+        inside="crf",
+        around=_EXPECTED,
+        expecting=True,
+        rules="expected words",
+        alone=_PROBABLE,
     ),
     "GeneralizedExpectation": _row(
-        "wrappers.generalized", FULL, PARTIAL, NOTHING, command="ge", inside="crf", around=("crf",), expecting=True
+        "wrappers.generalized",
+        "chains documents parts",
+        FULL,
+        PARTIAL,
+        NOTHING,
+        command="ge",
+        inside="crf",
+        around=("crf",),
+        expecting=True,
+        rules="expected",
     ),
     "EntropyRegularization": _row(
-        "wrappers.entropy", FULL, PARTIAL, NOTHING, command="er", inside="crf", around=("crf",), expecting=True
+        "wrappers.entropy",
+        "chains documents parts",
+        FULL,
+        PARTIAL,
+        NOTHING,
+        command="er",
+        inside="crf",
+        around=("crf",),
+        expecting=True,
+        rules="expected",
     ),
     "Combined": _row(
         "wrappers.combined",
+        _PROBABLE,
         FULL,
         PARTIAL,
         NOTHING,
@@ -96,18 +195,53 @@ REGISTRY: dict[str, Entry] = {
         inside="crf",
         around=_EXPECTED,
         weighted=True,
+        rules="outputs expected",
+        alone=_PROBABLE,
     ),
-    "Agreement": _row("wrappers.agreement", FULL, NOTHING, documents="also"),
-    "TransductiveSVM": _row("margins.transductive_svm", FULL, NOTHING, command="transductive-svm", **_ANY_TASK),
-    "ContrastiveEstimation": _row("labelled.contrastive", FULL, PARTIAL, NOTHING, command="contrastive"),
-    "MaxEnt": _row("labelled.maxent", FULL, PARTIAL, documents="only", weighted=True),
-    "DocumentJLIS": _row("margins.document_jlis", FULL, COMPANION, documents="only", weighted=True),
+    "Agreement": _row("wrappers.agreement", _PROBABLE, FULL, NOTHING, documents="also"),
+    "TransductiveSVM": _row(
+        "margins.transductive_svm", _ALL, FULL, NOTHING, command="transductive-svm", **_ANY_TASK, rules="outputs"
+    ),
+    "ContrastiveEstimation": _row(
+        "labelled.contrastive", "chains", FULL, PARTIAL, NOTHING, command="contrastive", alone="chains", choices=True
+    ),
+    "MaxEnt": _row("labelled.maxent", "documents", FULL, PARTIAL, documents="only", weighted=True),
+    "DocumentJLIS": _row("margins.document_jlis", "documents", FULL, COMPANION, documents="only", weighted=True),
 }
 
 
-def users(signal: Signal, noun: str = "sequence") -> list[str]:
-    """Returns the learners that can use a signal of sequences, of documents, or of inputs with other names."""
-    if noun not in ("sequence", "document"):
-        return [name for name, one in REGISTRY.items() if one.any_task and signal in one.signals]
-    fits = ("also", "only") if noun == "document" else ("", "also")
-    return [name for name, one in REGISTRY.items() if signal in one.signals and one.documents in fits]
+def outputs_of(task: Any) -> Outputs:
+    """Returns what the outputs of a task are to learners."""
+    if task.noun == "document":
+        return "documents"
+    if task.of_labels:
+        return "chains" if task.chained else "segments"
+    if getattr(task, "generative", False):
+        return "valence"
+    return "parts" if task.has_rows else "programs"
+
+
+def readings_of(rule: Any) -> set[str]:
+    """Returns how a rule can be used, in the words of `Entry.rules`."""
+    from ..rules.language import Rule
+
+    if rule.per_word:
+        return {"words"}
+    if rule.about_corpus or (rule.reading is not None and rule.reading.kind == "expected"):
+        return {"expected"}
+    read = rule.reading is not None or type(rule).statement is Rule.statement
+    return {"outputs"} if read else {"outputs", "expected"}
+
+
+def able(kinds: Iterable[Signal], task: Any, rules: Iterable[Any] = ()) -> list[str]:
+    """Returns the learners that can learn a task from all these kinds of y together, with these rules."""
+    wanted, outputs, used = frozenset(kinds), outputs_of(task), [readings_of(rule) for rule in rules]
+    return [
+        name
+        for name, one in REGISTRY.items()
+        if wanted <= one.signals
+        and outputs in one.outputs
+        and all(one.rules & rule for rule in used)
+        and not (wanted == {NOTHING} and outputs not in one.alone)
+        and not (wanted == {FULL} and one.choices)
+    ]

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from ..errors import DataError, NotSupported
 from ..kernels.compiling import Ints
+from ..quoting import quoted
 from .labels import Each, Labels
 
 if TYPE_CHECKING:
@@ -238,17 +239,19 @@ class Rule:
 def require_rule(value: Any) -> Rule:
     """The value itself; raise `DataError` unless it is a rule."""
     if not isinstance(value, Rule):
-        raise DataError(f"expected a rule, got {value!r}")
+        raise DataError(f"expected a rule, got {quoted(value)}")
     return value
 
 
 def listed_rules(rules: Any, example: str) -> list[Rule]:
     """The rules that were given; raise `DataError` unless they are a list of rules. example: how to write that."""
-    if isinstance(rules, Rule | str) or not isinstance(rules or [], Sequence):
-        raise DataError(f"rules is a list of rules; write {example}, or read_rules(path) for a file, got {rules!r}")
+    if isinstance(rules, Rule | str) or not (rules is None or isinstance(rules, Sequence)):
+        raise DataError(
+            f"rules is a list of rules; write {example}, or read_rules(path) for a file, got {quoted(rules)}"
+        )
     for rule in rules or ():
         if isinstance(rule, str):
-            raise DataError(f"expected a rule, got {rule!r}; parse_rule(...) reads one from text")
+            raise DataError(f"expected a rule, got {quoted(rule)}; parse_rule(...) reads one from text")
         require_rule(rule)
     return list(rules or ())
 

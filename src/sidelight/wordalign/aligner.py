@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, get_args
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
-from ..declared import Running, declared, parameter_hints, require_number, require_share
+from ..declared import Bounds, Running, declared, parameter_hints
 from ..errors import DataError
 from ..estimator import Estimator, require_fitted
 from ..kernels.compiling import Floats, Singles
@@ -17,7 +17,7 @@ from ..running.checkpoints import Carried
 from ..running.forms import Like, Number
 from ..running.places import current
 from ..solvers import rounds
-from ..stored import Arrays, ArraySpec, check_values, finite, numbered, read_arrays
+from ..stored import Arrays, ArraySpec, check_declared, check_values, finite, numbered, read_arrays
 from .bitext import Bitext, PairTable, Vocabulary
 from .estimation import (
     Beliefs,
@@ -113,56 +113,51 @@ class WordAligner(Running, Estimator):
         float,
         "γ of the rounds of the last model; those of IBM model 1 before the HMM, and before γ = 0 one of the HMM, have "
         "γ = 1.",
+        Bounds(0),
     ] = 0.5
-    ibm1_iterations: Annotated[int, "Rounds of IBM model 1."] = 5
-    hmm_iterations: Annotated[int, "Rounds of the HMM; 0 leaves it at IBM model 1."] = 3
-    null: Annotated[float, "The probability that a word comes from the null word."] = 0.2
+    ibm1_iterations: Annotated[int, "Rounds of IBM model 1.", Bounds(0)] = 5
+    hmm_iterations: Annotated[int, "Rounds of the HMM; 0 leaves it at IBM model 1.", Bounds(0)] = 3
+    null: Annotated[float, "The probability that a word comes from the null word.", Bounds(0, 1)] = 0.2
     prior: Annotated[
         float,
         "Above 0, tables have a sparse Dirichlet prior with this parameter, and are estimated by variational Bayes.",
+        Bounds(0),
     ] = 0.0
     stems: Annotated[
         float,
         "Every word is counted as if it had been linked this often more, as words that begin with the same letters "
         "are; this helps with rare words.",
+        Bounds(0),
     ] = 5.0
-    stem_length: Annotated[int, "How many letters these are."] = 5
+    stem_length: Annotated[int, "How many letters these are.", Bounds(1)] = 5
     cognates: Annotated[
-        float, "Words that look alike are counted as if they had been linked this often more, times how alike they are."
+        float,
+        "Words that look alike are counted as if they had been linked this often more, times how alike they are.",
+        Bounds(0),
     ] = 1.0
-    reach: Annotated[int, "Jumps that are farther than this many words are equally probable."] = 10
+    reach: Annotated[int, "Jumps that are farther than this many words are equally probable.", Bounds(1)] = 10
     combine: Annotated[
         Combination,
         "How links are read off: those whose geometric mean of both posteriors reaches the threshold, or a combination "
         "of those where each direction's does.",
     ] = "posterior"
-    threshold: Annotated[float, "The least posterior of a link."] = 0.3
+    threshold: Annotated[float, "The least posterior of a link.", Bounds(0, 1)] = 0.3
     viterbi: Annotated[
         bool, "Whether each direction has the links of its best alignment instead; `combine` is then not 'posterior'."
     ] = False
     project: Annotated[bool, "Whether posteriors are projected on the constraint before links are read off."] = False
-    steps: Annotated[int, "Steps of a projection at most, in training."] = 20
-    tolerance: Annotated[float, "A projection ends when no constraint is missed by more than this."] = 0.02
+    steps: Annotated[int, "Steps of a projection at most, in training.", Bounds(0)] = 20
+    tolerance: Annotated[float, "A projection ends when no constraint is missed by more than this.", Bounds(0)] = 0.02
 
     # Parameters ------------------------------------------------------------------------------------------------------
 
     def _check(self) -> None:
         """Raise `DataError` where a parameter makes no sense."""
-        for name, choices in (("constraint", get_args(Constraint)), ("combine", get_args(Combination))):
-            if getattr(self, name) not in choices:
-                raise DataError(f"{name} is one of {', '.join(map(repr, choices))}, got {getattr(self, name)!r}")
-        for name in ("ibm1_iterations", "hmm_iterations", "steps"):
-            require_number(self, name, 0, whole=True)
-        for name in ("gamma", "prior", "tolerance", "stems", "cognates"):
-            require_number(self, name, 0)
+        check_declared(self)
         if 0 < self.gamma < _COLDEST:
             raise DataError(
                 f"gamma is 0 or at least {_COLDEST:g}, got {self.gamma!r}; smaller ones hardly differ from 0"
             )
-        for name in ("reach", "stem_length"):
-            require_number(self, name, 1, whole=True)
-        require_share(self, "threshold", "lies between 0 and 1")
-        require_share(self, "null", "lies between 0 and 1")
         if not 0 < self.null < 1:
             raise DataError(f"null lies between 0 and 1, got {self.null!r}; agreement needs the null word")
         if self.ibm1_iterations + self.hmm_iterations == 0:

@@ -5,9 +5,9 @@ from copy import copy
 from dataclasses import field
 from typing import Annotated, Any, Self
 
-from ...declared import Running, declared, require_number
+from ...declared import Bounds, Running, declared
 from ...dictionary import TagDictionary
-from ...errors import DataError, warn
+from ...errors import warn
 from ...estimator import require_fitted
 from ...inference.readings import RuleReading
 from ...labels import label_set
@@ -63,15 +63,17 @@ class Auto(Running, Learner):
         float,
         "Seconds for trials; supervised learners are always tried, but for `SemiCRF` and `StructuralSVM` where a fit "
         "would take more than a tenth of the budget, and the last fit comes on top.",
+        Bounds(0),
     ] = 120.0
     folds: Annotated[
         int,
         "Parts of the labelled sequences, each of which is held out in turn; of more than 100 labelled "
         "sequences 3 parts are tried, of more than 300 one. With fewer than two, a usual choice is made "
         "without trials.",
+        Bounds(2),
     ] = 5
     most_unlabeled: Annotated[
-        int, "Sequences without full labels that a trial learns from, at most, drawn at random."
+        int, "Sequences without full labels that a trial learns from, at most, drawn at random.", Bounds(0)
     ] = 200
     classes: Annotated[Sequence[str] | None, "All labels, where y does not have them all."] = None
     random_state: Annotated[int, "Seed of the parts and of the draw."] = 0
@@ -82,7 +84,7 @@ class Auto(Running, Learner):
     def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
         """Try the learners that can use X and what y says, choose one, and fit it to everything."""
         refuse_weights(self, sample_weight)
-        self._check(X, y)
+        self.read_input(X, y)
         known = self._known(X, y)
         if sum(kind_of(one) is Signal.FULL for one in known.y) < _LEAST:
             best, results, why = _untried(known)
@@ -99,15 +101,6 @@ class Auto(Running, Learner):
         self.rule_costs_ = tuple(costs)
         self.best_, self.results_, self.why_, self.labels_ = best, results, why, best.labels_
         return self
-
-    def _check(self, X: Any, y: Any) -> None:
-        require_number(self, "budget", 0)
-        require_number(self, "folds", 2, whole=True)
-        require_number(self, "most_unlabeled", 0, whole=True)
-        if not (self.dictionary is None or isinstance(self.dictionary, TagDictionary)):
-            raise DataError(f"dictionary must be a TagDictionary or None, got {type(self.dictionary).__name__}")
-        self.listed_rules()
-        self.read_input(X, y)
 
     def _known(self, X: Any, y: Any) -> Knowledge:
         """Everything together; the dictionary speaks of the unlabelled sequences."""

@@ -104,7 +104,6 @@ def guarded(fit: F) -> F:
 
     @wraps(fit)
     def fit_and_compare(self: Any, X: Any, y: Any, **more: Any) -> Any:
-        self.check_base()
         fit(self, X, y, **more)
         self.guard_ = None
         if self.guard:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from ...declared import declared, require_number
+from ...declared import Bounds, declared
 from ...errors import DataError, NotSupported
 from ...features.choose import choose_encoder as encoder_for
 from ...features.choose import input_kind
@@ -19,10 +19,12 @@ from ...solvers.certificate import Solution, telling, warn_unconverged
 from ...solvers.losses import Contrast, ContrastiveLoss
 from ...structures.chain import Chain
 from ...structures.known import KnownLabels
+from ...supervision import Signal
 from ..inputs import refuse_weights
 from ..learner import Learner
 from ..model import Prepared, choose_encoder
 from ..parameters import LinearParameters
+from ..registry import able
 from ..tasks.labelling import Labelling
 
 # Standard deviation of the attribute weights that a fit begins with.
@@ -61,14 +63,16 @@ class ContrastiveEstimation(LinearParameters, Learner):
         Literal["transpose", "shuffle"],
         '"transpose" is x with any two neighbouring tokens exchanged, "shuffle" a sample of orders.',
     ] = "transpose"
-    shuffles: Annotated[int, "How many orders are drawn for each sequence."] = 10
-    l2: Annotated[float, "Penalty of the sum of the squared weights."] = 0.1
-    restarts: Annotated[int, "Fits from random weights."] = 1
+    shuffles: Annotated[int, "How many orders are drawn for each sequence.", Bounds(1)] = 10
+    l2: Annotated[float, "Penalty of the sum of the squared weights.", Bounds(0)] = 0.1
+    restarts: Annotated[int, "Fits from random weights.", Bounds(1)] = 1
     tolerance: Annotated[
-        float, "Ten iterations that lower the negated objective by less than a tenth of this share are the last."
+        float,
+        "Ten iterations that lower the negated objective by less than a tenth of this share are the last.",
+        Bounds(0, above=True),
     ] = 1e-3
-    max_iterations: Annotated[int, "L-BFGS iterations of each fit, at most."] = 200
-    min_count: Annotated[int, "Attributes that occur less often are dropped; every neighbour counts."] = 1
+    max_iterations: Annotated[int, "L-BFGS iterations of each fit, at most.", Bounds(1)] = 200
+    min_count: Annotated[int, "Attributes that occur less often are dropped; every neighbour counts.", Bounds(0)] = 1
     all_weights: ClassVar[bool] = False  # type: ignore[misc]
 
     saved = ("converged_", "run_objectives_", "trace_")
@@ -76,7 +80,6 @@ class ContrastiveEstimation(LinearParameters, Learner):
     def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
         """Learn from sequences X and the labels that y allows."""
         refuse_weights(self, sample_weight)
-        self._check()
         prepared, loss = self._contrast(X, y)
         rng = np.random.default_rng(self.seed(1))
         attributes = len(prepared.scorer.label)
@@ -97,16 +100,19 @@ class ContrastiveEstimation(LinearParameters, Learner):
         warn_unconverged("ContrastiveEstimation", best, "raise max_iterations or l2")
         return self
 
-    def _check(self) -> None:
+    def check_parameters(self) -> None:
+        """Raise for other tasks than labelling, and for what neighbours have no weights for."""
+        super().check_parameters()
         if not isinstance(self.task_, Labelling):
-            raise NotSupported("ContrastiveEstimation reorders the tokens of label sequences; use CRF for other tasks")
-        require_number(self, "l2", 0)
-        require_number(self, "tolerance", 0, open_end=True)
-        require_number(self, "shuffles", 1, whole=True)
-        require_number(self, "restarts", 1, whole=True)
-        require_number(self, "max_iterations", 1, whole=True)
-        if self.neighbourhood not in ("transpose", "shuffle"):
-            raise DataError(f"neighbourhood must be 'transpose' or 'shuffle', got {self.neighbourhood!r}")
+            others = able([Signal.NOTHING], self.task_)
+            raise NotSupported(
+                "ContrastiveEstimation reorders the tokens of label sequences; for other tasks use "
+                f"{' or '.join(others)}"
+            )
+        if self.task_.edges:
+            raise NotSupported(
+                "ContrastiveEstimation has no weights of edges (label pairs of each token); leave edges out"
+            )
 
     def _contrast(self, X: Any, y: Any) -> tuple[Prepared, ContrastiveLoss[LinearScorer]]:
         """Encode the sequences and their neighbours, and lay out the weights."""
@@ -123,7 +129,9 @@ class ContrastiveEstimation(LinearParameters, Learner):
             )
         others, moved, groups = neighbourhoods(X, allowed, self._orders())
         encoded = encoder.fit_transform(others)
-        scorer = LinearScorer.allowed(encoded, moved, len(classes), order=self.order, boundaries=self.boundaries)
+        assert isinstance(self.task_, Labelling)  # by check_parameters
+        order, boundaries = self.task_.order, self.task_.boundaries
+        scorer = LinearScorer.allowed(encoded, moved, len(classes), order=order, boundaries=boundaries)
         observed = Contrast(encoder.transform(X), allowed, np.arange(len(known) + 1))
         loss = ContrastiveLoss(scorer, Chain(self.n_jobs), observed, Contrast(encoded, moved, groups))
         return Prepared(self.task_, observed.encoded, known, classes, encoder, scorer), loss

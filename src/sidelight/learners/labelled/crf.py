@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 
-from ...declared import declared, require_number
+from ...declared import Bounds, declared
 from ...errors import DataError, NotSupported
 from ...estimator import clone
 from ...features.encoded import same_states
@@ -47,14 +47,15 @@ def _visiting_solver(scorer: Any) -> Any:
 class LogLinear(LayoutParameters, Learner):
     """Penalised log-likelihood of what is known; a subclass says what its task and its other parameters are."""
 
-    l1: Annotated[float, "Penalty of the sum of the weights' sizes; c1 of CRFsuite."] = 0.0
-    l2: Annotated[float, "Penalty of the sum of the squared weights; c2 of CRFsuite."] = 0.1
+    l1: Annotated[float, "Penalty of the sum of the weights' sizes; c1 of CRFsuite.", Bounds(0)] = 0.0
+    l2: Annotated[float, "Penalty of the sum of the squared weights; c2 of CRFsuite.", Bounds(0)] = 0.1
     tolerance: Annotated[
         float,
         "Relative duality gap at which to stop. Without an l2 penalty, and for partial labels, which make the loss "
         "non-convex, it stops after ten iterations that lower the objective by less than a tenth of that.",
+        Bounds(0, above=True),
     ] = 1e-3
-    max_iterations: Annotated[int, "Passes over the data or L-BFGS iterations, at most."] = 500
+    max_iterations: Annotated[int, "Passes over the data or L-BFGS iterations, at most.", Bounds(1)] = 500
 
     saved = ("solver_", "converged_", "trace_")
     # What presets do not ask for.
@@ -65,7 +66,6 @@ class LogLinear(LayoutParameters, Learner):
 
         sample_weight : what the likelihood of each input counts, at least 0; None: 1 for all.
         """
-        self.check_numbers()
         X, y, counts = by_weight(*weighed(self, X, y, sample_weight))
         prepared = prepare(self, X, y)
         solver = self.choose_solver(prepared, counts)
@@ -82,7 +82,6 @@ class LogLinear(LayoutParameters, Learner):
             raise NotSupported(f"{type(self).__name__} begins with labels; only HMM can begin with a model")
         if getattr(self.task_, "order", 1) != 1:
             raise NotSupported(f"{type(self).__name__} of order 2 cannot learn from expected parts; use order 1")
-        self.check_numbers()
         learner: LogLinear = clone(self).set_params(classes=list(data.classes))
         everything, count, task = [*data.X, *data.pool], len(data.X), learner.task_
         sizes = task.sizes(everything)
@@ -116,13 +115,6 @@ class LogLinear(LayoutParameters, Learner):
         self.trace_, self.converged_ = solution.steps, solution.converged
         self.solver_ = solver if solution.went_on is None else f"{solver}, then {solution.went_on}"
 
-    def check_numbers(self) -> None:
-        """Raise `DataError` for parameters that make no sense."""
-        require_number(self, "l1", 0)
-        require_number(self, "l2", 0)
-        require_number(self, "tolerance", 0, open_end=True)
-        require_number(self, "max_iterations", 1, whole=True)
-
     def _start(self, prepared: Prepared, loss: LogLoss[Any]) -> Floats:
         """The last weights, if `warm_start` asks for them and they belong to the same features and labels."""
         if not self.warm_start or not hasattr(self, "model_"):
@@ -154,8 +146,6 @@ class LogLinear(LayoutParameters, Learner):
             return "eg" if alone and not obstacles and self._suits_visits(prepared) else "lbfgs"
         if self.solver in ("eg", "sgd") and obstacles:
             raise NotSupported(f"solver {self.solver!r} needs {' and '.join(obstacles)}; use solver='lbfgs'")
-        if self.solver not in ("eg", "lbfgs", "sgd"):
-            raise DataError(f"solver must be 'auto', 'eg', 'lbfgs' or 'sgd', got {self.solver!r}")
         return self.solver
 
     def _suits_visits(self, prepared: Prepared) -> bool:

@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 
-from ...declared import declared, require_number
-from ...errors import DataError
+from ...declared import Bounds, declared
 from ...features.columns import Column
 from ...features.encoded import Encoded, require_attributes
 from ...features.symbols import SymbolEncoder
@@ -118,6 +117,7 @@ class DMV(Learner):
         float,
         "Added to every count, above 0, in each M step of learners around it too. Ganchev et al. 2010 add e⁻¹⁰ to each "
         "learned parameter instead, after learning (section 7.3.2).",
+        Bounds(0, above=True),
     ] = 0.1
     start: Annotated[
         StartName,
@@ -125,7 +125,9 @@ class DMV(Learner):
         '"even" counts everything once, "random" about once.',
     ] = "harmonic"
     constant: Annotated[
-        float, "For the harmonic start: the probability of a head is proportional to 1 / (distance + constant)."
+        float,
+        "For the harmonic start: the probability of a head is proportional to 1 / (distance + constant).",
+        Bounds(0),
     ] = 0.0
     n_jobs: Annotated[int, "Threads; -1 is every core."] = -1
 
@@ -148,18 +150,11 @@ class DMV(Learner):
 
         sample_weight : how often each sentence counts, at least 0; None: once.
         """
-        self._check()
         X, y, counts = weighed(self, X, y, sample_weight)
         _, read = self.read_input(X, y)
         encoder = self.symbols(X)
         found = counted(self, self.counting(encoder, ()), encoder.transform(X), X, read, (), counts)
         return self.estimated(encoder, (), found)
-
-    def _check(self) -> None:
-        require_number(self, "smoothing", 0, open_end=True)
-        require_number(self, "constant", 0)
-        if self.start not in get_args(StartName):
-            raise DataError(f"start is one of {', '.join(get_args(StartName))}, got {self.start!r}")
 
     def observed(self, X: Any, read: Sequence[Any], classes: Sequence[str]) -> FlatParts:
         """Returns known trees as parts."""
@@ -170,7 +165,6 @@ class DMV(Learner):
 
     def symbols(self, X: Any) -> SymbolEncoder:
         """Returns an encoder that knows the symbols of X."""
-        self._check()
         encoder = SymbolEncoder(self.symbol, None, 0)
         encoder.extend(X)
         return encoder
@@ -218,5 +212,4 @@ class DMV(Learner):
 
     def restore(self, encoder: Any, arrays: Arrays) -> None:
         """Take back what `state` gave."""
-        self._check()
         self.estimated(encoder, (), ValenceCounts.from_arrays(arrays, encoder.symbols))

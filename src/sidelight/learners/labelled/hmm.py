@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Self, get_args
+from typing import Annotated, Any, Self
 
 import numpy as np
 
-from ...declared import declared, require_number
+from ...declared import Bounds, declared, require_number
 from ...errors import DataError
 from ...features.choose import input_kind
 from ...features.columns import Column
@@ -96,10 +96,14 @@ class HMM(Learner):
         "The expression that divides unknown words into kinds; words that are seen once in training show how each "
         "kind is labelled. None puts all unknown words into one kind.",
     ] = "word.shape()"
-    start_smoothing: Annotated[float, "Added to the count of every first label; 0 makes the unseen impossible."] = 0.1
-    transition_smoothing: Annotated[float, "Added to the count of every label pair."] = 0.1
-    emission_smoothing: Annotated[float, "Added to the count of every word with every label."] = 0.1
-    rare: Annotated[int, "Words seen at most this often show how unknown words are labelled; 0 turns that off."] = 1
+    start_smoothing: Annotated[
+        float, "Added to the count of every first label; 0 makes the unseen impossible.", Bounds(0)
+    ] = 0.1
+    transition_smoothing: Annotated[float, "Added to the count of every label pair.", Bounds(0)] = 0.1
+    emission_smoothing: Annotated[float, "Added to the count of every word with every label.", Bounds(0)] = 0.1
+    rare: Annotated[
+        int, "Words seen at most this often show how unknown words are labelled; 0 turns that off.", Bounds(0)
+    ] = 1
     estimate: Annotated[
         EstimateName,
         '"frequencies", or "variational": each smoothing is the parameter α of a symmetric Dirichlet prior, '
@@ -107,7 +111,7 @@ class HMM(Learner):
         "(Johnson 2007). `EM` of it is variational EM, whose objective is the bound on the log-likelihood; a "
         "small α makes tables sparse.",
     ] = "frequencies"
-    order: Annotated[int, "How many earlier labels a label depends on, 1 or 2."] = 1
+    order: Annotated[int, "How many earlier labels a label depends on, 1 or 2.", Bounds(1, 2)] = 1
     classes: Annotated[Sequence[str] | None, "All labels, where y may lack some."] = None
     n_jobs: Annotated[int, "Threads; -1 is every core."] = -1
 
@@ -151,19 +155,16 @@ class HMM(Learner):
     def _smoothing(self) -> tuple[float, float, float]:
         return self.start_smoothing, self.transition_smoothing, self.emission_smoothing
 
-    def _check(self) -> None:
-        if self.estimate not in get_args(EstimateName):
-            raise DataError(f"estimate is 'frequencies' or 'variational', got {self.estimate!r}")
-        self.task_.check()
+    def check_parameters(self) -> None:
+        """Raise for a smoothing of 0 where that would make everything impossible."""
         for name in ("start_smoothing", "transition_smoothing", "emission_smoothing"):
-            needed = name == "transition_smoothing" and self.order == 2
-            require_number(self, name, 0, open_end=self.estimate == "variational" or needed)
+            if self.estimate == "variational" or (name == "transition_smoothing" and self.order == 2):
+                require_number(self, name, 0, open_end=True)
 
     def _add(
         self, X: Any, y: Any, classes: Any, encoder: SymbolEncoder, before: HMMCounts | None, sample_weight: Any
     ) -> Self:
         """Count X and y on top of what was counted before."""
-        self._check()
         if input_kind(X) != "columns":
             raise DataError("HMM emits words: give it tokens (strings or tuples); feature dicts and arrays suit CRF")
         X, y, weights = weighed(self, X, y, sample_weight)
@@ -180,7 +181,6 @@ class HMM(Learner):
 
     def symbols(self, X: Any) -> SymbolEncoder:
         """Returns an encoder that knows the words of X."""
-        self._check()
         encoder = self._encoder()
         encoder.extend(X)
         return encoder
@@ -242,6 +242,5 @@ class HMM(Learner):
 
     def restore(self, encoder: Any, arrays: Arrays) -> None:
         """Take back what `state` gave."""
-        self._check()
         found = HMMCounts.from_arrays(arrays, len(self.classes_), len(encoder.words), self.order)
         self.estimated(encoder, self.classes_, found)

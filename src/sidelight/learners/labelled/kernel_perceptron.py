@@ -5,7 +5,7 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 
-from ...declared import declared, require_number
+from ...declared import Bounds, declared
 from ...features.encoded import Encoded, require_attributes
 from ...kernels.compiling import Floats, Ints
 from ...progress import progress
@@ -83,12 +83,13 @@ class KernelPerceptron(LayoutParameters, Learner):
         "Templates over the token columns, as text or expressions; None is `DEFAULT_TEMPLATES`. It must be None "
         "where X holds feature dicts or arrays.",
     ] = field(default=None, kw_only=False)
-    degree: Annotated[int, "How many attributes are joined at most."] = 2
-    epochs: Annotated[int, "Passes over the data at most; a pass without mistakes is the last."] = 10
+    degree: Annotated[int, "How many attributes are joined at most.", Bounds(1)] = 2
+    epochs: Annotated[int, "Passes over the data at most; a pass without mistakes is the last.", Bounds(1)] = 10
     margin: Annotated[
         float,
         "By how much the score of y must be above that of an output, for each wrong token of it; 0 asks only that y be "
         "the best.",
+        Bounds(0),
     ] = 0.0
     boundaries: Annotated[bool, "Whether first and last labels have weights of their own."] = True
     all_weights: Annotated[bool, "Whether all label pairs have weights, not only those observed."] = False
@@ -106,16 +107,9 @@ class KernelPerceptron(LayoutParameters, Learner):
         """Wrong tokens in each pass."""
         return tuple(one.mistakes for one in self.trace_)
 
-    def check_parameters(self) -> None:
-        """Raise `DataError` unless the degree makes sense."""
-        require_number(self, "degree", 1, whole=True)
-
     def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
         """Learn from sequences X and their labels y."""
         refuse_weights(self, sample_weight)
-        self.check_parameters()
-        require_number(self, "epochs", 1, whole=True)
-        require_number(self, "margin", 0)
         data = prepare(self, X, y)
         state = PerceptronState.zero(data.scorer)
         with progress(type(self).__name__, self.epochs, self.verbose) as tell:

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from ...declared import declared
+from ...declared import Bounds, declared
 from ..tasks.classifying import Classifying
 from .crf import LogLinear
 
@@ -22,9 +22,11 @@ class MaxEnt(LogLinear):
     """
 
     l2: Annotated[
-        float, "Penalty of the squared weights, those of biases too; 1 / (2 C) of scikit-learn's LogisticRegression."
+        float,
+        "Penalty of the squared weights, those of biases too; 1 / (2 C) of scikit-learn's LogisticRegression.",
+        Bounds(0),
     ] = 1.0
-    min_count: Annotated[int, "Attributes of fewer documents are dropped."] = 1
+    min_count: Annotated[int, "Attributes of fewer documents are dropped.", Bounds(0)] = 1
     bias: Annotated[bool, "Whether labels have a weight of their own."] = True
     all_weights: Annotated[bool, "Whether all pairs of attribute and label have weights, not only those observed."] = (
         True

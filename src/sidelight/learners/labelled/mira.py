@@ -3,7 +3,7 @@
 from math import inf
 from typing import Annotated, Any
 
-from ...declared import declared, require_number
+from ...declared import Bounds, declared
 from ...errors import DataError
 from ...kernels.compiling import Floats
 from ...solvers.mira import run
@@ -26,16 +26,12 @@ class MIRA(OnlineLearner):
     classes_, weights_, trace_, mistakes_
     """
 
-    k: Annotated[int, "For how many of the best outputs a margin is required."] = 5
+    k: Annotated[int, "For how many of the best outputs a margin is required.", Bounds(1)] = 5
     C: Annotated[
-        float, "How far one output may move the weights at most, along its difference to y; inf for no cap."
+        float,
+        "How far one output may move the weights at most, along its difference to y; inf for no cap.",
+        Bounds(0, above=True, infinite=True),
     ] = 1.0
-
-    def _check(self) -> None:
-        require_number(self, "epochs", 1, whole=True)
-        require_number(self, "k", 1, whole=True)
-        if inf != self.C:
-            require_number(self, "C", 0, open_end=True)
 
     def _weighed(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Floats | None]:
         X, y, weights = super()._weighed(X, y, sample_weight)

@@ -4,7 +4,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
-from ...declared import declared, require_number
+from ...declared import Bounds, declared
 from ...errors import NotSupported
 from ...kernels.compiling import Floats
 from ...progress import progress
@@ -30,15 +30,11 @@ class Pass(Record):
 
 @declared
 class OnlineLearner(LinearParameters, Learner):
-    """A learner that goes on from where its last pass ended: it adds parameters, `_check` and `_passes`."""
+    """A learner that goes on from where its last pass ended: it adds parameters and `_passes`."""
 
-    epochs: Annotated[int, "Passes over the data at most; a pass without mistakes is the last."] = 10
+    epochs: Annotated[int, "Passes over the data at most; a pass without mistakes is the last.", Bounds(1)] = 10
 
     saved = ("trace_",)
-
-    def _check(self) -> None:
-        """Raise `DataError` for parameters that make no sense."""
-        raise NotImplementedError
 
     def _passes(self, examples: Examples, state: PerceptronState, **options: Any) -> None:
         """Make passes over the inputs, changing `state`."""
@@ -54,7 +50,6 @@ class OnlineLearner(LinearParameters, Learner):
 
         sample_weight : what the steps of each input are multiplied by (of `MIRA`, the cap C), at least 0; None: 1.
         """
-        self._check()
         X, y, weights = self._weighed(X, y, sample_weight)
         return self._run(prepare(self, X, y), weights, None, self.epochs)
 
@@ -72,7 +67,6 @@ class OnlineLearner(LinearParameters, Learner):
 
         sample_weight : as for `fit`.
         """
-        self._check()
         X, y, weights = self._weighed(X, y, sample_weight)
         if not hasattr(self, "model_"):
             return self._run(prepare(self, X, y, classes), weights, None, 1)
@@ -139,18 +133,15 @@ class StructuredPerceptron(OnlineLearner):
         float,
         "By how much the score of y must be above that of an output, for each wrong token of it; 0 asks only that y be "
         "the best.",
+        Bounds(0),
     ] = 0.0
     batch_size: Annotated[
         int,
         "Inputs whose best outputs are found with the same weights, before each of them moves these (Zhao and Huang "
         "2013). Threads share batches of label sequences, and the result does not depend on their number; trees take "
         "longer in batches than one by one. With few inputs to learn from, batches cost accuracy.",
+        Bounds(1),
     ] = 1
-
-    def _check(self) -> None:
-        require_number(self, "epochs", 1, whole=True)
-        require_number(self, "batch_size", 1, whole=True)
-        require_number(self, "margin", 0)
 
     def _passes(self, examples: Examples, state: PerceptronState, **options: Any) -> None:
         run(examples, state, margin=self.margin, batch_size=self.batch_size, **options)

@@ -3,7 +3,7 @@
 from dataclasses import field
 from typing import Annotated, Any
 
-from ...declared import declared
+from ...declared import Bounds, declared
 from ..tasks.segmenting import Segmenting
 from .crf import LogLinear
 
@@ -49,9 +49,10 @@ class SemiCRF(LogLinear):
         int | None,
         "Most tokens of a segment; None is half as much again as the longest one in training, where a label that is "
         "not known counts as any that it may be.",
+        Bounds(1),
     ] = None
     boundaries: Annotated[bool, "Whether first and last labels have weights of their own."] = True
-    l2: Annotated[float, "Penalty of the sum of the squared weights."] = 0.03
+    l2: Annotated[float, "Penalty of the sum of the squared weights.", Bounds(0)] = 0.03
 
     solver = "auto"
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar
 
-from ...declared import declared
+from ...declared import Bounds, declared
 from ...supervision import BAD, GOOD, Companion
 from ..parameters import LayoutParameters, Size
 from ..tasks.classifying import Classifying
@@ -23,10 +23,10 @@ class DocumentJLIS(LayoutParameters, JointLearner):
         The weight of the constant feature.
     """
 
-    C1: Annotated[float, "What missed margins of labelled documents cost."] = 1.0
-    C2: Annotated[float, "What missed margins of GOOD and BAD documents cost."] = 1.0
+    C1: Annotated[float, "What missed margins of labelled documents cost.", Bounds(0, above=True)] = 1.0
+    C2: Annotated[float, "What missed margins of GOOD and BAD documents cost.", Bounds(0, above=True)] = 1.0
     size: Annotated[Size, "κ, by which the features of GOOD and BAD documents are divided; None is 1."] = None
-    min_count: Annotated[int, "Attributes of fewer documents are dropped."] = 1
+    min_count: Annotated[int, "Attributes of fewer documents are dropped.", Bounds(0)] = 1
     all_weights: Annotated[bool, "Whether all pairs of attribute and label have weights, not only those observed."] = (
         True
     )

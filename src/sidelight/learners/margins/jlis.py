@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from ...declared import declared, require_number
+from ...declared import Bounds, declared
 from ...dictionary import TagDictionary
 from ...errors import DataError, warn
 from ...features.encoded import Encoded, some_of
@@ -24,19 +24,8 @@ from ..inputs import weighed
 from ..learner import Learner
 from ..model import Prepared, prepare
 from ..parameters import GuardParameters, LatentCompanionParameters, LinearParameters
-from .latent_svm import LATENT, adopt_lowest, all_runs, check_rounds
-from .structural_svm import StructuralSVM, check_margins, solve, svm_of
-
-
-def check_companions(learner: Any) -> None:
-    """Raise `DataError` for `CompanionParameters`, rules and dictionaries that make no sense."""
-    check_margins(learner)
-    require_number(learner, "constant", 0)
-    if not (learner.size is None or learner.size == "length" or callable(learner.size)):
-        raise DataError(f"size must be 'length', None or a function of x, got {learner.size!r}")
-    if not (learner.dictionary is None or isinstance(learner.dictionary, TagDictionary)):
-        raise DataError(f"dictionary must be a TagDictionary or None, got {type(learner.dictionary).__name__}")
-    learner.listed_rules()
+from .latent_svm import LATENT, adopt_lowest, all_runs
+from .structural_svm import StructuralSVM, solve, svm_of
 
 
 def input_sizes(learner: Any, X: Any) -> Floats:
@@ -109,8 +98,10 @@ def compare_labels(learner: Any, X: Any, y: Any, classes: Sequence[str]) -> None
 class JointLearner(LatentCompanionParameters, Learner):
     """Labels and GOOD / BAD on any task; a subclass says what its task and its other parameters are."""
 
-    C1: Annotated[float, "What missed margins of labelled inputs cost; C of `StructuralSVM`."] = 0.1
-    C2: Annotated[float, "What missed margins of GOOD and BAD inputs cost."] = 0.1
+    C1: Annotated[
+        float, "What missed margins of labelled inputs cost; C of `StructuralSVM`.", Bounds(0, above=True)
+    ] = 0.1
+    C2: Annotated[float, "What missed margins of GOOD and BAD inputs cost.", Bounds(0, above=True)] = 0.1
     labelled: Annotated[
         Literal["jointly", "start"],
         'Labelled inputs count in every round, "jointly", or give the first weights only, "start" (section 6.5.5 of '
@@ -134,8 +125,6 @@ class JointLearner(LatentCompanionParameters, Learner):
         """
         X, y, counts = weighed(self, X, y, sample_weight)
         _, known = self.read_input(X, y)
-        check_rounds(self)
-        check_companions(self)
         self._check_known(known)
         prepared = prepare(self, X, y, self.all_labels(known, required=False))
         compare_labels(self, X, known, prepared.classes)
@@ -169,10 +158,6 @@ class JointLearner(LatentCompanionParameters, Learner):
         return all_runs(self, problem, start)
 
     def _check_known(self, known: Sequence[Any]) -> None:
-        for name in ("C1", "C2"):
-            require_number(self, name, 0, open_end=True)
-        if self.labelled not in ("jointly", "start"):
-            raise DataError(f"labelled is 'jointly' or 'start', got {self.labelled!r}")
         if self.labelled == "start" and not (GOOD in known and BAD in known):
             raise DataError("labelled='start' learns from GOOD and BAD inputs, and y lacks some of them; add both")
         if by_kind(known)[Signal.FULL] or not len(known):

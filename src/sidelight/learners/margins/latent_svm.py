@@ -5,7 +5,7 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 
-from ...declared import declared, require_number
+from ...declared import Bounds, declared
 from ...estimator import warn_convergence
 from ...kernels.compiling import Floats
 from ...scorers.protocol import KeepsReady
@@ -19,18 +19,9 @@ from ..inputs import weighed
 from ..learner import Learner
 from ..model import Prepared, prepare
 from ..parameters import LatentParameters, LinearParameters
-from .structural_svm import check_margins
 
 # What learners with unknown outputs keep in a model file.
 LATENT = ("converged_", "objective_", "rounds_", "run_objectives_", "trace_")
-
-
-def check_rounds(learner: Any) -> None:
-    """Raise `DataError` for `LatentParameters` that make no sense."""
-    check_margins(learner)
-    require_number(learner, "change", 0, open_end=True)
-    require_number(learner, "max_rounds", 1, whole=True)
-    require_number(learner, "restarts", 1, whole=True)
 
 
 def all_runs(
@@ -89,7 +80,11 @@ class LatentStructuralSVM(LatentParameters, LinearParameters, Learner):
         Steps of the last convex problem.
     """
 
-    C: Annotated[float, "How much a margin that is missed costs; larger fits the training data more closely."] = 0.1
+    C: Annotated[
+        float,
+        "How much a margin that is missed costs; larger fits the training data more closely.",
+        Bounds(0, above=True),
+    ] = 0.1
 
     saved = LATENT
 
@@ -98,8 +93,6 @@ class LatentStructuralSVM(LatentParameters, LinearParameters, Learner):
 
         sample_weight : what C is multiplied by for each sequence, at least 0; None: 1 for all.
         """
-        check_rounds(self)
-        require_number(self, "C", 0, open_end=True)
         X, y, counts = weighed(self, X, y, sample_weight)
         prepared, cost = prepare(self, X, y), self.C * (1.0 if counts is None else counts)
         start = np.zeros(prepared.scorer.size)

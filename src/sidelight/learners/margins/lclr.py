@@ -9,10 +9,11 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from ...declared import declared, require_number
+from ...declared import Bounds, declared
 from ...errors import DataError, NotSupported
 from ...estimator import available_if, clone, is_fitted, require_fitted
 from ...kernels.compiling import Flags, Floats
+from ...quoting import quoted
 from ...rules.automata import labels_named
 from ...rules.language import Rule
 from ...sample_weights import read_weights
@@ -26,8 +27,8 @@ from ..inputs import weighed
 from ..learner import Learner
 from ..model import Prepared, prepare
 from ..parameters import CompanionParameters, LatentCompanionParameters, LinearParameters
-from .jlis import best_decisions, check_companions, decisions, input_sizes, some_inputs
-from .latent_svm import LATENT, adopt_lowest, all_runs, check_rounds
+from .jlis import best_decisions, decisions, input_sizes, some_inputs
+from .latent_svm import LATENT, adopt_lowest, all_runs
 from .structural_svm import solve
 
 # What says which structures to begin with.
@@ -47,14 +48,15 @@ def read_answers(y: Any, count: int, noun: str) -> tuple[Any, list[Companion]]:
         classes, good = [BAD, GOOD], [one is GOOD for one in listed]
     else:
         for i, one in enumerate(listed):
-            if not isinstance(one, bool | int | float) or one not in (-1, 0, 1):
+            if not isinstance(one, bool | int | float | Companion) or one not in (-1, 0, 1, GOOD, BAD):
                 raise DataError(
-                    f"{noun} {i} has the label {one!r}; a label is GOOD or BAD, True or False, 1 or 0, or 1 or -1 "
-                    "(JLIS learns from structures too)"
+                    f"{noun} {i} has the label {quoted(one)}; a label is GOOD or BAD, True or False, 1 or 0, or 1 or "
+                    "-1 (JLIS learns from structures too)"
                 )
         found = set(listed)
         if not any(found <= set(both) for both in _ANSWERS):
-            raise DataError(f"y has the labels {sorted(found)}; write 1 and 0, or 1 and -1")
+            named = ", ".join(sorted(map(repr, found)))
+            raise DataError(f"y has the labels {named}; write 1 and 0, 1 and -1, or GOOD and BAD")
         classes, good = np.unique(np.asarray(y)), [one == 1 for one in listed]  # type: ignore[assignment]
     if len(set(good)) < 2:
         raise DataError(f"all {noun}s have the same label; give some that are good and some that are bad")
@@ -82,7 +84,8 @@ def start_weights(initial: Any, prepared: Prepared, X: Any, known: list[Companio
         weights = np.asarray(initial, float)
     except (TypeError, ValueError):
         raise DataError(
-            f"initial is weights by the names of features, a fitted learner, an array or a function, got {initial!r}"
+            f"initial is weights by the names of features, a fitted learner, an array or a function, "
+            f"got {quoted(initial)}"
         ) from None
     if weights.shape != (size,):
         raise DataError(f"initial has the shape {weights.shape}, and there are {size} weights; name features instead")
@@ -110,7 +113,9 @@ def _by_name(named: Mapping[Any, float], prepared: Prepared) -> Floats:
 class StructureClassifier(LinearParameters, CompanionParameters, Learner):
     """What classifiers by latent structures share."""
 
-    C: Annotated[float, "What missed margins cost; larger fits the training data more closely."] = 1.0
+    C: Annotated[
+        float, "What missed margins cost; larger fits the training data more closely.", Bounds(0, above=True)
+    ] = 1.0
     class_weight: Annotated[
         Literal["balanced"] | None,
         'With "balanced" good and bad inputs cost the same in all, however many there are of each: C is multiplied by '
@@ -127,6 +132,7 @@ class StructureClassifier(LinearParameters, CompanionParameters, Learner):
         int,
         "Folds of the cross-validation that calibrates `predict_proba` (Platt scaling), each one more fit. With 0 "
         "there is no `predict_proba`.",
+        Bounds(0),
     ] = 0
 
     judges: ClassVar[bool] = True
@@ -137,16 +143,11 @@ class StructureClassifier(LinearParameters, CompanionParameters, Learner):
 
         sample_weight : what C is multiplied by for each input, at least 0; None: 1 for all.
         """
-        check_companions(self)
-        require_number(self, "C", 0, open_end=True)
-        require_number(self, "calibration", 0, whole=True)
-        if self.class_weight not in (None, "balanced"):
-            raise DataError(f"class_weight is None or 'balanced', got {self.class_weight!r}")
         classes, known = read_answers(y, len(self.task_.sizes(X)), self.task_.noun)
         X, known, counts = weighed(self, X, known, sample_weight)
         read_answers(known, len(known), self.task_.noun)
         weights = np.ones(len(known)) if counts is None else counts
-        if self.task_.has_labels and not (self.classes or labels_named(self.rules or ())):
+        if self.task_.has_labels and self.classes is None and not labels_named(self.rules or ()):
             raise DataError("the labels of the structures are not known; name them in classes=[...]")
         calibrated = self._calibrate(X, known, weights) if self.calibration else None
         self._learn(X, known, prepare(self, X, known, self.all_labels(known, required=False)), weights)
@@ -273,14 +274,6 @@ class LCLR(LatentCompanionParameters, StructureClassifier):
 
     saved = (*LATENT, "constant_weight_", "classes_", "calibrated_")
 
-    def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
-        """Learn from inputs X and labels y: GOOD or BAD, True or False, 1 or 0, or 1 or -1.
-
-        sample_weight : what C is multiplied by for each input, at least 0; None: 1 for all.
-        """
-        check_rounds(self)
-        return super().fit(X, y, sample_weight=sample_weight)
-
     def _learn(self, X: Any, known: list[Companion], prepared: Prepared, counts: Floats) -> None:
         good, bad = (self._demands(X, known, prepared, counts, kind) for kind in (GOOD, BAD))
         size, first = int(prepared.scorer.size) + 1, start_weights(self.initial, prepared, X, known)
@@ -321,7 +314,9 @@ class TwoStage(StructureClassifier):
         The weight of the constant feature.
     """
 
-    tolerance: Annotated[float, "The duality gap to stop at, as a share of the objective."] = 0.002
+    tolerance: Annotated[float, "The duality gap to stop at, as a share of the objective.", Bounds(0, above=True)] = (
+        0.002
+    )
 
     saved = ("converged_", "trace_", "coef_", "constant_weight_", "classes_", "calibrated_")
 

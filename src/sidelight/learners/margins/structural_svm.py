@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 
-from ...declared import declared, require_number
+from ...declared import Bounds, declared
 from ...errors import DataError, NotSupported
 from ...kernels.compiling import Floats
 from ...progress import progress
@@ -19,15 +19,6 @@ from ..inputs import weighed
 from ..learner import Learner
 from ..model import Prepared, prepare
 from ..parameters import LinearParameters, MarginParameters
-
-
-def check_margins(learner: Any) -> None:
-    """Raise `DataError` for `MarginParameters` that make no sense."""
-    if learner.loss not in ("squared_hinge", "hinge", "logistic"):
-        raise DataError(f"loss must be 'squared_hinge', 'hinge' or 'logistic', got {learner.loss!r}")
-    require_number(learner, "tolerance", 0, open_end=True)
-    require_number(learner, "epsilon", 0)
-    require_number(learner, "max_iterations", 1, whole=True)
 
 
 @declared
@@ -46,7 +37,11 @@ class StructuralSVM(MarginParameters, LinearParameters, Learner):
         Outputs in the working sets.
     """
 
-    C: Annotated[float, "How much a margin that is missed costs; larger fits the training data more closely."] = 0.1
+    C: Annotated[
+        float,
+        "How much a margin that is missed costs; larger fits the training data more closely.",
+        Bounds(0, above=True),
+    ] = 0.1
     solver: Annotated[
         Literal["dcd", "eg", "sgd"],
         '"dcd", cutting planes with dual coordinate descent; for comparison "eg", exponentiated gradient on '
@@ -64,9 +59,6 @@ class StructuralSVM(MarginParameters, LinearParameters, Learner):
 
         sample_weight : what C is multiplied by for each input, at least 0; None: 1 for all.
         """
-        check_margins(self)
-        require_number(self, "C", 0, open_end=True)
-        self._check_solver()
         X, y, counts = weighed(self, X, y, sample_weight)
         if counts is not None and self.solver != "dcd":
             raise NotSupported(f"solver {self.solver!r} has no use for sample_weight; use solver='dcd'")
@@ -83,9 +75,9 @@ class StructuralSVM(MarginParameters, LinearParameters, Learner):
         warn_unconverged("StructuralSVM", solution, "raise max_iterations, or lower C")
         return self
 
-    def _check_solver(self) -> None:
-        if self.solver not in ("dcd", "eg", "sgd"):
-            raise DataError(f"solver must be 'dcd', 'eg' or 'sgd', got {self.solver!r}")
+    def check_parameters(self) -> None:
+        """Raise for a solver that does not go with the other parameters."""
+        super().check_parameters()
         if self.solver == "eg" and self.loss != "hinge":
             raise NotSupported("solver 'eg' needs loss='hinge'; use solver='dcd' for other losses")
         if self.solver == "sgd" and self.loss == "logistic":

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 
-from ...declared import declared, require_number
+from ...declared import Bounds, declared
 from ...dictionary import TagDictionary
 from ...errors import DataError, warn
 from ...kernels.compiling import Floats
@@ -20,7 +20,7 @@ from ..learner import Learner
 from ..model import Prepared, prepare
 from ..parameters import GuardParameters, LatentParameters, LinearParameters
 from .jlis import compare_labels, some_inputs
-from .latent_svm import LATENT, adopt_lowest, all_runs, check_rounds
+from .latent_svm import LATENT, adopt_lowest, all_runs
 from .structural_svm import StructuralSVM, solve, svm_of
 
 
@@ -48,13 +48,16 @@ class TransductiveSVM(GuardParameters, LatentParameters, LinearParameters, Learn
         Steps of the last convex problem.
     """
 
-    C: Annotated[float, "What missed margins of labelled inputs cost."] = 0.1
+    C: Annotated[float, "What missed margins of labelled inputs cost.", Bounds(0, above=True)] = 0.1
     unlabeled_weight: Annotated[
         float | None,
         "What an unlabelled input counts beside a labelled one, C_U / C; None: all of them as much as all that are "
         "labelled.",
+        Bounds(0, above=True),
     ] = None
-    steps: Annotated[int, "How many values C_U has; the last is its own, each one before half of the next."] = 3
+    steps: Annotated[
+        int, "How many values C_U has; the last is its own, each one before half of the next.", Bounds(1)
+    ] = 3
     rules: Annotated[Sequence[Rule] | None, "What outputs are possible: every rule is hard, as in `JLIS`."] = None
     dictionary: Annotated[TagDictionary | None, "Which labels are possible for each token."] = None
 
@@ -69,12 +72,6 @@ class TransductiveSVM(GuardParameters, LatentParameters, LinearParameters, Learn
         """Learn from labelled inputs and, where y is None, from unlabelled ones."""
         refuse_weights(self, sample_weight)
         _, read = self.read_input(X, y)
-        check_rounds(self)
-        require_number(self, "C", 0, open_end=True)
-        require_number(self, "steps", 1, whole=True)
-        if self.unlabeled_weight is not None:
-            require_number(self, "unlabeled_weight", 0, open_end=True)
-        self.listed_rules()
         which = by_kind(read)
         full, rest = which[Signal.FULL], which[Signal.NOTHING]
         if not full:

@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
+from ...declared import Bounds
 from ...errors import DataError
 from ...features.encoded import Encoder
 from ...features.letters import LetterEncoder, letter_dicts
 from ...features.parts import token_columns
 from ...kernels.compiling import Longs
+from ...quoting import quoted
 from ...stored import Arrays
 from ...structures.alignments import Alignments
 from ...structures.flat import Shape
@@ -30,19 +32,12 @@ class Aligning(PairTask):
         those of transliteration: both ends, with the item behind either, and how far they are from each other.
     """
 
-    longest: Annotated[int, "The most items that a link has on either side."] = 1
+    longest: Annotated[int, "The most items that a link has on either side.", Bounds(1)] = 1
     features: Annotated[
         Literal["items", "letters"], "Features for words, or for transliteration (Table 5.1 of Chang 2011)."
     ] = "items"
 
     has_rows: ClassVar[bool] = True
-
-    def check(self) -> None:
-        """Raises `DataError` if a parameter makes no sense."""
-        if not isinstance(self.longest, int) or self.longest < 1:
-            raise DataError(f"longest is a whole number of at least 1, got {self.longest!r}")
-        if self.features not in ("items", "letters"):
-            raise DataError(f"features is 'items' or 'letters', got {self.features!r}")
 
     def structure(self, n_jobs: int = -1) -> Alignments:
         """Returns the alignments."""
@@ -94,7 +89,9 @@ class Aligning(PairTask):
         """Returns the number of a link's part."""
         i, i2, j, j2 = link
         if max(i2 - i, j2 - j) > self.longest:
-            raise DataError(f"the link {((i, i2), (j, j2))!r} is longer than Aligning(longest={self.longest}) allows")
+            raise DataError(
+                f"the link {quoted(((i, i2), (j, j2)))} is longer than Aligning(longest={self.longest}) allows"
+            )
         return int(self.structure(1).link(shape, i, i2 - i, j, j2 - j))
 
     def code(self, shape: Shape, part: int) -> int:

@@ -16,6 +16,7 @@ from ...features.documents import choose_document_encoder, document_count, requi
 from ...features.encoded import Encoded, Encoder, require_attributes
 from ...kernels.compiling import Floats, Ints, Longs
 from ...labels import as_sequences, encode_labels, label_set
+from ...quoting import quoted
 from ...scorers.choice import ChoiceScorer
 from ...stored import Arrays
 from ...structures.choice import Choice, ChoiceParts
@@ -39,9 +40,6 @@ class Classifying(LabelTask):
     place: ClassVar[str] = "decision"
     chained: ClassVar[bool] = True
     passes_over_empty: ClassVar[bool] = False
-
-    def check(self) -> None:
-        """There is nothing to check."""
 
     def structure(self, n_jobs: int = -1) -> Choice:
         """Returns one decision for every input."""
@@ -74,7 +72,7 @@ class Classifying(LabelTask):
                 unknown = sorted(labels - set(classes))
                 if unknown:
                     there = ", ".join(map(str, classes))
-                    raise DataError(f"document {i}: label {unknown[0]!r} is not known; known are {there}")
+                    raise DataError(f"document {i}: label {quoted(unknown[0])} is not known; known are {there}")
         return encode_labels(read, sizes, classes)
 
     def for_rules(self, X: Any) -> list[list[str]]:

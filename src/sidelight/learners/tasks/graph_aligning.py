@@ -6,11 +6,13 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
+from ...declared import Bounds
 from ...errors import DataError, NotSupported
 from ...features import sentence_pairs
 from ...features.parts import token_columns
 from ...features.sentence_pairs import Sentence
 from ...kernels.compiling import Floats, Ints, Longs
+from ...quoting import quoted
 from ...rules.part_view import EndView, PartView
 from ...structures.flat import FlatParts, Shape
 from ...structures.graph_alignments import GraphAlignments, GraphRows, Graphs
@@ -56,7 +58,9 @@ class GraphAligning(PartsTask):
         "Whether words can be deleted, with features of their own; else all words of the shorter sentence are linked.",
     ] = True
     null_relations: Annotated[bool, "Whether edges that are not aligned have features of their own."] = True
-    least: Annotated[float, "How similar two words are at least that can be linked; 0 lets all be linked."] = 0.5
+    least: Annotated[
+        float, "How similar two words are at least that can be linked; 0 lets all be linked.", Bounds(0, 1)
+    ] = 0.5
     directed: Annotated[bool, "Whether what is deleted of the source and of the target has features of its own."] = (
         False
     )
@@ -68,17 +72,12 @@ class GraphAligning(PartsTask):
         float | None,
         "Seconds for each input. Out of time, the best output found is taken, and `infer` has a bound for it. None "
         "searches until the best output is proved to be it.",
+        Bounds(0, above=True, infinite=True),
     ] = TIME_LIMIT
 
     noun: ClassVar[str] = "pair"
     kind: ClassVar[str] = "links"
     place: ClassVar[str] = "source item"
-
-    def check(self) -> None:
-        """Raises `DataError` for parameters that make no sense."""
-        self.structure(1)
-        if not 0 <= self.least <= 1:
-            raise DataError(f"least is a similarity from 0 to 1, got {self.least!r}")
 
     def structure(self, n_jobs: int = -1) -> GraphAlignments:
         """Returns the alignments of graphs."""
@@ -180,7 +179,7 @@ class GraphAligning(PartsTask):
         for link in y:
             i, _, j, _ = pairs.link_segments((graphs.n, graphs.m, 1), link)
             if (i, j) not in number:
-                raise DataError(f"the words of the link {link!r} are too different to be linked; lower `least`")
+                raise DataError(f"the words of the link {quoted(link)} are too different to be linked; lower `least`")
             chosen[number[i, j]] = True
         output = graphs.output(chosen).astype(np.int32)
         broken = rows.broken(output)
@@ -202,7 +201,7 @@ class GraphAligning(PartsTask):
 def _sentences(x: Any) -> tuple[Sentence, Sentence]:
     """Both sentences of an input, checked."""
     if isinstance(x, str) or not hasattr(x, "__len__") or len(x) != 2:
-        raise DataError(f"a pair is (source, target), got {x!r}")
+        raise DataError(f"a pair is (source, target), got {quoted(x)}")
     return _sentence("source", x[0]), _sentence("target", x[1])
 
 
@@ -215,7 +214,7 @@ def _sentence(side: str, given: Any) -> Sentence:
     if isinstance(given, Sentence):
         sentence = given
     elif isinstance(given, str) or not hasattr(given, "__len__"):
-        raise DataError(f"the {side} is a Sentence or a list of words, got {given!r}")
+        raise DataError(f"the {side} is a Sentence or a list of words, got {quoted(given)}")
     else:
         words, tags = token_columns(list(given))
         sentence = Sentence(words, tags if any(tags) else ())
@@ -232,7 +231,7 @@ def _ends(sentence: Sentence) -> Longs:
     """Head and child of every edge."""
     for edge in sentence.edges:
         if isinstance(edge, str) or not hasattr(edge, "__len__") or len(edge) not in (2, 3):
-            raise DataError(f"an edge is (head, child) or (head, child, label), got {edge!r}")
+            raise DataError(f"an edge is (head, child) or (head, child, label), got {quoted(edge)}")
         if not all(isinstance(end, int | np.integer) and not isinstance(end, bool) for end in edge[:2]):
-            raise DataError(f"the ends of an edge are the numbers of words, got {edge!r}")
+            raise DataError(f"the ends of an edge are the numbers of words, got {quoted(edge)}")
     return np.array([edge[:2] for edge in sentence.edges], np.int64).reshape(-1, 2)

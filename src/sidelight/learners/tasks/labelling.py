@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
+from ...declared import Bounds
 from ...errors import DataError
 from ...features.choose import choose_encoder, input_kind
 from ...features.encoded import Encoded, Encoder, require_attributes, sequence_lengths
@@ -36,16 +37,15 @@ class Labelling(LabelTask):
         templates of CRF++ do. This is slower, and takes memory for all label pairs of every token.
     """
 
-    order: int = 1
+    order: Annotated[int, "How many earlier labels a label looks at.", Bounds(1, 2)] = 1
     boundaries: bool = True
     edges: bool = False
     noun: ClassVar[str] = "sequence"
     chained: ClassVar[bool] = True
 
     def check(self) -> None:
-        """Raises `DataError` unless the order is 1 or 2."""
-        if self.order not in (1, 2):
-            raise DataError(f"order must be 1 or 2, got {self.order!r}")
+        """Raises `DataError` unless the parameters are as declared, and for edges of order 2."""
+        super().check()
         if self.edges and self.order != 1:
             raise DataError("edges are for order 1; leave one of them out")
 

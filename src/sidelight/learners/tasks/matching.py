@@ -6,6 +6,7 @@ import numpy as np
 
 from ...errors import DataError
 from ...kernels.compiling import Longs
+from ...quoting import quoted
 from ...structures.flat import Shape
 from ...structures.matchings import Matchings
 from .pairs import PairTask, SegmentPair
@@ -33,7 +34,9 @@ class Matching(PairTask):
         """Returns the number of a link's part."""
         i, i2, j, j2 = link
         if (i2 - i, j2 - j) != (1, 1):
-            raise DataError(f"a link of a matching has one item on each side, got {((i, i2), (j, j2))!r}; see Aligning")
+            raise DataError(
+                f"a link of a matching has one item on each side, got {quoted(((i, i2), (j, j2)))}; see Aligning"
+            )
         return i * int(shape[1]) + j
 
     def code(self, shape: Shape, part: int) -> int:

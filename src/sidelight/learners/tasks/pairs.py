@@ -11,6 +11,7 @@ import numpy as np
 from ...errors import DataError
 from ...features.parts import token_columns
 from ...kernels.compiling import Flags, Floats, Ints, Longs
+from ...quoting import quoted
 from ...rules.part_view import EndView, PartView
 from ...structures.flat import Shape
 from ...supervision import Given, Partial, Signal
@@ -58,10 +59,10 @@ class PairTask(PartsTask):
     def shape(self, x: Any) -> Shape:
         """Returns how many items both sides have."""
         if isinstance(x, str) or not hasattr(x, "__len__") or len(x) != 2:
-            raise DataError(f"a pair is (source, target), got {x!r}")
+            raise DataError(f"a pair is (source, target), got {quoted(x)}")
         for side, items in zip(("source", "target"), x, strict=True):
             if not hasattr(items, "__len__"):
-                raise DataError(f"the {side} is a string or a list of items, got {items!r}")
+                raise DataError(f"the {side} is a string or a list of items, got {quoted(items)}")
             if not len(items):
                 raise DataError(f"the {side} is empty; leave such pairs out")
         return len(x[0]), len(x[1]), 1
@@ -165,12 +166,14 @@ class PairTask(PartsTask):
     def link_segments(self, shape: Shape, link: Any) -> SegmentPair:
         """Returns a link as segments; raises `DataError` for what is none, or out of range."""
         if isinstance(link, str) or not hasattr(link, "__len__") or len(link) != 2:
-            raise DataError(f"a link is a pair (i, j), or ((i, i2), (j, j2)), got {link!r}")
+            raise DataError(f"a link is a pair (i, j), or ((i, i2), (j, j2)), got {quoted(link)}")
         out: list[int] = []
         for side, end, size in zip(("source", "target"), link, shape, strict=False):
             first, last = _edges(link, end)
             if not 0 <= first < last <= size:
-                raise DataError(f"the link {link!r} is out of range: the {side} has {size} items, numbered from 0")
+                raise DataError(
+                    f"the link {quoted(link)} is out of range: the {side} has {size} items, numbered from 0"
+                )
             out += [int(first), int(last)]
         return out[0], out[1], out[2], out[3]
 
@@ -221,7 +224,7 @@ def links_f1(y: Sequence[Any], predicted: Sequence[Any], weights: Floats | None 
         try:
             one, other = ({_written(link) for link in links} for links in (gold, mine))
         except (DataError, TypeError) as error:
-            raise DataError(f"pair {i}: {gold!r} cannot be compared: {error}") from None
+            raise DataError(f"pair {i}: {quoted(gold)} cannot be compared: {error}") from None
         weight = 1.0 if weights is None else weights[i]
         found, known, right = (
             found + weight * len(other), known + weight * len(one), right + weight * len(one & other)
@@ -239,7 +242,7 @@ def _edges(link: Any, end: Any) -> tuple[int, int]:
     both = (end,) if isinstance(end, int | np.integer) else end
     whole = hasattr(both, "__len__") and all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in both)
     if not whole or len(both) not in (1, 2):
-        raise DataError(f"a link is a pair (i, j), or ((i, i2), (j, j2)), of whole numbers, got {link!r}")
+        raise DataError(f"a link is a pair (i, j), or ((i, i2), (j, j2)), of whole numbers, got {quoted(link)}")
     return int(both[0]), int(both[-1]) + (len(both) == 1)
 
 

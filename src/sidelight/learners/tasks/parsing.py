@@ -12,6 +12,7 @@ from ...features.arcs import ArcEncoder, arc_dicts, arc_ends, read_templates
 from ...features.encoded import Encoder, require_attributes
 from ...features.parts import token_columns
 from ...kernels.compiling import Flags, Floats, Ints, Longs
+from ...quoting import quoted
 from ...rules.part_view import EndView, PartView
 from ...scorers.arcs import ArcScorer
 from ...stored import Arrays
@@ -74,7 +75,7 @@ class Parsing(PartsTask):
     def shape(self, x: Any) -> Shape:
         """Returns how many words there are."""
         if isinstance(x, str) or not hasattr(x, "__len__") or hasattr(x, "tocsr"):
-            raise DataError(f"a sentence is a list of words, got {x!r}")
+            raise DataError(f"a sentence is a list of words, got {quoted(x)}")
         if not len(x):
             raise DataError("a sentence has no words; leave empty sentences out")
         return (len(x),)
@@ -219,7 +220,9 @@ class Parsing(PartsTask):
             if head is None:
                 continue
             if isinstance(head, bool) or not isinstance(head, int | np.integer):
-                raise DataError(f"word {t + 1} has the head {head!r}; a head is a number from 0 (the root) to {n}")
+                raise DataError(
+                    f"word {t + 1} has the head {quoted(head)}; a head is a number from 0 (the root) to {n}"
+                )
             if not 0 <= head <= n:
                 raise DataError(f"word {t + 1} has the head {head}; heads are numbers from 0 (the root) to {n}")
             if head == t + 1:
@@ -230,10 +233,10 @@ class Parsing(PartsTask):
         if one is None:
             return None, None
         if isinstance(one, str) or not hasattr(one, "__len__") or len(one) != 2:
-            raise DataError(f"word {t + 1} needs a pair (head, label), got {one!r}")
+            raise DataError(f"word {t + 1} needs a pair (head, label), got {quoted(one)}")
         head, label = one
         if label is not None and not isinstance(label, str):
-            raise DataError(f"word {t + 1} has the label {label!r}; a label is a string, or None")
+            raise DataError(f"word {t + 1} has the label {quoted(label)}; a label is a string, or None")
         return head, label
 
     def labels(self, read: Sequence[Any]) -> list[str]:
@@ -263,7 +266,7 @@ class Parsing(PartsTask):
 
     def _number(self, number: dict[str, int], label: str) -> int:
         if label not in number:
-            raise DataError(f"label {label!r} was never seen in training; known are {', '.join(number)}")
+            raise DataError(f"label {quoted(label)} was never seen in training; known are {', '.join(number)}")
         return number[label]
 
     def allowed(self, shape: Shape, y: Any, classes: Sequence[str]) -> Flags:
@@ -295,7 +298,7 @@ class Parsing(PartsTask):
             try:
                 heads, labels = self._heads((len(other),), one)
             except DataError as error:
-                raise DataError(f"sentence {i}: {one!r} cannot be compared: {error}") from None
+                raise DataError(f"sentence {i}: {quoted(one)} cannot be compared: {error}") from None
             for head, label, found in zip(heads, labels, other, strict=True):
                 if head is None or (self.labelled and label is None):
                     continue

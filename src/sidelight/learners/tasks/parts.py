@@ -15,10 +15,11 @@ from ...inference.part_rows import FlatRows
 from ...inference.part_rules import PartRules
 from ...inference.rows import RowSet
 from ...kernels.compiling import Flags, Floats, Ints, Longs
+from ...quoting import quoted
 from ...rules.language import Rule
 from ...rules.part_view import PartView
 from ...scorers.parts import PartScorer
-from ...stored import Arrays
+from ...stored import Arrays, check_declared
 from ...structures.flat import FlatParts, FlatStructure, KnownOutputs, Shape
 from ...structures.known import Outputs
 from ...supervision import Companion, Given, Signal, kind_of
@@ -40,6 +41,10 @@ class PartsTask(ABC):
     has_rows: ClassVar[bool] = False
     parts_have_labels: ClassVar[bool] = False
     passes_over_empty: ClassVar[bool] = False
+
+    def check(self) -> None:
+        """Raises `DataError` unless the parameters are as they are declared."""
+        check_declared(self)
 
     @property
     def has_labels(self) -> bool:
@@ -67,10 +72,6 @@ class PartsTask(ABC):
         return self.describe(x)[0]
 
     # What learners ask -----------------------------------------------------------------------------------------------
-
-    def check(self) -> None:
-        """Raises `DataError` if a parameter of the task makes no sense; there is none that could here."""
-        return
 
     def sizes(self, X: Any) -> list[Any]:
         """Returns the shape of every input."""
@@ -119,7 +120,7 @@ class PartsTask(ABC):
             try:
                 given = self.read_one(shape, known)
             except (DataError, TypeError, ValueError) as error:
-                raise DataError(f"{self.noun} {i}: {known!r} is no output: {error}") from None
+                raise DataError(f"{self.noun} {i}: {quoted(known)} is no output: {error}") from None
             out.append(given)
         return out
 

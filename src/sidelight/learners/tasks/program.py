@@ -5,12 +5,14 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 
+from ...declared import Bounds
 from ...errors import DataError
 from ...kernels.compiling import Flags, Floats, Ints
+from ...quoting import quoted
 from ...rules.part_view import PartView
 from ...structures.flat import Shape
 from ...structures.polytope import LinearRows
@@ -56,9 +58,9 @@ class Variables:
         """
         name = read_name(name)
         if name in self._numbers:
-            raise DataError(f"the variable {name!r} is declared twice; give each variable a name of its own")
+            raise DataError(f"the variable {quoted(name)} is declared twice; give each variable a name of its own")
         if features is not None and not isinstance(features, Mapping):
-            raise DataError(f"the features of the variable {name!r} are a dict, got {features!r}")
+            raise DataError(f"the features of the variable {quoted(name)} are a dict, got {quoted(features)}")
         self._numbers[name] = len(self._numbers)
         self._features.append({**(features or {}), **more})
 
@@ -76,19 +78,21 @@ class Variables:
         title : str or None, default=None
             What messages call the row.
         """
-        what = f"the row {title!r}" if title is not None else "a row"
+        what = f"the row {quoted(title)}" if title is not None else "a row"
         if not isinstance(coefficients, Mapping):
             raise DataError(
-                f"{what} has coefficients by name, a dict such as {{'a': 1, 'b': -1}}, got {coefficients!r}"
+                f"{what} has coefficients by name, a dict such as {{'a': 1, 'b': -1}}, got {quoted(coefficients)}"
             )
         if sense not in get_args(Sense):
-            raise DataError(f"{what} is compared by one of {', '.join(get_args(Sense))}, got {sense!r}")
+            raise DataError(f"{what} is compared by one of {', '.join(get_args(Sense))}, got {quoted(sense)}")
         if not _is_finite(bound):
-            raise DataError(f"{what} is compared with {bound!r}; give a finite number, or leave the row out")
+            raise DataError(f"{what} is compared with {quoted(bound)}; give a finite number, or leave the row out")
         terms = {self._number(name, what): c for name, c in coefficients.items()}
         for name, c in coefficients.items():
             if not _is_finite(c):
-                raise DataError(f"{what} has the coefficient {c!r} for {name!r}; coefficients are finite numbers")
+                raise DataError(
+                    f"{what} has the coefficient {quoted(c)} for {quoted(name)}; coefficients are finite numbers"
+                )
         self._add_row(terms, -np.inf if sense == "<=" else bound, np.inf if sense == ">=" else bound, title)
 
     def exactly_one(self, names: Iterable[Any], *, title: str | None = None) -> None:
@@ -152,7 +156,8 @@ class Variables:
     def _add_row(self, terms: dict[int, float], low: float, high: float, title: str | None) -> None:
         if not any(terms.values()) and not low <= 0 <= high:
             raise DataError(
-                f"the row {title!r} has no variable and cannot hold; leave it out where there is nothing to choose from"
+                f"the row {quoted(title)} has no variable and cannot hold; leave it out where there is nothing to "
+                "choose from"
             )
         self._rows.append((terms, low, high))
         self._titles.append(title)
@@ -160,18 +165,18 @@ class Variables:
     def _each(self, names: Iterable[Any], what: str) -> dict[int, float]:
         """Ones for some variables."""
         if isinstance(names, str):
-            raise DataError(f"{what} takes a list of names, got the string {names!r}")
+            raise DataError(f"{what} takes a list of names, got the string {quoted(names)}")
         listed = list(names)
         terms = {self._number(name, what): 1.0 for name in listed}
         if len(terms) < len(listed):
             twice = next(name for k, name in enumerate(listed) if name in listed[:k])
-            raise DataError(f"{what} has the variable {twice!r} twice; name each once")
+            raise DataError(f"{what} has the variable {quoted(twice)} twice; name each once")
         return terms
 
     def _number(self, name: Any, what: str) -> int:
         number = self._numbers.get(read_name(name))
         if number is None:
-            raise DataError(f"{what} has the variable {name!r}, which is not declared; add it before the row")
+            raise DataError(f"{what} has the variable {quoted(name)}, which is not declared; add it before the row")
         return number
 
 
@@ -194,7 +199,9 @@ class Program(PartsTask):
         searches until the best output is proved to be it.
     """
 
-    time_limit: float | None = field(default=TIME_LIMIT, kw_only=True)
+    time_limit: Annotated[float | None, "Seconds for each input.", Bounds(0, above=True, infinite=True)] = field(
+        default=TIME_LIMIT, kw_only=True
+    )
 
     @abstractmethod
     def declare(self, x: Any) -> Variables:
@@ -210,10 +217,6 @@ class Program(PartsTask):
         Variables
             What was declared.
         """
-
-    def check(self) -> None:
-        """Raises `DataError` for a time limit that is none."""
-        self.structure(1)
 
     def structure(self, n_jobs: int = -1) -> Programs:
         """Returns integer programs."""
@@ -260,7 +263,7 @@ class Program(PartsTask):
         numbers = self._numbers(shape[1], [name for name, _ in given])
         for (name, value), number in zip(given, numbers, strict=True):
             if value not in (0, 1):
-                raise DataError(f"the variable {name!r} is {value!r}; write True or False, or leave it out")
+                raise DataError(f"the variable {quoted(name)} is {quoted(value)}; write True or False, or leave it out")
             output[number] = int(value)
         listed: list[int] = output.tolist()
         return listed
@@ -280,9 +283,9 @@ class Program(PartsTask):
         numbers, found = {name: k for k, name in enumerate(rows.names)}, dict[int, None]()
         for name in map(read_name, names):
             if name not in numbers:
-                raise DataError(f"there is no variable {name!r}; declare it, or leave it out")
+                raise DataError(f"there is no variable {quoted(name)}; declare it, or leave it out")
             if numbers[name] in found:
-                raise DataError(f"the variable {name!r} is there twice; name each once")
+                raise DataError(f"the variable {quoted(name)} is there twice; name each once")
             found[numbers[name]] = None
         return list(found)
 
@@ -327,7 +330,7 @@ def read_name(name: Any) -> Any:
         name = name.item()
     if name is None or isinstance(name, str | int) or _is_finite(name):
         return name
-    raise DataError(f"{name!r} cannot name a variable; a name is a string, a number, or a tuple of these")
+    raise DataError(f"{quoted(name)} cannot name a variable; a name is a string, a number, or a tuple of these")
 
 
 def _is_finite(value: Any) -> bool:

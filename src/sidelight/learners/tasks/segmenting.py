@@ -7,11 +7,11 @@ sequence: y is written as for labelling.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
-from numbers import Integral
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
+from ...declared import Bounds
 from ...errors import DataError
 from ...features.encoded import require_attributes
 from ...features.segments import SegmentEncoded, SegmentEncoder
@@ -54,15 +54,10 @@ class Segmenting(LabelTask):
     begin_features: Any = None
     end_features: Any = None
     length: bool = True
-    max_length: int | None = None
+    max_length: Annotated[int | None, "Most tokens of a segment.", Bounds(1)] = None
     boundaries: bool = True
     noun: ClassVar[str] = "sequence"
     chained: ClassVar[bool] = False
-
-    def check(self) -> None:
-        """Raises `DataError` unless the largest length is a whole number of at least 1."""
-        if self.max_length is not None and not (isinstance(self.max_length, Integral) and self.max_length >= 1):
-            raise DataError(f"max_length must be a whole number of at least 1 or None, got {self.max_length!r}")
 
     def structure(self, n_jobs: int = -1) -> Segmentation:
         """Returns segmentations."""

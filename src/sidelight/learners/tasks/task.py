@@ -19,7 +19,7 @@ from ...inference.rows import Rows, RowSet
 from ...kernels.compiling import Floats, Ints, Longs
 from ...labels import label_set
 from ...rules.language import Rule
-from ...stored import Arrays
+from ...stored import Arrays, check_declared
 from ...structures.known import Known
 from ...structures.protocol import Structure
 from ...supervision import Signal, all_kinds
@@ -99,7 +99,7 @@ class Task(Protocol):
         ...
 
     def check(self) -> None:
-        """Raises `DataError` if a parameter of the task makes no sense."""
+        """Raises `DataError` unless the parameters are as declared and make sense together."""
         ...
 
     def structure(self, n_jobs: int) -> Structure[Any]:
@@ -230,6 +230,10 @@ class LabelTask:
     of_labels: ClassVar[bool] = True
     has_rows: ClassVar[bool] = True
     passes_over_empty: ClassVar[bool] = True
+
+    def check(self) -> None:
+        """Raises `DataError` unless the parameters are as they are declared."""
+        check_declared(self)
 
     @property
     def has_labels(self) -> bool:

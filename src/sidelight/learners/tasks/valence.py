@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -36,6 +36,7 @@ class ValenceParsing(Parsing):
 
     projective: bool = True
     lift: bool = True
+    generative: ClassVar[bool] = True
 
     def structure(self, n_jobs: int = -1) -> ValenceTrees:
         """Returns the trees."""

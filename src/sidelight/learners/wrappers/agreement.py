@@ -18,24 +18,27 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ...declared import declared, require_number
+from ...declared import Bounds, declared
 from ...errors import DataError, NotSupported, warn
 from ...estimator import clone, warn_convergence
 from ...features.columns import as_template
 from ...inference.agreement import Agreed, LabelMap, agree, agree_on_maps
+from ...labels import plain_labels
+from ...quoting import quoted
 from ...records import Record, recorded
 from ...running.checkpoints import Carried, all_of
 from ...running.forms import Instance, Like, Number
 from ...solvers import rounds
 from ...solvers.expected import Fitting, PoolWeights, ToFit, joined
-from ...stored import finite
+from ...stored import check_declared, finite
 from ...structures.protocol import Structure
-from ...supervision import Signal, by_kind, require
+from ...supervision import Label, Signal, by_kind, require
 from ..choosing.guard import guarded
 from ..inputs import refuse_weights
 from ..learner import Learner
 from ..model import Fitted, Mixture, Model
 from ..parameters import GuardParameters
+from ..registry import able
 from ..tasks.task import Task, predict_the_same
 
 # What all unlabelled inputs count together, as a share of what the labelled ones do; and the most that it is, in
@@ -67,6 +70,12 @@ class View:
     prefix: str | None = None
     part: tuple[int, int, int] | None = None
 
+    def check(self) -> None:
+        """Raises `DataError` unless the parameters are as declared, and the part is one of some."""
+        check_declared(self)
+        if self.part is not None and self.part[1] < 1:
+            raise DataError(f"a view is one of at least 1 part of the features, got {self.part}")
+
     def of(self, X: Any) -> Any:
         """Returns what the view sees of inputs."""
         if self.key is not None:
@@ -75,14 +84,14 @@ class View:
             return X
         seen = [self._filtered(i, x) for i, x in enumerate(X)]
         if self.prefix is not None and len(seen) > 1 and not any(map(_has_features, seen)):
-            raise DataError(f"no feature of any input begins with {self.prefix!r}, so this view sees nothing")
+            raise DataError(f"no feature of any input begins with {quoted(self.prefix)}, so this view sees nothing")
         return seen
 
     def _entry(self, index: int, x: Any) -> Any:
         try:
             return x[self.key]
         except (KeyError, IndexError, TypeError):
-            raise DataError(f"input {index} has no entry {self.key!r} for this view") from None
+            raise DataError(f"input {index} has no entry {quoted(self.key)} for this view") from None
 
     def _filtered(self, index: int, x: Any) -> Any:
         if isinstance(x, Mapping):
@@ -239,9 +248,12 @@ class Agreement(GuardParameters, Learner):
         "ω, what an unlabelled input counts beside a labelled one. None: all unlabelled ones together a fifth of all "
         "labelled ones, but where outputs have several decisions no more than two labelled inputs: the more are "
         "labelled, the less agreement has to add.",
+        Bounds(0),
     ] = None
     iterations: Annotated[
-        int, "Rounds; with 0 the views are learned from labels alone, and only their predictions are put together."
+        int,
+        "Rounds; with 0 the views are learned from labels alone, and only their predictions are put together.",
+        Bounds(0),
     ] = 10
     predict_by: Annotated[
         str | None,
@@ -253,7 +265,7 @@ class Agreement(GuardParameters, Learner):
         "For views with different labels: for each view, by name, what its labels are called in a common set, on which "
         "two views agree. None: all views have the same labels and agree on outputs as a whole.",
     ] = None
-    classes: Annotated[Sequence[str] | None, "All labels, where y may lack some and there are no label maps."] = None
+    classes: Annotated[Sequence[Label] | None, "All labels, where y may lack some and there are no label maps."] = None
     random_state: Annotated[int, "Seed of the first scores, where a view has no labelled input."] = 0
 
     saved = ("trace_",)
@@ -265,12 +277,12 @@ class Agreement(GuardParameters, Learner):
         """The views by name; `DataError` unless there are two at least, and learners in them."""
         given = self.views
         if isinstance(given, str) or not isinstance(given, Mapping | Sequence) or len(given) < 2:
-            raise DataError(f"views are at least two learners, by name or as a list, got {given!r}")
+            raise DataError(f"views are at least two learners, by name or as a list, got {quoted(given)}")
         named = given.items() if isinstance(given, Mapping) else ((f"view {k + 1}", v) for k, v in enumerate(given))
         found = {name: view if isinstance(view, View) else View(view) for name, view in named}
         for name, view in found.items():
             if isinstance(view.learner, type) or not hasattr(view.learner, "task_"):
-                raise DataError(f"view {name!r} needs a learner such as CRF(), got {view.learner!r}")
+                raise DataError(f"view {quoted(name)} needs a learner such as CRF(), got {quoted(view.learner)}")
         return found
 
     @property
@@ -278,7 +290,7 @@ class Agreement(GuardParameters, Learner):
         """The name of the view whose task and labels predictions have."""
         names = list(self._views())
         if self.predict_by is not None and self.predict_by not in names:
-            raise DataError(f"there is no view {self.predict_by!r} to predict by; there are {', '.join(names)}")
+            raise DataError(f"there is no view {quoted(self.predict_by)} to predict by; there are {', '.join(names)}")
         return names[0] if self.predict_by is None else self.predict_by
 
     @property
@@ -323,11 +335,6 @@ class Agreement(GuardParameters, Learner):
         alone: Agreement = clone(self).set_params(iterations=0, guard=False)
         return alone
 
-    def check_described(self) -> None:
-        """Raise `DataError` for views and parameters of a file that make no sense."""
-        self._check()
-        super().check_described()
-
     def check_restored(self, labels: list[str]) -> None:
         """Raise `DataError` where what a file says does not fit together; with label maps views have other labels."""
         if any(model is None for model in self.models_.values()):
@@ -354,7 +361,6 @@ class Agreement(GuardParameters, Learner):
         return self._fit_by_view(X, dict.fromkeys(self._views(), y))
 
     def _fit_by_view(self, X: Any, y: Mapping[str, Any]) -> Self:
-        self._check()
         views = self._views()
         lacking = [name for name in views if name not in y]
         if lacking or len(y) != len(views):
@@ -447,13 +453,14 @@ class Agreement(GuardParameters, Learner):
         task, some = view.learner.task_, view.of(X)
         sizes = task.sizes(some)
         if 0 in sizes:
-            raise DataError(f"view {name!r}: {task.noun} {sizes.index(0)} is empty; leave empty {task.noun}s out")
+            raise DataError(f"view {quoted(name)}: {task.noun} {sizes.index(0)} is empty; leave empty {task.noun}s out")
         return _Sight(name, view, some, list(sizes))
 
     def _read(self, sight: _Sight, y: Any) -> _Seen:
         """What a view knows of the outputs, checked."""
         task = sight.view.learner.task_
         read = task.read(y, sight.sizes)
+        task.labels(read)
         require(self, task.kinds(read), task.noun)
         return _Seen(*sight, read, by_kind(read)[Signal.FULL])
 
@@ -481,7 +488,7 @@ class Agreement(GuardParameters, Learner):
             return [sorted({*found, *self.label_maps[one.name]}) for found, one in zip(own, seen, strict=True)]
         if not seen[0].view.learner.task_.has_labels:
             return [[] for _ in seen]
-        names = list(self.classes) if self.classes is not None else sorted(set().union(*own))
+        names = plain_labels(self.classes) if self.classes is not None else sorted(set().union(*own))
         for one, found in zip(seen, own, strict=True):
             if self.classes is None and found and not set(found) & set().union(*(o for o in own if o is not found)):
                 raise DataError(
@@ -512,23 +519,19 @@ class Agreement(GuardParameters, Learner):
         for name, labels in zip(names, classes, strict=True):
             missing = [label for label in labels if label not in given[name]]
             if missing:
-                raise DataError(f"the label map of view {name!r} misses {', '.join(map(repr, missing))}")
+                raise DataError(f"the label map of view {quoted(name)} misses {', '.join(map(repr, missing))}")
             out.append(LabelMap(np.array([[float(given[name][label] == z) for z in common] for label in labels])))
         return out
 
-    def _check(self) -> None:
+    def check_parameters(self) -> None:
+        """Raise for parameters that make no sense together."""
         if not self.task_.has_rows:
             raise NotSupported(
                 f"views agree by the probabilities of outputs, which {type(self.task_).__name__} does not offer; use "
-                "StructuralSVM or StructuredPerceptron with all features"
+                f"{' or '.join(able(self.signals, self.task_))} with all features"
             )
-        require_number(self, "iterations", 0, whole=True)
-        if self.unlabeled_weight is not None:
-            require_number(self, "unlabeled_weight", 0)
         names = list(self._views())
         if self.label_maps is not None:
-            if not isinstance(self.label_maps, Mapping):
-                raise DataError(f"label_maps has a mapping of labels for each view, by name, got {self.label_maps!r}")
             if set(self.label_maps) != set(names):
                 raise DataError(f"label_maps needs a map for each of {', '.join(names)}, got {list(self.label_maps)}")
             if self.classes is not None:

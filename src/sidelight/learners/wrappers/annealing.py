@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from ...declared import declared, require_number
+from ...declared import Bounds, declared
 from ...errors import DataError
 from ...solvers.annealing import geometric, last_temperature
 from .posterior import ProjectingLearner
@@ -36,22 +36,19 @@ class DeterministicAnnealing(ProjectingLearner):
         "labelled ones may not hold it: the schedule of the paper, 2.0, 0.9 and 11, needs a base with a strong prior, "
         "such as CRF(l2=2).",
     ] = 1.0
-    rate: Annotated[float, "What the temperature is multiplied by."] = 0.8
-    temperatures: Annotated[int, "How many temperatures there are."] = 4
+    rate: Annotated[float, "What the temperature is multiplied by.", Bounds(0, 1, above=True)] = 0.8
+    temperatures: Annotated[int, "How many temperatures there are.", Bounds(1)] = 4
     begin: Annotated[
         Literal["labelled", "nothing"],
         'The first model: "labelled", the base fitted to the labelled sequences, or "nothing", even '
         "distributions (of an HMM, chance). The result hardly depends on it where temperatures are high; where "
         'they are low, "nothing" can be much worse.',
     ] = "labelled"
-    iterations: Annotated[int, "Rounds at each temperature."] = 5
+    iterations: Annotated[int, "Rounds at each temperature.", Bounds(0)] = 5
 
     def check_parameters(self) -> None:
         """Raise for parameters that make no sense."""
         super().check_parameters()
-        require_number(self, "temperatures", 1, whole=True)
-        if self.begin not in ("labelled", "nothing"):
-            raise DataError(f"begin is 'labelled' or 'nothing', got {self.begin!r}")
         if self.begin == "nothing" and not self.iterations:
             raise DataError("begin='nothing' learns nothing in 0 iterations; give some, or begin='labelled'")
         last_temperature(self.start, self.rate, self.temperatures)

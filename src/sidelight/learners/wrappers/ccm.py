@@ -13,12 +13,12 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 
 from ...data.corpus import Corpus
-from ...declared import declared, require_number
-from ...errors import DataError, NotSupported
+from ...declared import Bounds, declared
+from ...errors import NotSupported
 from ...estimator import require_fitted
 from ...features.encoded import some_of
-from ...inference.compiled import Counting, penalties, require_counting
-from ...inference.constrained import Method, check_method
+from ...inference.compiled import Counting, penalties
+from ...inference.constrained import Method
 from ...inference.readings import RuleReading
 from ...kernels.compiling import Floats
 from ...rules.automata import about_the_corpus, about_whole_outputs
@@ -52,22 +52,21 @@ class RuleParameters(WrapperParameters):
     method: Annotated[
         Method, '"exact" (search, then integer programming where it is needed), "program", or "beam".'
     ] = "exact"
-    beam: Annotated[int, "Width of the beam."] = 50
+    beam: Annotated[int, "Width of the beam.", Bounds(1)] = 50
     time_limit: Annotated[
         float | None,
         "Seconds for each input that needs search; then the best output found is taken, and `infer` has a bound for "
         "it. None searches until the best output is proved to be it.",
+        Bounds(0, above=True, infinite=True),
     ] = TIME_LIMIT
 
     @property
     def default_reading(self) -> Reading:
         """How rules without a reading of their own are used."""
-        if self.reading not in ("hard", "soft"):
-            raise DataError(f"reading must be 'hard' or 'soft', got {self.reading!r}")
         return Reading(self.reading)
 
     def check_parameters(self) -> None:
-        """Refuse at once what would fail after training: no list of rules, rules that cannot be used, wrong options."""
+        """Refuse at once rules that cannot be used."""
         one: Any = self
         rules, name, noun = one.listed_rules(), type(self).__name__, self.task_.noun
         for rule in rules:
@@ -82,9 +81,6 @@ class RuleParameters(WrapperParameters):
                     "order=1, or rules about labels and neighbours such as where(...) and starts_with(...)"
                 )
         penalties(rules, self.default_reading, np.zeros(len(rules)))
-        require_counting(self.counting)
-        require_number(self, "beam", 1, whole=True)
-        check_method(self.method, self.beam, time_limit=self.time_limit)
 
     def labels_under_rules(self, X: Any, read: Any) -> list[str]:
         """Returns all labels; raises the errors of the rules' conditions, before anything is learned."""

@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ...declared import declared, require_number, require_share
+from ...declared import Bounds, declared
 from ...errors import DataError, inputs_called, numbers_of
 from ...features.encoded import some_of
 from ...inference.compiled import learn_penalties, log_prior, penalties, times, trusted_penalties
@@ -87,9 +87,10 @@ class CoDL(RuleParameters, MixtureParameters, Learner):
         float | None,
         "β, the weight of the model learned from labelled data. None: 0.5, but 1 where one label has most of the "
         "labelled tokens: unlabelled sequences do harm there, and `fit` warns and leaves them out.",
+        Bounds(0, 1),
     ] = None
-    iterations: Annotated[int, "Rounds of labelling and learning."] = 5
-    k: Annotated[int, "Outputs taken of each unlabelled sequence."] = 1
+    iterations: Annotated[int, "Rounds of labelling and learning.", Bounds(0)] = 5
+    k: Annotated[int, "Outputs taken of each unlabelled sequence.", Bounds(1)] = 1
     rules_at_prediction: Annotated[bool, "Whether `predict` uses the rules, or only the model they shaped."] = True
     random_state: Annotated[int, "Seed that breaks ties where it begins without labelled data."] = 0
 
@@ -100,10 +101,6 @@ class CoDL(RuleParameters, MixtureParameters, Learner):
     def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
         """Learn from labelled sequences and, where y is None, from unlabelled ones."""
         refuse_weights(self, sample_weight)
-        self.check_parameters()
-        require_share(self, "balance", "lies between 0 and 1")
-        require_number(self, "iterations", 0, whole=True)
-        require_number(self, "k", 1, whole=True)
         sizes, read = self.read_input(X, y)
         which = by_kind(read)
         known, rest = which[Signal.FULL], which[Signal.NOTHING]

@@ -29,13 +29,14 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
-from ...declared import declared, require_number
+from ...declared import Bounds, declared
 from ...dictionary import TagDictionary
 from ...errors import DataError, Infeasible, NotSupported, WorseThanBase, inputs_called, numbers_of, warn
 from ...inference.norms import Slack
 from ...inference.projection import Projection
 from ...inference.readings import LabelledData, Readings, RuleReading, check_penalty
 from ...kernels.compiling import Floats
+from ...quoting import quoted
 from ...records import Record, recorded
 from ...rules.automata import about_the_corpus
 from ...rules.language import Rule
@@ -108,7 +109,7 @@ class Combined(ExpectationParameters, Learner):
         The rounds, and the final model.
     """
 
-    rules: Annotated[Sequence[Rule], "What is known about outputs; readings say how each rule is used."] = field(
+    rules: Annotated[Sequence[Rule] | None, "What is known about outputs; readings say how each rule is used."] = field(
         default=(), kw_only=False
     )
     view: Annotated[
@@ -125,9 +126,15 @@ class Combined(ExpectationParameters, Learner):
         'What each signal counts: "learned" by cross-validation on the labelled sequences, or numbers by name '
         '("unlabelled", "companions", "partial labels", and titles of rules); signals without a number count 1.',
     ] = "learned"
-    companion_weight: Annotated[float, "ω_C, what a GOOD or BAD sequence counts beside a labelled one."] = 0.1
-    iterations: Annotated[int, "Rounds, each a projection and a few steps of the models."] = 10
-    tolerance: Annotated[float, "Gap of the projection for each sequence."] = 0.02
+    decode: Annotated[
+        Literal["rules", "model"],
+        '"rules" predicts the best output under the rules, as `CCM` does, "model" by the model alone.',
+    ] = "rules"
+    companion_weight: Annotated[float, "ω_C, what a GOOD or BAD sequence counts beside a labelled one.", Bounds(0)] = (
+        0.1
+    )
+    iterations: Annotated[int, "Rounds, each a projection and a few steps of the models.", Bounds(0)] = 10
+    tolerance: Annotated[float, "Gap of the projection for each sequence.", Bounds(0, above=True)] = 0.02
     guard: Annotated[
         bool,
         "Whether `fit` warns (`WorseThanBase`) where all signals together do worse than labels alone on labelled "
@@ -192,8 +199,6 @@ class Combined(ExpectationParameters, Learner):
 
         sample_weight : the confidence in what y says of each input, at least 0; None: 1 for all.
         """
-        self.check_base()
-        self.check_parameters()
         given = self._given(X, y, sample_weight)
         self._require_consistent(given)
         self._require_judges(given)
@@ -211,35 +216,26 @@ class Combined(ExpectationParameters, Learner):
 
     def check_parameters(self) -> None:
         """Raise for parameters that make no sense."""
-        rules = self.listed_rules()
+        rules = self.rules or ()
         inner = self.view.learner if isinstance(self.view, View) else self.view
         if inner is not None and (isinstance(inner, type) or not hasattr(inner, "task_")):
-            raise DataError(f"view is a learner such as HMM(), or a View, got {self.view!r}")
-        if self.dictionary is not None and not isinstance(self.dictionary, TagDictionary):
-            raise DataError(f"dictionary is a TagDictionary, got {self.dictionary!r}")
+            raise DataError(f"view is a learner such as HMM(), or a View, got {quoted(self.view)}")
         if not self.task_.has_rows:
             raise NotSupported(f"Combined needs probabilities of parts, and {type(self.task_).__name__} has none")
         for rule in rules:
             if rule.per_word:
                 raise NotSupported(f"{rule.title!r} is projected onto alone; use PosteriorRegularization")
-        require_number(self, "iterations", 0, whole=True)
-        require_number(self, "tolerance", 0, open_end=True)
-        require_number(self, "companion_weight", 0)
         check_penalty(self.penalty, slack=True)
-        if self.unlabeled_weight is not None:
-            require_number(self, "unlabeled_weight", 0)
-        if self.decode not in ("rules", "model"):
-            raise DataError(f"decode is 'rules' or 'model', got {self.decode!r}")
-        if isinstance(self.weights, str) and self.weights != "learned":
-            raise DataError(f"weights is 'learned' or a number for each signal by name, got {self.weights!r}")
         if not isinstance(self.weights, str):
             known = {UNLABELLED, COMPANIONS, PARTIAL, *(rule.title for rule in rules)}
             wrong = [name for name in self.weights if name not in known]
             if wrong:
-                raise DataError(f"there is no signal {wrong[0]!r} to weigh; there are {', '.join(sorted(known))}")
+                raise DataError(f"there is no signal {quoted(wrong[0])} to weigh; there are {', '.join(sorted(known))}")
             for name, value in self.weights.items():
                 if not (isinstance(value, Real) and 0 <= float(value) < np.inf):
-                    raise DataError(f"the weight of {name!r} is a finite number of at least 0, got {value!r}")
+                    raise DataError(
+                        f"the weight of {quoted(name)} is a finite number of at least 0, got {quoted(value)}"
+                    )
 
     def _given(self, X: Any, y: Any, sample_weight: Any) -> _Given:
         """What is known, read and checked."""

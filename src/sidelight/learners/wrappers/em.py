@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ...declared import declared, require_number, require_share
+from ...declared import Bounds, declared
 from ...errors import DataError, NotSupported, inputs_called, numbers_of, warn
 from ...estimator import clone
 from ...features.encoded import some_of
@@ -106,19 +106,22 @@ class EM(MixtureParameters, Learner):
         "β, the weight of the model learned from full labels. None: 0.8; 0 where there are partial labels, which only "
         "the other model knows; 1 where one label has most of the labelled tokens: unlabelled sequences do harm there, "
         "and `fit` warns and leaves them out.",
+        Bounds(0, 1),
     ] = None
-    iterations: Annotated[int, "Rounds."] = 5
+    iterations: Annotated[int, "Rounds.", Bounds(0)] = 5
     classes: Annotated[Sequence[str] | None, "All labels; needed where no label is known."] = None
     restarts: Annotated[
         int,
         "Where no sequence is fully labelled, this many runs begin from random scores, and the one whose "
         "model ends with the highest likelihood is kept.",
+        Bounds(1),
     ] = 1
     spread: Annotated[
         float | None,
         "None begins from random scores of every token, or as the base says (`DMV`); a number from a random model, "
         "with counts 1 + spread U(0, 1) (Gao and Johnson 2008), in which all tokens of a word begin with the same "
         "probabilities. Without any label, words then soon differ in theirs.",
+        Bounds(0, above=True),
     ] = None
     random_state: Annotated[int, "Seed of these scores."] = 0
 
@@ -129,11 +132,6 @@ class EM(MixtureParameters, Learner):
     def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
         """Learn from labelled sequences and, where y is partial or None, from the others."""
         refuse_weights(self, sample_weight)
-        require_share(self, "balance", "lies between 0 and 1")
-        require_number(self, "iterations", 0, whole=True)
-        require_number(self, "restarts", 1, whole=True)
-        if self.spread is not None:
-            require_number(self, "spread", 0, open_end=True)
         if not self.base.generative:
             raise NotSupported(f"EM needs a generative base learner, HMM or DMV, not {type(self.base).__name__}")
         known, pool, classes = self._divide(X, y)

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from ...declared import declared, require_number
+from ...declared import Bounds, declared
 from .generalized import CriterionLearner, CriterionWeights
 
 
@@ -22,10 +22,10 @@ class EntropyRegularization(CriterionLearner):
     classes_, base_, rules_used_, trace_, converged_, guard_
     """
 
-    strength: Annotated[float, "How much the entropy of each unlabelled sequence counts."] = 0.01
-    rule_strength: Annotated[float, "How much the rules count; `strength` of `GeneralizedExpectation`."] = 1.0
+    strength: Annotated[float, "How much the entropy of each unlabelled sequence counts.", Bounds(0)] = 0.01
+    rule_strength: Annotated[float, "How much the rules count; `strength` of `GeneralizedExpectation`.", Bounds(0)] = (
+        1.0
+    )
 
     def _weights(self) -> CriterionWeights:
-        require_number(self, "strength", 0)
-        require_number(self, "rule_strength", 0)
         return CriterionWeights(self.rule_strength, self.strength)

@@ -16,11 +16,11 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 import numpy as np
 
 from ...containers import plain_outputs
-from ...declared import declared, require_number
+from ...declared import Bounds, declared
 from ...errors import DataError, NotSupported
 from ...estimator import clone
 from ...features.encoded import Encoded
-from ...inference.distances import DistanceName, check_distance, require_distance
+from ...inference.distances import DistanceName, check_distance
 from ...inference.readings import Readings, label_shares
 from ...inference.rows import Rows, RowSet
 from ...progress import progress
@@ -65,6 +65,7 @@ class CriterionLearner(ExpectationParameters, Learner):
         float | None,
         "What an unlabelled sequence counts beside a labelled one; None: all of them as much as all that are "
         "labelled. It multiplies the strength of all criteria.",
+        Bounds(0),
     ] = None
     decode: Annotated[
         Literal["rules", "model"],
@@ -87,15 +88,13 @@ class CriterionLearner(ExpectationParameters, Learner):
 
     def check_parameters(self) -> None:
         """Raise for parameters that make no sense."""
-        self.check_expectations(("rules", "model"), slack=True)
+        self.check_expectations(slack=True)
 
     @guarded
     def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
         """Learn from labelled sequences and, where y is partial or None, from the criteria."""
         refuse_weights(self, sample_weight)
         weights = self._weights()
-        require_distance(self.distance)
-        self.check_parameters()
         self._check_base()
         _, read = self.read_input(X, y)
         classes, seen, known = self.all_labels(read), self.task_.for_rules(X), by_kind(read)[Signal.FULL]
@@ -124,7 +123,6 @@ class CriterionLearner(ExpectationParameters, Learner):
             )
         if self.rules and getattr(self.task_, "order", 1) != 1:
             raise NotSupported("rules about expectations need a CRF of order 1, got order 2")
-        self.base.check_numbers()
 
     def _lay_out(
         self, X: Any, y: Any, classes: list[str], weights: CriterionWeights, readings: Readings
@@ -208,10 +206,9 @@ class GeneralizedExpectation(CriterionLearner):
     classes_, base_, rules_used_, trace_, converged_, guard_
     """
 
-    strength: Annotated[float, "How much the distances count."] = 1.0
+    strength: Annotated[float, "How much the distances count.", Bounds(0)] = 1.0
 
     def _weights(self) -> CriterionWeights:
-        require_number(self, "strength", 0)
         return CriterionWeights(self.strength, 0.0)
 
 

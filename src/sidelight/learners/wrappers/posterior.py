@@ -27,11 +27,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 from numbers import Real
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 
-from ...declared import declared, require_number, require_share
+from ...declared import Bounds, declared
 from ...errors import DataError, NotSupported, inputs_called, numbers_of
 from ...estimator import require_fitted
 from ...inference.few_labels import Occurrences, alone
@@ -51,7 +51,7 @@ from ..decoding import Decoder, Projected, expectation_decoder, require_tokens
 from ..inputs import refuse_weights
 from ..learner import Learner
 from ..model import mixed
-from ..parameters import Decode, ExpectationParameters
+from ..parameters import ExpectationParameters
 
 
 @declared
@@ -67,17 +67,23 @@ class ProjectionParameters(ExpectationParameters):
     bound: Annotated[
         float | None,
         "The largest norm that the slack may have. Where `bound` and `penalty` are both None, there is no slack.",
+        Bounds(0),
     ] = None
     balance: Annotated[
         float | None,
         "β, the weight of the scores of the model learned from full labels alone in predictions. None: 0.7 for an HMM, "
         "but 0 where there are partial labels, and 0 for a CRF. Learning itself does not depend on it.",
+        Bounds(0, 1),
     ] = None
     iterations: Annotated[
-        int, "Rounds, each a projection and a step of the model: EM's M step for an HMM, one of L-BFGS for a CRF."
+        int,
+        "Rounds, each a projection and a step of the model: EM's M step for an HMM, one of L-BFGS for a CRF.",
+        Bounds(0),
     ] = 10
     tolerance: Annotated[
-        float, "Gap of the projection for each sequence, and the largest miss of a bound beyond its slack."
+        float,
+        "Gap of the projection for each sequence, and the largest miss of a bound beyond its slack.",
+        Bounds(0, above=True),
     ] = 0.02
     random_state: Annotated[
         int, "Seed of the first scores, where nothing is labelled and `fit` is given no model to begin with."
@@ -137,7 +143,6 @@ class ProjectingLearner(ProjectionParameters, Learner):
         None: the base fitted to the labelled sequences, or chance where there are none.
         """
         refuse_weights(self, sample_weight)
-        self.check_parameters()
         _, read = self.read_input(X, y)
         which = by_kind(read)
         known, partial = which[Signal.FULL], which[Signal.PARTIAL]
@@ -228,11 +233,8 @@ class ProjectingLearner(ProjectionParameters, Learner):
 
     def check_parameters(self) -> None:
         """Raise for parameters that make no sense."""
-        self.check_expectations(get_args(Decode))
+        self.check_expectations()
         self.slack()
-        require_number(self, "iterations", 0, whole=True)
-        require_number(self, "tolerance", 0, open_end=True)
-        require_share(self, "balance", "lies between 0 and 1")
 
     def _few_labels(self) -> list[FewLabels]:
         """The rules that each word has few labels; they have their own projection, and stand alone."""
@@ -327,19 +329,18 @@ class PosteriorRegularization(ProjectingLearner):
         float,
         "α between 0 and 1: what the divergence counts, and with it the rules. What is observed, partial labels among "
         "it, counts in full.",
+        Bounds(0, 1, above=True),
     ] = 1.0
     batches: Annotated[
         int,
         "In each round the unlabelled sequences come in this many batches, and the model is fitted after each of them "
         "(incremental EM; a CRF takes a few steps of L-BFGS); for rules about each sequence.",
+        Bounds(1),
     ] = 1
 
     def check_parameters(self) -> None:
         """Raise for parameters that make no sense."""
         super().check_parameters()
-        if not isinstance(self.strength, Real) or not 0 < self.strength <= 1:
-            raise DataError(f"strength is above 0 and at most 1, got {self.strength!r}")
-        require_number(self, "batches", 1, whole=True)
         if self.batches > 1 and self._few_labels():
             raise NotSupported(f"{self._few_labels()[0].title!r} is about the corpus and cannot be kept batch by batch")
 

@@ -5,12 +5,12 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ...declared import declared, require_number
+from ...declared import Bounds, declared
 from ...errors import DataError
 from ...records import Record, recorded
 from ...running.forms import Instance, Number, Several, Such
 from ...solvers import rounds
-from ...supervision import Signal, by_kind
+from ...supervision import Label, Signal, by_kind
 from ..choosing.guard import guarded
 from ..inputs import refuse_weights
 from ..learner import Learner
@@ -60,9 +60,10 @@ class SelfTraining(WrapperParameters, Learner):
     threshold: Annotated[
         float,
         "An unlabelled sequence is kept if its best output has at least this probability; lower ones often do harm.",
+        Bounds(0, 1),
     ] = 0.99
-    iterations: Annotated[int, "Rounds."] = 5
-    classes: Annotated[Sequence[str] | None, "All labels, where y may lack some."] = None
+    iterations: Annotated[int, "Rounds.", Bounds(0)] = 5
+    classes: Annotated[Sequence[Label] | None, "All labels, where y may lack some."] = None
 
     saved = ("trace_",)
 
@@ -75,10 +76,6 @@ class SelfTraining(WrapperParameters, Learner):
     def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> Self:
         """Learn from labelled sequences and, where y is None, from unlabelled ones."""
         refuse_weights(self, sample_weight)
-        require_number(self, "threshold", 0)
-        if self.threshold > 1:
-            raise DataError(f"threshold is a probability, got {self.threshold!r}")
-        require_number(self, "iterations", 0, whole=True)
         _, read = self.read_input(X, y)
         which = by_kind(read)
         known, pool = which[Signal.FULL], [X[i] for i in which[Signal.NOTHING]]

@@ -1,12 +1,11 @@
 """Unified EM: one family from hard to soft EM, with and without rules (chapter 4 of Chang 2011)."""
 
 from collections.abc import Sequence
-from numbers import Real
 from typing import Annotated, Any, cast
 
 import numpy as np
 
-from ...declared import declared
+from ...declared import Bounds, declared
 from ...errors import DataError, NotSupported
 from ...inference.linear_program import relax, require_linear
 from ...inference.norms import Slack
@@ -48,7 +47,7 @@ class UnifiedEM(ProjectingLearner):
         "Begin with γ = start and multiply by `rate` in each round until `gamma` is reached (deterministic annealing "
         "EM); None begins with `gamma`.",
     ] = None
-    rate: Annotated[float, "What γ is multiplied by in each round."] = 0.9
+    rate: Annotated[float, "What γ is multiplied by in each round.", Bounds(0, 1, above=True)] = 0.9
 
     def rule_readings(self) -> list[RuleReading]:
         """How each of the rules is used."""
@@ -59,8 +58,6 @@ class UnifiedEM(ProjectingLearner):
     def check_parameters(self) -> None:
         """Raise for parameters that make no sense."""
         super().check_parameters()
-        if not isinstance(self.gamma, Real) or np.isnan(float(self.gamma)):
-            raise DataError(f"gamma is a number, -inf or inf, got {self.gamma!r}")
         if 0 < self.gamma < np.inf:
             require_temperature(self.gamma)
         if self.gamma in (0, np.inf) and self._few_labels():

@@ -1,0 +1,24 @@
+"""Values of users in messages: as Python writes them, and no longer than a message can bear."""
+
+from reprlib import Repr
+
+# A quoted value has at most this many characters.
+LONGEST = 100
+_HUGE = 10**LONGEST
+_WRITTEN = Repr()
+_WRITTEN.maxstring = _WRITTEN.maxother = LONGEST
+_WRITTEN.maxlist = _WRITTEN.maxtuple = _WRITTEN.maxset = _WRITTEN.maxfrozenset = _WRITTEN.maxdict = 6
+
+
+def quoted(value: object) -> str:
+    """Returns `repr(value)` for a message, with "..." in the place of what goes beyond about a hundred characters.
+
+    Whole numbers of more digits than Python writes are described by their size.
+    """
+    if isinstance(value, int) and abs(value) >= _HUGE:
+        return f"a whole number of about {int(value.bit_length() * 0.30103)} digits"
+    try:
+        text = _WRITTEN.repr(value)
+    except ValueError:  # a huge number inside
+        text = f"a {type(value).__name__} with a number of more digits than Python writes"
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
