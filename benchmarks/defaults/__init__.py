@@ -27,7 +27,7 @@ from sidelight.rules.language import Rule
 from ..datasets import read_citations, unlabelled_citations
 from ..report import Report
 from ..setting import Setting
-from . import peers
+from . import peers, penalties
 from .cells import Cells, Fit
 from .learners import BASES, LEARNERS, statements
 from .tasks import TASKS, Draw, Task
@@ -138,6 +138,22 @@ def misled(task: Task) -> list[Rule]:
     return [*rules[count:], *wrong[:count]]
 
 
+def learned_penalties(setting: Setting, report: Report) -> None:
+    """Estimates of the penalties of rules, with true rules alone and with a third of them false."""
+    cells = {wrong: Cells(setting, report, misled=wrong) for wrong in (False, True)}
+    for wrong, some in cells.items():
+        for task in penalties.tasks():
+            some.measure(task, penalties.fits(misled(task) if wrong else task.rules()))
+        means = {
+            name: fmean(some.mean(task, task.counts[0], name) for task in penalties.tasks())
+            for name in penalties.fits([])
+        }
+        with report.section(f"mean over the tasks{', one third of the rules false' if wrong else ''}"):
+            for name, value in means.items():
+                report.add(name, "sidelight", value, "points")
+        some.print(penalties.tasks(), dict.fromkeys(means), BELOW)
+
+
 def against_peers(setting: Setting, report: Report) -> None:
     """Beside CRFsuite with the same word lists as features, and skweak, in one run."""
     if not peers.installed():
@@ -193,6 +209,7 @@ TABLES: dict[str, Callable[[Setting, Report], None]] = {
     "defaults-auto": auto,
     "defaults-labels": labels_alone,
     "defaults-false": false_rules,
+    "defaults-penalties": learned_penalties,
     "defaults-peers": against_peers,
     "defaults-300": many_labels,
 }

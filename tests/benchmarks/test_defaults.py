@@ -5,17 +5,18 @@ from dataclasses import replace
 from math import ceil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 from benchmarks import defaults
-from benchmarks.defaults import peers
+from benchmarks.defaults import peers, penalties
 from benchmarks.defaults.cells import Cells
 from benchmarks.defaults.learners import LEARNERS
 from benchmarks.defaults.tasks import TASKS, Task
 from benchmarks.report import Report
 from benchmarks.setting import Setting
-from sidelight import HMM, generate_references
+from sidelight import CCM, HMM, generate_references
 
 SMALL = replace(
     TASKS["references"], read=lambda _: generate_references(60, seed=3), counts=(4, 8), pool=10, scored=20
@@ -47,6 +48,24 @@ def test_a_third_of_the_rules_is_replaced(task: Task) -> None:
     wrong = [rule for rule in misled if rule.title not in titles]
     assert len(misled) == len(rules)
     assert len(wrong) == ceil(len(rules) / 3)
+
+
+def test_estimates_of_penalties() -> None:
+    data = SMALL.read(Path())
+    classes = sorted({label for labels in data[1] for label in labels})
+    draw, rules = SMALL.draw(data, 8, 0), SMALL.rules()
+    found = {name: fit(draw, classes).penalties_ for name, fit in penalties.fits(rules).items() if "HMM" in name}
+    odds = found["CCM(HMM), log-odds"]
+    usual = CCM(HMM(classes=classes), rules, guard=False).fit(draw.X, draw.y)
+    np.testing.assert_allclose(found["CCM(HMM), 1.5 times"], usual.penalties_)
+    np.testing.assert_allclose(found["CCM(HMM), twice"], 2 * odds)
+    assert not found["CCM(HMM), no rules"].any()
+    held, gold = penalties.HeldOut(usual, draw), penalties.broken(usual, draw.X, draw.y)
+    never = held.broken(np.zeros_like(odds)) == 0  # the model keeps to these rules without any penalty
+    places = usual.task_.compiled(rules, draw.X, usual.labels_).places
+    assert (found["CCM(HMM), odds ratio"][never & (places > 0)] < odds[never & (places > 0)]).all()
+    missed = [np.abs(held.broken(found[f"CCM(HMM), {name}"]) - gold).sum() for name in ("matched", "no rules")]
+    assert missed[0] < missed[1]
 
 
 def test_cells_are_measured_once(tmp_path: Path, report: Report) -> None:

@@ -262,7 +262,8 @@ def test_penalties_by_places():
     broken = [sum(c != "Y" for c in digits), sum(y[0] == "Y" for y in Y), sum("Y" not in y for y in Y), 0]
     places = [len(digits), len(Y), len(Y), 0]
     expected = [
-        max(np.log((n - b + 30 * (1 - b / max(n, 1)) ** 2) / (b + 0.1)), 0) for n, b in zip(places, broken, strict=True)
+        1.5 * max(np.log((n - b + 30 * (1 - b / max(n, 1)) ** 2) / (b + 0.1)), 0)
+        for n, b in zip(places, broken, strict=True)
     ]
     found = CCM(HMM(), rules).fit(X, Y).penalties_
     np.testing.assert_allclose(found[:4], expected)

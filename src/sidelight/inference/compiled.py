@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=RuledParts)
 # Before a rule is seen on labelled data it is as if it had held in this many places, and been broken in this many.
 _TRUST, _DOUBT = 30.0, 0.1
+# What the log-odds of a rule are multiplied by where the best output is found. The log-odds as they are, and penalties
+# at which outputs break rules as often as labelled data do, find worse ones (docs/defaults.md, "Learned penalties").
+SHARPER = 1.5
 Counting = Literal["places", "tokens"]
 
 
@@ -262,12 +265,12 @@ def penalties(rules: Sequence[Rule], default: Reading, learned: Floats | None) -
 
 
 def trusted_penalties(broken: Floats, places: Floats) -> Floats:
-    """ρ = log (h / b): how many places speak for each rule, and how many against it.
+    """ρ = 1.5 log (h / b): how many places speak for each rule, and how many against it.
 
     b are the places where labelled data breaks the rule, and a little more; h are those where it holds, and as many
     more as a rule is trusted before it is seen, less and less of them the more often it is broken. So a rule about
     words that the labelled data lacks counts almost as much as one that always holds there. A rule that is broken in
-    every second place counts little, the less the more places there are (0.9 with 10, 0.1 with 100 of them), and one
+    every second place counts little, the less the more places there are (1.3 with 10, 0.2 with 100 of them), and one
     that is broken nearly everywhere counts nothing.
     """
     places = np.maximum(places, broken)
@@ -275,7 +278,7 @@ def trusted_penalties(broken: Floats, places: Floats) -> Floats:
     holding = places - broken + _TRUST * (1.0 - share) ** 2
     with np.errstate(divide="ignore"):
         odds: Floats = np.maximum(np.log(holding) - np.log(broken + _DOUBT), 0.0)
-    return odds
+    return SHARPER * odds
 
 
 def learn_penalties(violations: Floats, tokens: int, smoothing: float = 1.0) -> Floats:
