@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=RuledParts)
 # Before a rule is seen on labelled data it is as if it had held in this many places, and been broken in this many.
 _TRUST, _DOUBT = 30.0, 0.1
-# What the log-odds of a rule are multiplied by where the best output is found. The log-odds as they are, and penalties
-# at which outputs break rules as often as labelled data do, find worse ones (docs/defaults.md, "Learned penalties").
+# What the log-odds of a rule are multiplied by where the best output is found (docs/defaults.md, "Learned penalties").
 SHARPER = 1.5
 Counting = Literal["places", "tokens"]
 

@@ -2,8 +2,8 @@
 
 A user's rule says nothing of how far it can be trusted, and rules about form ("each field once") are kept by outputs
 with one label everywhere. So learners that read rules as statements about expectations weigh each rule by the log-odds
-with which labelled sequences keep to it, and add what labelled sequences say about label shares. Decoding under rules
-has 1.5 times the log-odds.
+with which labelled sequences keep to it, and add what labelled sequences say about label shares. `CCM` and `CoDL` have
+1.5 times the log-odds: with false rules, that does harm to models that learned from rules (docs/defaults.md).
 """
 
 from collections.abc import Sequence
@@ -160,8 +160,8 @@ class Readings:
         learned = _learned(rules, labelled) if penalty == "learned" or decoding else [1.0] * len(rules)
         shared = None if penalty is None or isinstance(penalty, str) else float(penalty)
         weighed = [
-            rule if penalty is None else _weighed(rule, max(decoded / SHARPER, _LEAST) if shared is None else shared)
-            for rule, decoded in zip(rules, learned, strict=True)
+            rule if penalty is None else _weighed(rule, max(odds, _LEAST) if shared is None else shared)
+            for rule, odds in zip(rules, learned, strict=True)
         ]
         costs = [
             np.inf if (hard if rule.reading is None else rule.reading.kind == "hard")
@@ -170,7 +170,7 @@ class Readings:
             for k, rule in enumerate(rules)
         ]  # fmt: skip
         added = _added_shares(rules, labelled) if shares and penalty is not None else []
-        more = [_weighed(rule, _trust() / SHARPER if shared is None else shared) for rule in added]
+        more = [_weighed(rule, _trust() if shared is None else shared) for rule in added]
         given = [rule.reading for rule in rules]
         more_room = _room(weighed, given, labelled) if room and penalty == "learned" else ()
         costly = np.array([costs[k] for k in local], float)
@@ -178,21 +178,21 @@ class Readings:
 
 
 def _trust() -> float:
-    """The penalty in decoding of a rule that nothing is known about."""
-    return float(trusted_penalties(np.zeros(1), np.zeros(1))[0])
+    """The log-odds of a rule that nothing is known about."""
+    return float(trusted_penalties(np.zeros(1), np.zeros(1))[0]) / SHARPER
 
 
 def _learned(rules: Sequence[Rule], labelled: LabelledData) -> list[float]:
-    """The penalty of every rule in decoding, by counting; of rules about the corpus, what any rule is trusted with.
+    """The log-odds of every rule by counting; of rules about the corpus, what any rule is trusted with.
 
-    `few_labels`, which charges for words and not for violations, has a penalty of 1 in expectation.
+    `few_labels`, which charges for words and not for violations, has 1.
     """
-    out = [SHARPER if isinstance(rule, FewLabels) else _trust() for rule in rules]
+    out = [1.0 if isinstance(rule, FewLabels) else _trust() for rule in rules]
     local = [k for k, rule in enumerate(rules) if not about_the_corpus(rule)]
     if local and labelled.known is not None:
         compiled = labelled.task.compiled([rules[k] for k in local], labelled.X, labelled.classes)
         for k, penalty in zip(local, compiled.learn_from(labelled.known).tolist(), strict=True):
-            out[k] = penalty
+            out[k] = penalty / SHARPER
     return out
 
 

@@ -225,8 +225,8 @@ class ExpectationParameters(_Read, WrapperParameters):
     penalty: Annotated[
         Penalty,
         "The penalty of every rule without its own, which is written rule.expected(penalty): a number above 0, or "
-        '"learned": the log-odds with which the labelled sequences keep to it, and in decoding 1.5 times these, the '
-        "penalty that `CCM` would learn. Rules that labelled sequences often "
+        '"learned": the log-odds with which the labelled sequences keep to it, two thirds of the penalty that `CCM` '
+        "would learn. Rules that labelled sequences often "
         "break then get a small penalty, and their bounds are widened by the average violation and one standard "
         "error. A rule about the corpus counts for each of its sequences, and "
         "the slack of a share is a number of tokens per sequence, so that a penalty means the same for a "
