@@ -72,6 +72,8 @@ SIZES: dict[str, Any] = {
     "defaults.TASKS": {
         name: replace(TASKS[name], counts=(2,), pool=1, scored=1) for name in ("citations", "references")
     },
+    "defaults.penalties.COUNTS": {"citations": 3, "references": 3},
+    "defaults.penalties.SCORED": 2,
     "entailment.COSTS": (1.0,),
     "esl.SENTENCES": 10,
     "expectation.GENERATED": 4,

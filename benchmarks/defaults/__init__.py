@@ -140,18 +140,16 @@ def misled(task: Task) -> list[Rule]:
 
 def learned_penalties(setting: Setting, report: Report) -> None:
     """Estimates of the penalties of rules, with true rules alone and with a third of them false."""
+    tasks = penalties.smaller(TASKS.values())
     cells = {wrong: Cells(setting, report, misled=wrong) for wrong in (False, True)}
     for wrong, some in cells.items():
-        for task in penalties.tasks():
+        for task in tasks:
             some.measure(task, penalties.fits(misled(task) if wrong else task.rules()))
-        means = {
-            name: fmean(some.mean(task, task.counts[0], name) for task in penalties.tasks())
-            for name in penalties.fits([])
-        }
+        means = {name: fmean(some.mean(task, task.counts[0], name) for task in tasks) for name in penalties.fits([])}
         with report.section(f"mean over the tasks{', one third of the rules false' if wrong else ''}"):
             for name, value in means.items():
                 report.add(name, "sidelight", value, "points")
-        some.print(penalties.tasks(), dict.fromkeys(means), BELOW)
+        some.print(tasks, dict.fromkeys(means), BELOW)
 
 
 def against_peers(setting: Setting, report: Report) -> None:

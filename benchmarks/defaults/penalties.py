@@ -6,7 +6,7 @@ to the rule, and the penalty at which its outputs break the rule as often as the
 penalties of rules that are broken too often and lowering the others.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from sidelight.rules.language import Rule
 
 from .cells import Fit
 from .learners import BASES
-from .tasks import TASKS, Draw, Task
+from .tasks import Draw, Task
 
 # Labelled sequences of each task, and scored ones of all.
 COUNTS = {
@@ -34,9 +34,9 @@ _PARTS, _ROUNDS, _MORE, _MOST = 5, 6, 0.5, 20.0
 Estimate = Callable[[CCM, Floats, Draw], Floats]
 
 
-def tasks() -> list[Task]:
-    """The tasks, with one number of labelled sequences each."""
-    return [replace(task, counts=(COUNTS[name],), scored=SCORED) for name, task in TASKS.items()]
+def smaller(tasks: Iterable[Task]) -> list[Task]:
+    """The tasks with one number of labelled sequences each, and fewer scored ones."""
+    return [replace(task, counts=(COUNTS[task.name],), scored=SCORED) for task in tasks]
 
 
 def broken(model: CCM, X: Sequence[Any], y: Sequence[Any]) -> Floats:
