@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from sidelight.declared import Bounds
 from sidelight.errors import DataError
@@ -150,3 +151,8 @@ def test_checked_values():
     ):
         with pytest.raises(DataError, match=message):
             check_values(values, hints, "X")
+
+
+def test_arrays_match_the_type_of_numpy_in_every_version_of_python():
+    assert matches(np.zeros(2), NDArray[np.float64])
+    assert not matches(2.0, NDArray[np.float64])

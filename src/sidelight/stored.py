@@ -252,6 +252,8 @@ def check_declared(owner: Any) -> None:
 def matches(value: Any, hint: Any) -> bool:
     """Whether a value is what an annotation says; arrays of NumPy stand for lists."""
     origin, arguments = get_origin(hint), get_args(hint)
+    if hasattr(origin, "__value__"):  # an alias with parameters, as NumPy's NDArray is from Python 3.12 on
+        origin = get_origin(origin.__value__)
     if origin is Annotated:
         bounds = [one for one in arguments[1:] if isinstance(one, Bounds)] if _is_number(value) else []
         return matches(value, arguments[0]) and all(one.hold(value) for one in bounds)
