@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sidelight import CCM
-from sidelight.inference.compiled import SHARPER
+from sidelight.inference.compiled import PENALTY_PER_LOG_ODDS
 from sidelight.kernels.compiling import Floats
 from sidelight.rules.language import Rule
 
@@ -100,7 +100,7 @@ def fits(rules: list[Rule]) -> dict[str, Fit]:
     def fit(base: str, estimate: Estimate) -> Fit:
         def learned(draw: Draw, classes: list[str]) -> CCM:
             model = CCM(BASES[base](classes), rules, guard=False).fit(draw.X, draw.y)
-            model.penalties_ = estimate(model, model.penalties_ / SHARPER, draw)
+            model.penalties_ = estimate(model, model.penalties_ / PENALTY_PER_LOG_ODDS, draw)
             return model
 
         return learned

@@ -14,12 +14,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from math import inf
-from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, dataclass_transform, get_args, get_origin
 
-from .errors import DataError, listed
-from .quoting import quoted
+from .errors import listed
 
 C = TypeVar("C", bound=type)
 # What many learners have after `fit`: type and text.
@@ -62,7 +60,7 @@ class Bounds:
     infinite: bool = False
 
     def hold(self, value: Any) -> bool:
-        """Whether they hold for a number."""
+        """Whether a number is within the bounds."""
         if abs(value) > LARGEST:
             return self.infinite and value == inf
         return bool(self.least <= value <= self.most) and not (self.above and value == self.least)
@@ -101,7 +99,7 @@ def declared(cls: C) -> C:
 
 
 def parameter_hints(cls: Any) -> dict[str, Any]:
-    """Returns what every parameter of a class may be: as it is annotated, but those that say how a fit runs."""
+    """Returns the annotation of every parameter of a class; `_RUNNING` has those of how a fit runs."""
     return {one.name: _RUNNING.get(one.name, one.type) for one in fields(cls)}
 
 
@@ -169,6 +167,8 @@ def _entry(name: str, hint: Any, default: Any) -> str:
 def _type_name(kind: Any) -> str:
     if get_origin(kind) is Literal:
         return "{" + ", ".join(map(repr, get_args(kind))) + "}"
+    if get_origin(kind) is Annotated:
+        return _type_name(get_args(kind)[0])
     if get_origin(kind) in (Union, UnionType):
         return " or ".join(map(_type_name, get_args(kind)))
     if kind is Any:
@@ -197,15 +197,6 @@ def _attributes(section: str) -> str:
         else:
             out.append(line)
     return "\n".join(out)
-
-
-def require_number(learner: Any, name: str, low: float, *, whole: bool = False, open_end: bool = False) -> None:
-    """Raise `DataError` unless a parameter is a finite (whole) number of at least `low` (above it, if open)."""
-    value = getattr(learner, name)
-    kind = Integral if whole else Real
-    bounds = Bounds(low, above=open_end)
-    if isinstance(value, bool) or not isinstance(value, kind) or not bounds.hold(value):
-        raise DataError(f"{name} must be a {'whole' if whole else 'finite'} number{bounds}, got {quoted(value)}")
 
 
 @declared

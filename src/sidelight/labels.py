@@ -4,7 +4,6 @@ An element of y is a list of labels, each a string, a set of strings of which on
 or BAD as a whole.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
@@ -15,6 +14,7 @@ import numpy as np
 from .errors import DataError, close_names, did_you_mean
 from .kernels.compiling import Flags, Ints, Longs
 from .quoting import quoted
+from .rules.labels import span_type
 from .structures.known import KnownLabels, StoredLabels, places_of
 from .supervision import LABELS, Companion, Signal, StoredOutputs, all_kinds, kind_of
 
@@ -94,18 +94,13 @@ def misspelt_label(label: str, known: Iterable[str]) -> str | None:
     alone, and neither is I-NP where there is B-NP. NP means the labels of the type NP there.
     """
     known = sorted(known)
-    if any(one != _type_of(one) == _type_of(label) for one in known):
+    if any(one != span_type(one) == span_type(label) for one in known):
         return None
-    if label == _type_of(label):
-        known = sorted({*known, *map(_type_of, known)})
+    if label == span_type(label):
+        known = sorted({*known, *map(span_type, known)})
     if len(label) < _LONG_ENOUGH:
         return next((one for one in known if one.lower() == label.lower()), None)
     return next(iter(close_names(label, known, cutoff=_LIKENESS)), None)
-
-
-def _type_of(label: str) -> str:
-    """The label without the prefix of BIO, BIOES or BILOU, if it has one."""
-    return re.sub(r"^[BIESLU]-", "", label)
 
 
 def majority_label(y: Sequence[Any]) -> str | None:

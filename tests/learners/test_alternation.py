@@ -470,7 +470,6 @@ def test_what_is_refused():
         (UnifiedEM(HMM(), gamma=1e-16), "a temperature of 1e-16 is too low"),
         (DeterministicAnnealing(HMM(), rate=0.5, temperatures=60), "the schedule ends at 1.7.*e-18, .*; cool less"),
         (PosteriorRegularization(HMM(), decode="both"), "decode must be 'rules', 'projected' or 'model', got 'both'"),
-        (PosteriorRegularization(HMM(), penalty=-1), "the penalty is a finite number above 0, .*, got -1"),
         (PosteriorRegularization(HMM(), norm="l7"), "norm must be 'l1', 'l2', 'linf', 'squared' or 'group'"),
         (PosteriorRegularization(HMM(), iterations=-1), "iterations must be"),
         (DeterministicAnnealing(HMM(), start=0), "a temperature is above 0 and finite, got 0"),

@@ -145,10 +145,10 @@ def test_learned_penalties_are_the_log_odds_of_which_constrained_models_have_mor
     found = read(RULES)
     codes = encode_labels(Y, [len(x) for x in X], CLASSES).labels
     learned = CompiledRules.compile(RULES, X, CLASSES).learn(codes)
-    np.testing.assert_allclose(found.penalties, learned / 1.5)  # log-odds
+    np.testing.assert_allclose(found.penalties, learned)
     used = [rule.reading.penalty for rule in found.used[: len(RULES)]]
-    np.testing.assert_allclose(used, np.maximum(learned / 1.5, 0.01))
-    np.testing.assert_allclose(CCM(HMM(), RULES).fit(X, Y).penalties_, learned)
+    np.testing.assert_allclose(used, np.maximum(learned, 0.01))
+    np.testing.assert_allclose(CCM(HMM(), RULES).fit(X, Y).penalties_, 1.5 * learned)
 
 
 def test_a_rule_that_is_broken_counts_less_than_one_that_is_kept():
@@ -317,7 +317,7 @@ def test_unlabelled_sequences_count_as_much_as_the_labelled_ones_for_a_crf(cls):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"penalty": "high"}, "penalty must be a number, 'learned' or None, got 'high'"),
+        ({"penalty": "high"}, "penalty must be a finite number above 0, 'learned' or None, got 'high'"),
         ({"decode": "best"}, "decode must be 'rules', 'projected' or 'model', got 'best'"),
         ({"balance": 1.5}, "balance must be a finite number from 0 to 1 or None, got 1.5"),
         ({"unlabeled_weight": -1.0}, "unlabeled_weight"),
@@ -364,13 +364,14 @@ def test_the_penalty_of_a_learner_is_that_of_rules_without_their_own(make):
 @each_penalized
 @pytest.mark.parametrize("penalty", [np.nan, np.inf, -1, 0, True, "high"], ids=str)
 def test_penalties_that_make_no_sense(make, penalty):
-    with pytest.raises(DataError, match=f"penalty (is|must be) a .*number.*, got {penalty!r}$"):
+    message = f"penalty must be a finite number above 0, 'learned' or None, got {penalty!r}$"
+    with pytest.raises(DataError, match=message):
         make(RULES, penalty=penalty, guard=False).fit(X, HALF)
 
 
 @pytest.mark.parametrize("name", ["GeneralizedExpectation", "EntropyRegularization", "Combined"])
 def test_learners_whose_rules_always_have_slack(name):
-    with pytest.raises(DataError, match="the penalty is a finite number above 0 or 'learned', got None"):
+    with pytest.raises(DataError, match="always have slack, so its penalty is a number above 0 or 'learned', got None"):
         PENALIZED[name](RULES, penalty=None, guard=False).fit(X, HALF)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from sidelight.cli.output import note
 from sidelight.running.stopping import Request, stoppable
 
 
@@ -19,7 +20,7 @@ def surviving(checkpoint: str | None, every: float | None) -> AbstractContextMan
         return nullcontext()
     from sidelight.running.checkpoints import checkpointing
 
-    return checkpointing(checkpoint, every=30.0 if every is None else every, complain=_note)
+    return checkpointing(checkpoint, every=30.0 if every is None else every, complain=note)
 
 
 @contextmanager
@@ -42,8 +43,4 @@ def say_interrupted(steps: int, checkpoint: str | None, model: str | None = None
     if written != model:
         what = f"and the model as it was then is in {written}; {model} is the one that was there before"
     way = "the same command goes on from there" if checkpoint else "with --checkpoint DIR it could go on from there"
-    _note(f"training was interrupted{after}, {what}; {way}")
-
-
-def _note(message: str) -> None:
-    print(f"note: {message}", file=sys.stderr, flush=True)
+    note(f"training was interrupted{after}, {what}; {way}")

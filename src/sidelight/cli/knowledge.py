@@ -2,7 +2,6 @@
 
 import math
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 
 import typer
 
+from sidelight.cli.output import note
 from sidelight.cli.parameters import (
     BASES,
     COMPANIONS,
@@ -322,7 +322,7 @@ def _tell(task: str, wrapper: str | None, inside: str) -> None:
     """Say what learns: what auto would try is for sequences."""
     around = f"{wrapper} around {inside}" if wrapper else inside
     around += f" with --margin {MARGIN:g}" if inside == "perceptron" else ""
-    print(f"note: {task} has no learner auto, so this is {around}; --learner names another", file=sys.stderr)
+    note(f"{task} has no learner auto, so this is {around}; --learner names another")
 
 
 def _kinds(task: Any, X: list[Any], y: list[Any]) -> set[Any]:

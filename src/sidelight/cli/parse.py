@@ -1,6 +1,5 @@
 """`sidelight parse`."""
 
-import sys
 import time
 from typing import Annotated
 
@@ -34,7 +33,7 @@ def command(
     The model is one of `sidelight train --task parsing`.
     """
     from sidelight.cli.loading import load_model
-    from sidelight.cli.output import check_writable
+    from sidelight.cli.output import check_writable, note
     from sidelight.report.outputs import parse
 
     check_writable(output, data, model)
@@ -44,9 +43,9 @@ def command(
     begin = time.perf_counter()
     found = reader_for(learner.task_, Reader(columns=columns).remembering(learner, data)).read(data, labels=False)
     if not quiet and all(isinstance(token, tuple) and token[1] == "_" for x in found.X for token in x):
-        print("note: no word has a tag, which the parser relies on; tag the words first", file=sys.stderr)
+        note("no word has a tag, which the parser relies on; tag the words first")
     found.kept.write(output, parse(learner, found.X), labelled=learner.task_.has_labels)
     words = sum(map(len, found.X))
     seconds = time.perf_counter() - begin
     if not quiet:
-        print(f"note: {words:,} words in {seconds:.1f} s, files included", file=sys.stderr)
+        note(f"{words:,} words in {seconds:.1f} s, files included")

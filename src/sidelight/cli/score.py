@@ -1,6 +1,5 @@
 """`sidelight score`."""
 
-import sys
 from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated, Any
@@ -77,7 +76,7 @@ def command(
     Trees are compared word by word, with their labels where both have some, with punctuation and without; of words only
     the form must be the same (--columns names other columns). A head that is not predicted is wrong.
     """
-    from sidelight.cli.output import plain, print_json
+    from sidelight.cli.output import note, plain, print_json
     from sidelight.metrics import paired_t_test, right_tokens
     from sidelight.report.console import results
 
@@ -93,7 +92,7 @@ def command(
     what, shown, reader, truth = _gold(what, options, gold)
     guess = reader.read(predicted, labels=True)
     if what.kind == "trees" and what.has_labels and not _labelled(guess):
-        print(f"note: {source_name(predicted)} has no labels of arcs, so heads alone are compared", file=sys.stderr)
+        note(f"{source_name(predicted)} has no labels of arcs, so heads alone are compared")
         what = replace(what, labelled=False)
         truth, guess = (one._replace(y=_heads(one.y)) for one in (truth, guess))
     _require_same(truth, guess, what, source_name(gold), source_name(predicted))

@@ -1,6 +1,5 @@
 """`sidelight transfer`."""
 
-import sys
 import time
 from enum import StrEnum
 from typing import Annotated, Any
@@ -77,7 +76,7 @@ def command(
     target language learns to keep a share of them in each sentence (posterior regularization).
     """
     from sidelight.cli.loading import load_model
-    from sidelight.cli.output import check_writable, print_json
+    from sidelight.cli.output import check_writable, note, print_json
     from sidelight.data.bitext import read_bitext, read_links
     from sidelight.data.conllu import write_conllu
     from sidelight.transfer import learn_from_projected, project_pairs
@@ -113,7 +112,7 @@ def command(
         print_json(summary)
     elif not quiet:
         counts = f"{len(X):,} of {len(pairs):,} sentences, {kept:,} of {words:,} words with projected heads"
-        print(f"note: {counts}, {summary['seconds']:.0f} s; wrote {output}", file=sys.stderr)
+        note(f"{counts}, {summary['seconds']:.0f} s; wrote {output}")
 
 
 def _require_tagger(path: str, model: Any) -> None:

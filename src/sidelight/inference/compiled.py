@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=RuledParts)
 # Before a rule is seen on labelled data it is as if it had held in this many places, and been broken in this many.
 _TRUST, _DOUBT = 30.0, 0.1
-# What the log-odds of a rule are multiplied by where the best output is found (docs/defaults.md, "Learned penalties").
-SHARPER = 1.5
+# Penalty per unit of log-odds of a soft rule of CCM and CoDL (docs/defaults.md, "Learned penalties").
+PENALTY_PER_LOG_ODDS = 1.5
 Counting = Literal["places", "tokens"]
 
 
@@ -76,10 +76,10 @@ class CompiledRules:
         return self._by_rule(self._degrees(labels))
 
     def learn(self, labels: Ints, counting: Counting = "places") -> Floats:
-        """The penalty of every rule by counting on one output per sequence, which labelled data has."""
+        """The log-odds of every rule by counting on one output per sequence, which labelled data has."""
         if counting == "tokens":
             return learn_penalties(self.violations(labels).sum(axis=0), len(labels))
-        return trusted_penalties(self.broken(labels), self.places)
+        return rule_log_odds(self.broken(labels), self.places)
 
     def learn_from(self, known: Any, counting: Counting = "places") -> Floats:
         """The same from labels that are known."""
@@ -198,12 +198,6 @@ class WeighedRules:
         return total
 
 
-def require_counting(counting: Counting) -> None:
-    """Raise unless there is such a way to count."""
-    if counting not in get_args(Counting):
-        raise DataError(f"counting is one of {', '.join(get_args(Counting))}, got {counting!r}")
-
-
 def times(penalty: Any, degree: Floats) -> Floats:
     """penalty * degree, with inf * 0 = 0."""
     with np.errstate(invalid="ignore"):
@@ -263,13 +257,13 @@ def penalties(rules: Sequence[Rule], default: Reading, learned: Floats | None) -
     return out
 
 
-def trusted_penalties(broken: Floats, places: Floats) -> Floats:
-    """ρ = 1.5 log (h / b): how many places speak for each rule, and how many against it.
+def rule_log_odds(broken: Floats, places: Floats) -> Floats:
+    """log (h / b): how many places speak for each rule, and how many against it.
 
     b are the places where labelled data breaks the rule, and a little more; h are those where it holds, and as many
     more as a rule is trusted before it is seen, less and less of them the more often it is broken. So a rule about
     words that the labelled data lacks counts almost as much as one that always holds there. A rule that is broken in
-    every second place counts little, the less the more places there are (1.3 with 10, 0.2 with 100 of them), and one
+    every second place counts little, the less the more places there are (0.9 with 10, 0.1 with 100 of them), and one
     that is broken nearly everywhere counts nothing.
     """
     places = np.maximum(places, broken)
@@ -277,7 +271,12 @@ def trusted_penalties(broken: Floats, places: Floats) -> Floats:
     holding = places - broken + _TRUST * (1.0 - share) ** 2
     with np.errstate(divide="ignore"):
         odds: Floats = np.maximum(np.log(holding) - np.log(broken + _DOUBT), 0.0)
-    return SHARPER * odds
+    return odds
+
+
+def decoding_penalties(log_odds: Floats, counting: Counting) -> Floats:
+    """Returns learned penalties for decoding: 1.5 times the log-odds by places, or those per token as in the thesis."""
+    return PENALTY_PER_LOG_ODDS * log_odds if counting == "places" else log_odds
 
 
 def learn_penalties(violations: Floats, tokens: int, smoothing: float = 1.0) -> Floats:

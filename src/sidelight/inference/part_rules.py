@@ -22,7 +22,7 @@ from ..structures.flat import FlatParts, FlatStructure
 from ..structures.known import Outputs
 from ..structures.protocol import TIME_LIMIT
 from .branching import Found, UpperRows, best_under_rows
-from .compiled import Counting, learn_penalties, times, trusted_penalties
+from .compiled import Counting, learn_penalties, rule_log_odds, times
 from .constrained import Constrained, Method, check_method, contradiction
 from .part_rows import FlatRows
 
@@ -95,13 +95,13 @@ class PartRules:
         return np.asarray(np.flatnonzero((abs(self.rows.matrix[over]).sum(axis=0) > 0) & (parts.values > 0)))
 
     def learn_from(self, known: Any, counting: Counting = "places") -> Floats:
-        """The penalty of every rule by counting on known outputs."""
+        """The log-odds of every rule by counting on known outputs."""
         values = known.outputs.values
         if counting == "tokens":
             return learn_penalties(self.violations(values).sum(axis=0), len(values))
         excess, local = self.excess(values), np.array([s.decisions is not None for s in self.rows.statements], bool)
         broken = np.where(local[self.rows.group] if len(excess) else False, excess, excess > 0)
-        return trusted_penalties(np.bincount(self.row_rule, broken, len(self.rules)).astype(float), self.places)
+        return rule_log_odds(np.bincount(self.row_rule, broken, len(self.rules)).astype(float), self.places)
 
     @cached_property
     def places(self) -> Floats:

@@ -8,12 +8,12 @@ with which labelled sequences keep to it, and add what labelled sequences say ab
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, floor, inf
-from numbers import Real
-from typing import Any, Literal
+from math import ceil, floor
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from ..declared import Bounds
 from ..errors import DataError
 from ..kernels.compiling import Floats
 from ..records import recorded
@@ -23,10 +23,11 @@ from ..rules.few_labels import FewLabels
 from ..rules.labels import Each
 from ..rules.language import Reading, Rule
 from ..stored import ArraySpec
-from .compiled import SHARPER, trusted_penalties
+from .compiled import rule_log_odds
 from .rows import Rows, RowSet
 
-Penalty = float | Literal["learned"] | None
+# The penalty of rules without their own: a number, "learned" from labelled sequences, or None for no slack.
+Penalty = Annotated[float, Bounds(0, above=True)] | Literal["learned"] | None
 # Standard errors that a label's share may be away from that of the labelled sequences.
 _ERRORS = 2.0
 # Tokens that are added to the counts of each label, since those that few sequences lack exist.
@@ -37,18 +38,6 @@ _DIGITS = 10_000
 _LEAST = 0.01
 # What a model file keeps.
 _PENALTIES = ArraySpec(np.float64, ("decoded",), least=0, infinite=True)
-
-
-def check_penalty(penalty: Any, *, slack: bool) -> None:
-    """Raise `DataError` unless rules can have this penalty.
-
-    It is that of every rule without its own: a number, "learned" from labelled sequences, or None, where rules hold
-    without slack. slack: whether the learner cannot do without it.
-    """
-    number = isinstance(penalty, Real) and not isinstance(penalty, bool) and 0 < float(penalty) < inf
-    if not (number or (isinstance(penalty, str) and penalty == "learned") or (penalty is None and not slack)):
-        kinds = "or 'learned'" if slack else "'learned', or None for rules without slack"
-        raise DataError(f"the penalty is a finite number above 0{' ' if slack else ', '}{kinds}, got {penalty!r}")
 
 
 @dataclass(frozen=True)
@@ -179,7 +168,7 @@ class Readings:
 
 def _trust() -> float:
     """The log-odds of a rule that nothing is known about."""
-    return float(trusted_penalties(np.zeros(1), np.zeros(1))[0]) / SHARPER
+    return float(rule_log_odds(np.zeros(1), np.zeros(1))[0])
 
 
 def _learned(rules: Sequence[Rule], labelled: LabelledData) -> list[float]:
@@ -191,8 +180,8 @@ def _learned(rules: Sequence[Rule], labelled: LabelledData) -> list[float]:
     local = [k for k, rule in enumerate(rules) if not about_the_corpus(rule)]
     if local and labelled.known is not None:
         compiled = labelled.task.compiled([rules[k] for k in local], labelled.X, labelled.classes)
-        for k, penalty in zip(local, compiled.learn_from(labelled.known).tolist(), strict=True):
-            out[k] = penalty / SHARPER
+        for k, log_odds in zip(local, compiled.learn_from(labelled.known).tolist(), strict=True):
+            out[k] = log_odds
     return out
 
 

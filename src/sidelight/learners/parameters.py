@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from ..declared import Bounds, Running, declared
 from ..errors import DataError, NotSupported
 from ..estimator import require_fitted
-from ..inference.readings import LabelledData, Penalty, Readings, RuleReading, check_penalty
+from ..inference.readings import LabelledData, Penalty, Readings, RuleReading
 from ..quoting import quoted
 from ..rules.language import Rule
 from ..rules.rows import penalty_of, require_expected
@@ -279,13 +279,22 @@ class ExpectationParameters(_Read, WrapperParameters):
         return out
 
     def check_expectations(self, *, slack: bool = False) -> None:
-        """Raise for tasks without expectations, and for what is no penalty; slack: whether rules must have some."""
+        """Raise for tasks without expectations, and without a penalty where the learner needs slack."""
         if not self.task_.has_rows:
             raise NotSupported(
                 f"{type(self).__name__} works out expectations under rules, which {type(self.task_).__name__} does "
                 f"not offer; use {' or '.join(able([Signal.FULL], self.task_, self.rules or ()))}"
             )
-        check_penalty(self.penalty, slack=slack)
+        if slack:
+            self.require_penalty()
+
+    def require_penalty(self) -> None:
+        """Raise `DataError` unless there is a penalty, for learners whose rules always have slack."""
+        if self.penalty is None:
+            raise DataError(
+                f"rules of {type(self).__name__} always have slack, so its penalty is a number above 0 or 'learned', "
+                "got None"
+            )
 
     def read_rules(
         self, X: Sequence[Any], y: Sequence[Any], classes: list[str], *, shares: bool, room: bool = True

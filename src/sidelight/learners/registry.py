@@ -12,8 +12,7 @@ from ..supervision import Signal
 
 FULL, PARTIAL, NOTHING, COMPANION = Signal.FULL, Signal.PARTIAL, Signal.NOTHING, Signal.COMPANION
 
-
-# What outputs are to a learner: label chains, labelled segments, labels of documents, trees and links whose parts have
+# Kinds of outputs: label chains, labelled segments, labels of documents, trees and links whose parts have
 # probabilities, others whose parts have none (matchings, graphs, programs), and trees of the model with valence.
 Outputs = Literal["chains", "segments", "documents", "parts", "programs", "valence"]
 
@@ -29,8 +28,8 @@ class Entry:
     takes documents as well as sequences, "only" if it takes nothing else; weighted: whether inputs can count
     differently (`sample_weight`); any_task: whether it needs nothing of a structure but its two calls; outputs: what
     it can predict, by itself or around a base; rules: which it takes, "outputs" for rules about each output, "expected"
-    for statements about expectations, "words" for few labels of each word; alone: the outputs that it learns from
-    unlabelled inputs alone, without rules; choices: whether some labels must be unknown.
+    for statements about expectations, "words" for few labels of each word; alone: the outputs that it can learn from
+    unlabelled inputs only, without rules; choices: whether some labels must be unknown.
     """
 
     module: str
@@ -54,15 +53,22 @@ def _row(module: str, outputs: str, *signals: Signal, **more: object) -> Entry:
     return Entry(module, frozenset(signals), outputs=frozenset(outputs.split()), **sets, **more)  # type: ignore[arg-type]
 
 
-# Outputs whose parts have probabilities, and all but trees of the model with valence.
+# Outputs whose parts have probabilities; all but trees of the model with valence; and those that a learner around
+# others can predict if these can be fitted to expected parts, if these count, or if it goes down a gradient of rules.
 _PROBABLE = "chains segments documents parts"
 _ALL = f"{_PROBABLE} programs"
-
+_MODELLED, _COUNTED, _DERIVED = f"{_PROBABLE} valence", "chains valence", "chains documents parts"
+# All kinds of y but companions.
+_ANY_LABELS = FULL, PARTIAL, NOTHING
 
 # Bases that can be fitted to expected parts.
 _EXPECTED = ("hmm", "crf", "semicrf")
-# Learners that read rules as statements about expectations.
-_EXPECTING = {"expecting": True, "documents": "also"}
+# Learners that project onto rules, or whose gradients rules are part of, and the one that weighs all signals.
+_PROJECTING = {"around": _EXPECTED, "expecting": True, "rules": "expected words"}
+_DESCENDING = {"inside": "crf", "around": ("crf",), "expecting": True, "rules": "expected"}
+_SIGNALS = {"inside": "crf", "around": _EXPECTED, "weighted": True, "rules": "outputs expected"}
+# Learners that decode under rules, around any base.
+_DECODING = {"inside": "hmm", "documents": "also", "rules": "outputs"}
 # Learners that need nothing but a structure's two calls.
 _ANY_TASK = {"any_task": True, "documents": "also"}
 
@@ -84,119 +90,33 @@ REGISTRY: dict[str, Entry] = {
     "JLIS": _row("margins.jlis", _ALL, FULL, COMPANION, command="jlis", weighted=True, **_ANY_TASK, rules="outputs"),
     "LCLR": _row("margins.lclr", _ALL, COMPANION, command="lclr", weighted=True, any_task=True, rules="outputs"),
     "TwoStage": _row("margins.lclr", _ALL, COMPANION, weighted=True, rules="outputs"),
-    "CCM": _row(
-        "wrappers.ccm",
-        _ALL,
-        FULL,
-        PARTIAL,
-        command="ccm",
-        inside="hmm",
-        documents="also",
-        weighted=True,
-        rules="outputs",
-    ),
-    "CoDL": _row(
-        "wrappers.codl",
-        _ALL,
-        FULL,
-        NOTHING,
-        command="codl",
-        inside="hmm",
-        documents="also",
-        rules="outputs",
-        alone="chains segments documents",
-    ),
-    "EM": _row(
-        "wrappers.em",
-        "chains valence",
-        FULL,
-        PARTIAL,
-        NOTHING,
-        command="em",
-        inside="hmm",
-        around=("hmm",),
-        alone="chains valence",
-    ),
+    "CCM": _row("wrappers.ccm", _ALL, FULL, PARTIAL, command="ccm", weighted=True, **_DECODING),
+    "CoDL": _row("wrappers.codl", _ALL, FULL, NOTHING, command="codl", alone="chains segments documents", **_DECODING),
+    "EM": _row("wrappers.em", _COUNTED, *_ANY_LABELS, command="em", inside="hmm", around=("hmm",), alone=_COUNTED),
     "SelfTraining": _row(
         "wrappers.self_training", _PROBABLE, FULL, NOTHING, command="self-training", inside="hmm", documents="also"
     ),
     "PosteriorRegularization": _row(
-        "wrappers.posterior",
-        f"{_PROBABLE} valence",
-        FULL,
-        PARTIAL,
-        NOTHING,
-        command="pr",
-        inside="hmm",
-        around=_EXPECTED,
-        expecting=True,
-        rules="expected words",
-        alone=f"{_PROBABLE} valence",
+        "wrappers.posterior", _MODELLED, *_ANY_LABELS, command="pr", inside="hmm", alone=_MODELLED, **_PROJECTING
     ),
     "UnifiedEM": _row(
         "wrappers.unified",
-        f"{_PROBABLE} valence",
-        FULL,
-        PARTIAL,
-        NOTHING,
+        _MODELLED,
+        *_ANY_LABELS,
         command="uem",
         inside="hmm",
-        around=_EXPECTED,
-        **_EXPECTING,
-        rules="expected words",
-        alone=f"{_PROBABLE} valence",
+        documents="also",
+        alone=_MODELLED,
+        **_PROJECTING,
     ),
     # All unlabelled sequences weigh as much as the labelled ones here, so an HMM would not make the most of few labels.
     "DeterministicAnnealing": _row(
-        "wrappers.annealing",
-        _PROBABLE,
-        FULL,
-        PARTIAL,
-        NOTHING,
-        command="daso",
-        inside="crf",
-        around=_EXPECTED,
-        expecting=True,
-        rules="expected words",
-        alone=_PROBABLE,
+        "wrappers.annealing", _PROBABLE, *_ANY_LABELS, command="daso", inside="crf", alone=_PROBABLE, **_PROJECTING
     ),
-    "GeneralizedExpectation": _row(
-        "wrappers.generalized",
-        "chains documents parts",
-        FULL,
-        PARTIAL,
-        NOTHING,
-        command="ge",
-        inside="crf",
-        around=("crf",),
-        expecting=True,
-        rules="expected",
-    ),
-    "EntropyRegularization": _row(
-        "wrappers.entropy",
-        "chains documents parts",
-        FULL,
-        PARTIAL,
-        NOTHING,
-        command="er",
-        inside="crf",
-        around=("crf",),
-        expecting=True,
-        rules="expected",
-    ),
+    "GeneralizedExpectation": _row("wrappers.generalized", _DERIVED, *_ANY_LABELS, command="ge", **_DESCENDING),
+    "EntropyRegularization": _row("wrappers.entropy", _DERIVED, *_ANY_LABELS, command="er", **_DESCENDING),
     "Combined": _row(
-        "wrappers.combined",
-        _PROBABLE,
-        FULL,
-        PARTIAL,
-        NOTHING,
-        COMPANION,
-        command="combined",
-        inside="crf",
-        around=_EXPECTED,
-        weighted=True,
-        rules="outputs expected",
-        alone=_PROBABLE,
+        "wrappers.combined", _PROBABLE, *_ANY_LABELS, COMPANION, command="combined", alone=_PROBABLE, **_SIGNALS
     ),
     "Agreement": _row("wrappers.agreement", _PROBABLE, FULL, NOTHING, documents="also"),
     "TransductiveSVM": _row(
@@ -211,7 +131,7 @@ REGISTRY: dict[str, Entry] = {
 
 
 def outputs_of(task: Any) -> Outputs:
-    """Returns what the outputs of a task are to learners."""
+    """Returns the kind of a task's outputs, in the words of `Entry.outputs`."""
     if task.noun == "document":
         return "documents"
     if task.of_labels:

@@ -1,5 +1,6 @@
 """The labels that a rule speaks of: names, all but some names, or each label in turn."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -73,9 +74,9 @@ def label_names(labels: Iterable[Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(flat))
 
 
-# The letters that mark a token's place in a span, in BIO, BIOES and BILOU.
-_MARKS = tuple("BIESLU")
-_PREFIXES = tuple(f"{mark}-" for mark in _MARKS)
+def span_type(label: str) -> str:
+    """The type of spans that a label marks: the label without its prefix of BIO, BIOES or BILOU; itself without one."""
+    return re.sub(r"^[BIESLU]-", "", label)
 
 
 def labels_meant(name: str, labels: Sequence[str]) -> list[str]:
@@ -83,19 +84,19 @@ def labels_meant(name: str, labels: Sequence[str]) -> list[str]:
 
     Where labels are B-PER and I-PER, "PER" means both.
     """
-    return [name] if name in labels else [label for label in labels if label in [f"{mark}-{name}" for mark in _MARKS]]
+    return [name] if name in labels else [one for one in labels if isinstance(one, str) and span_type(one) == name]
 
 
 def labels_added(name: str, known: Sequence[str]) -> list[str]:
-    """The labels that the name of a rule adds where it means none of the known ones: itself.
+    """The labels to add to the known ones for a name in a rule that means none of these: the name itself.
 
-    Where all of these but O mark spans, it is the name of a type, and its labels have the same marks.
+    Where all known labels but O mark spans, it is the name of a type, and its labels have the same prefixes.
     """
-    types = [label for label in known if label != "O"]
-    of_spans = len(types) > 0 and all(label.startswith(_PREFIXES) for label in types)
-    if not of_spans or name == "O" or name.startswith(_PREFIXES):
+    marked = [label for label in known if label != "O"]
+    of_spans = len(marked) > 0 and all(span_type(label) != label for label in marked)
+    if not of_spans or name == "O" or span_type(name) != name:
         return [name]
-    return [f"{mark}-{name}" for mark in sorted({label[0] for label in types})]
+    return [f"{prefix}-{name}" for prefix in sorted({label[0] for label in marked})]
 
 
 def as_labels(labels: Any) -> Labels:

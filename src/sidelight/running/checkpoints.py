@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import DataError, warn
+from ..quoting import quoted
 from ..stored import matches
 from . import saved_values, stopping
 from .digests import UNIMPORTANT, digest
@@ -29,8 +30,6 @@ T = TypeVar("T")
 _FORMAT, _VERSION, _FILE, _LOCK = "sidelight checkpoint", 3, "checkpoint.zip", "lock"
 # Writing may take this share of the time at most.
 _SHARE = 0.1
-# So many characters of a parameter are shown where two differ.
-_SHOWN = 60
 
 
 @dataclass
@@ -97,7 +96,7 @@ class Journal:
             raise DataError(f"{self.file} is no checkpoint of this version of sidelight; {self._way_out}")
         if head.get("sidelight") != __version__:
             raise DataError(
-                f"the checkpoint {self.file} is of sidelight {_shown(head.get('sidelight'))}, and this is "
+                f"the checkpoint {self.file} is of sidelight {quoted(head.get('sidelight'))}, and this is "
                 f"{__version__}; go on with that version, or {self._way_out}"
             )
 
@@ -202,11 +201,11 @@ class JournalStep:
         return self.entry is not None and self.entry.done
 
     def found(self, form: Any) -> Any:
-        """Returns what it found, which must have this form (`forms`); it is done."""
+        """Returns the result of a finished step, which must have this form (`forms`)."""
         return self._checked(form)
 
     def state(self, form: Callable[[], Any]) -> Any:
-        """Returns what it is to go on from, which must have the form that is returned; None to begin."""
+        """Returns the saved state of an unfinished step, None if there is none; form: returns the form of the state."""
         if self.entry is None or self.entry.done or self.entry.value is None:
             return None
         return self._checked(form())
@@ -452,7 +451,7 @@ def _locked(folder: Path) -> Iterator[None]:
 def _header(learner: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     """What a fit is of."""
     parameters = {
-        name: [digest(value), _shown(value)]
+        name: [digest(value), quoted(value)]
         for name, value in learner.get_params(deep=False).items()
         if name not in UNIMPORTANT
     }
@@ -470,11 +469,6 @@ def _is_header(header: Any) -> bool:
         and matches(described, dict[str, tuple[str, str]])
         and matches(data, dict[str, str])
     )
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
 
 def _difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:

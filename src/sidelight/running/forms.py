@@ -1,4 +1,4 @@
-"""Forms: what a value that a checkpoint holds must be, compared before anything goes on from the value.
+"""Forms: what a value of a checkpoint must be, checked before a fit goes on from the value.
 
 A form is one of these:
 
@@ -21,7 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from ..declared import LARGEST
 from ..errors import DataError
+from ..quoting import quoted
 from ..stored import ArraySpec, matches
 
 
@@ -29,8 +31,8 @@ from ..stored import ArraySpec, matches
 class Number:
     """A finite number between bounds; whole: whether it is an integer."""
 
-    least: float = -1e100
-    most: float = 1e100
+    least: float = -LARGEST
+    most: float = LARGEST
     whole: bool = False
 
 
@@ -144,7 +146,7 @@ def _require_number(value: Any, form: Number, what: str) -> None:
     if not isinstance(value, kinds) or isinstance(value, bool) or (isinstance(value, float) and not isfinite(value)):
         raise DataError(f"{what} must be a {'whole' if form.whole else 'finite'} number")
     if not form.least <= value <= form.most:
-        raise DataError(f"{what} must be at least {form.least:g} and at most {form.most:g}, it is {str(value)[:60]}")
+        raise DataError(f"{what} must be at least {form.least:g} and at most {form.most:g}, it is {quoted(value)}")
 
 
 def _require_like(value: Any, example: Any, least: float | None, what: str) -> None:
@@ -152,7 +154,7 @@ def _require_like(value: Any, example: Any, least: float | None, what: str) -> N
         raise DataError(f"{what} must be a {type(example).__name__}, it is a {type(value).__name__}")
     if isinstance(example, np.ndarray):
         if example.dtype.kind == "f":
-            most = 1e100 if example.dtype == np.float64 else None
+            most = LARGEST if example.dtype == np.float64 else None
             ArraySpec(example.dtype, example.shape, least, most).checked(what, value, {})
         elif value.dtype != example.dtype or not np.array_equal(value, example):
             raise DataError(f"{what} does not belong to the data of this fit")

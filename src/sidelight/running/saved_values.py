@@ -49,7 +49,7 @@ CLASSES = {
     "Parameters": "wordalign.estimation",
     "Counts": "wordalign.estimation",
     "Direction": "kernels.word_alignment",
-    # Records of what fits report.
+    # Records of iterations and rounds.
     "Step": "solvers.certificate",
     "Round": "solvers.latent_margins",
     "ProjectionStep": "solvers.projections",
@@ -78,9 +78,8 @@ def write(path: Path, head: Mapping[str, Any], value: Any) -> None:
     try:
         with open(temporary, "wb") as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-                archive.writestr(
-                    zipfile.ZipInfo(_VALUES), text
-                )  # without the time, so that equal values give equal files
+                # Members have no time of writing, so that equal values give equal files.
+                archive.writestr(zipfile.ZipInfo(_VALUES), text)
                 for number, array in enumerate(arrays):
                     with archive.open(zipfile.ZipInfo(f"{number}.npy"), "w", force_zip64=True) as member:
                         np.lib.format.write_array(member, array, allow_pickle=False)
@@ -170,7 +169,7 @@ def _unpacked(value: Any, arrays: list[Any]) -> Any:
 
 
 def _object(name: str, held: dict[str, Any]) -> Any:
-    """An instance of a class of the list with these attributes, of the types that it declares."""
+    """Make an instance of a class of `CLASSES` from its attributes, which must have the declared types."""
     if name not in CLASSES:
         raise ValueError(f"{name[:100]} is no class that a checkpoint may hold")
     kind = getattr(import_module(f"{_PACKAGE}.{CLASSES[name]}"), name)

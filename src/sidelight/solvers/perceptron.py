@@ -180,10 +180,8 @@ def make_passes(
     other arrays that change with it, and their form.
     """
     with step("passes") as saved:
-        form, begun = (
-            {"state": state.form(), "more": more_form},
-            {"rng": np.random.Generator, "made": Number(0, passes, whole=True)},
-        )
+        form = {"state": state.form(), "more": more_form}
+        begun = {"rng": np.random.Generator, "made": Number(0, passes, whole=True)}
         before = saved.found(form) if saved.done else saved.state(lambda: form | begun)
         if before is not None:
             state.take(before["state"])

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...errors import SidelightError
-from ...inference.compiled import CompiledRules, penalties
+from ...inference.compiled import CompiledRules, decoding_penalties, penalties
 from ...inference.constrained import best_outputs
 from ...inference.norms import Slack
 from ...inference.projection import project, shifted
@@ -148,7 +148,8 @@ def _decoded(
 ) -> list[list[str]]:
     """The best outputs under a hard or soft rule."""
     codes = encode_labels(y, [len(x) for x in X], model.classes_).labels
-    penalty = penalties([rule], reading, CompiledRules.compile([rule], X, model.classes_).learn(codes))
+    log_odds = CompiledRules.compile([rule], X, model.classes_).learn(codes)
+    penalty = penalties([rule], reading, decoding_penalties(log_odds, "places"))
     weighed, scores = CompiledRules.compile([rule], held, model.classes_).weigh(penalty), model.scores(held)
     found = best_outputs(model.structure_, scores, weighed, time_limit=_SECONDS)
     outputs: list[list[str]] = model.task_.decode(found.outputs.values[0], scores, model.classes_)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 
-from ...declared import Bounds, declared, require_number
+from ...declared import Bounds, declared
 from ...errors import DataError
 from ...features.choose import input_kind
 from ...features.columns import Column
@@ -156,10 +156,14 @@ class HMM(Learner):
         return self.start_smoothing, self.transition_smoothing, self.emission_smoothing
 
     def check_parameters(self) -> None:
-        """Raise for a smoothing of 0 where that would make everything impossible."""
+        """Raise `DataError` for a smoothing of 0 where it would make all outputs impossible."""
         for name in ("start_smoothing", "transition_smoothing", "emission_smoothing"):
-            if self.estimate == "variational" or (name == "transition_smoothing" and self.order == 2):
-                require_number(self, name, 0, open_end=True)
+            needed = self.estimate == "variational" or (name == "transition_smoothing" and self.order == 2)
+            if needed and not getattr(self, name):
+                raise DataError(
+                    f"{name} must be a finite number above 0 with estimate='variational', and transition_smoothing "
+                    "with order=2 too, got 0"
+                )
 
     def _add(
         self, X: Any, y: Any, classes: Any, encoder: SymbolEncoder, before: HMMCounts | None, sample_weight: Any

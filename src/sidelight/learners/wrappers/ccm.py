@@ -17,7 +17,7 @@ from ...declared import Bounds, declared
 from ...errors import NotSupported
 from ...estimator import require_fitted
 from ...features.encoded import some_of
-from ...inference.compiled import Counting, penalties
+from ...inference.compiled import Counting, decoding_penalties, penalties
 from ...inference.constrained import Method
 from ...inference.readings import RuleReading
 from ...kernels.compiling import Floats
@@ -98,7 +98,8 @@ class RuleParameters(WrapperParameters):
         if labelled and rules:
             some = task.for_rules(some_of(X, labelled))
             known = task.known_to_rules(some_known(y, labelled), some, classes)
-            learned = task.compiled(rules, some, classes).learn_from(known, self.counting)
+            log_odds = task.compiled(rules, some, classes).learn_from(known, self.counting)
+            learned = decoding_penalties(log_odds, self.counting)
         return penalties(rules, self.default_reading, learned)
 
     def decoder_at(self, charged: Floats, classes: Sequence[str]) -> UnderRules:

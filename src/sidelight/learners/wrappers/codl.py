@@ -18,7 +18,7 @@ import numpy as np
 from ...declared import Bounds, declared
 from ...errors import DataError, inputs_called, numbers_of
 from ...features.encoded import some_of
-from ...inference.compiled import learn_penalties, log_prior, penalties, times, trusted_penalties
+from ...inference.compiled import decoding_penalties, learn_penalties, log_prior, penalties, rule_log_odds, times
 from ...kernels.compiling import Floats, Ints
 from ...labels import CodedLabels
 from ...records import Record, recorded
@@ -152,12 +152,12 @@ class _Way:
         self.pool = LabelledPool.of(self.X, sizes, base, self.weight, decoder, one.k, one.random_state, one.n_jobs)
 
     def _first_penalties(self) -> Floats:
-        """Penalties to begin with; without labelled data those to be learned are what rules are trusted with."""
+        """Initial penalties; without labelled data, those to be learned are what a rule without counts has."""
         if self.first is not None:
             return self.first
         nothing = np.zeros(len(self.listed))
         by_places = self.learner.counting == "places"
-        learned = trusted_penalties(nothing, nothing) if by_places else nothing + _UNLEARNED
+        learned = decoding_penalties(rule_log_odds(nothing, nothing), "places") if by_places else nothing + _UNLEARNED
         return penalties(self.listed, self.learner.default_reading, learned)
 
     def label(self) -> _Round:

@@ -34,7 +34,7 @@ from ...dictionary import TagDictionary
 from ...errors import DataError, Infeasible, NotSupported, WorseThanBase, inputs_called, numbers_of, warn
 from ...inference.norms import Slack
 from ...inference.projection import Projection
-from ...inference.readings import LabelledData, Readings, RuleReading, check_penalty
+from ...inference.readings import LabelledData, Readings, RuleReading
 from ...kernels.compiling import Floats
 from ...quoting import quoted
 from ...records import Record, recorded
@@ -225,7 +225,7 @@ class Combined(ExpectationParameters, Learner):
         for rule in rules:
             if rule.per_word:
                 raise NotSupported(f"{rule.title!r} is projected onto alone; use PosteriorRegularization")
-        check_penalty(self.penalty, slack=True)
+        self.require_penalty()
         if not isinstance(self.weights, str):
             known = {UNLABELLED, COMPANIONS, PARTIAL, *(rule.title for rule in rules)}
             wrong = [name for name in self.weights if name not in known]
