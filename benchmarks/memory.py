@@ -43,7 +43,7 @@ def own_peak() -> float:
 def main(system: str, data: str, split: Split, small: str) -> None:
     """Train and print the peak."""
     if int(small):
-        from .small import small_sizes  # imports much, which is not to count otherwise
+        from .small import small_sizes  # imports many modules, whose memory would count in every run
 
         with small_sizes():
             task = read_chunking(Path(data), split)

@@ -57,7 +57,7 @@ def in_turns(setting: Setting, *works: Callable[[int], Any]) -> list[tuple[float
 def beside_peer(
     setting: Setting, ours: Callable[[int], Any], theirs: Callable[[int], Any]
 ) -> tuple[tuple[float, list[Any]], tuple[float | None, list[Any]]]:
-    """Both in turns; None and no results for the peer where it is not installed."""
+    """Time sidelight and CRFsuite in turns; without CRFsuite, its time is None and it has no results."""
     if not crfsuite.INSTALLED:
         return in_turns(setting, ours)[0], (None, [])
     own, other = in_turns(setting, ours, theirs)

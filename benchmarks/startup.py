@@ -14,7 +14,7 @@ from .setting import Setting
 
 # Columns of the table: the first process finds an empty folder of compiled kernels, the second what the first left.
 CACHES = ("no kernels cached", "kernels cached")
-# Timed runs of a command; what is set in the environment of first calls.
+# Timed runs of a command, and environment variables of first calls.
 RUNS = 5
 ENVIRONMENT: dict[str, str] = {}
 CALLS = {"fit": "CRF.fit", "predict": "predict of a loaded model"}
@@ -50,7 +50,7 @@ def run(setting: Setting, report: Report) -> None:
 
 
 def wall_time(command: list[str]) -> float:
-    """Median seconds of some runs."""
+    """Median seconds of `RUNS` runs."""
     times = []
     for _ in range(RUNS):
         started = perf_counter()

@@ -161,7 +161,7 @@ def _altered(folder: Path, random: Random) -> str:
 
 
 def resumed(folder: Path, name: str, members: Members) -> str:
-    """Returns what comes of a fit that goes on from a checkpoint with these members."""
+    """Returns the outcome of a fit that goes on from a checkpoint with these members."""
     place = folder / "resumed"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()

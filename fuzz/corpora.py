@@ -77,7 +77,7 @@ def altered(raw: bytes, random: Random) -> bytes:
 
 
 def _places(values: Any) -> Any:
-    """Where values stand in others."""
+    """Yields every container within nested values, with each of its keys or positions."""
     for key in list(values) if isinstance(values, dict) else range(len(values)):
         yield values, key
         if isinstance(values[key], dict | list):

@@ -365,7 +365,10 @@ def test_arrays_that_kernels_must_not_see(tmp_path, name, change, message):
             lambda header: header.update(layout={"format": "pdf", "columns": None, "label_column": None}),
             "format 'pdf'",
         ),
-        (lambda header: header.update(layout={"format": "tsv", "columns": [1], "label_column": None}), "are a text or"),
+        (
+            lambda header: header.update(layout={"format": "tsv", "columns": [1], "label_column": None}),
+            "columns must be a text",
+        ),
         (lambda header: header.update(layout={"format": "tsv", "rows": "word,label"}), "'rows'"),
         (lambda header: header.update(layout=3), "is missing or wrong"),
         (lambda header: header["parameters"].update(features=nested(100)), "values are nested more than 40 deep"),

@@ -168,7 +168,7 @@ def zipped(index: int, names: Sequence[Any], row: Sequence[Any]) -> list[tuple[A
 
 
 def _are_attributes(X: Sequence[Any]) -> bool:
-    """Whether tokens are lists of attributes such as ["word=Ann", "pos=NNP"]; the first sequence tells."""
+    """Whether tokens are lists of attributes such as ["word=Ann", "pos=NNP"]; judged by the first sequence."""
     first: Sequence[Any] = next((x for x in X if isinstance(x, list | tuple) and x), ())[:_LOOKED_AT]
     if not all(isinstance(token, list | tuple) and all(isinstance(one, str) for one in token) for token in first):
         return False

@@ -17,7 +17,7 @@ class SidelightError(Exception):
     """Base of all errors raised on purpose by sidelight."""
 
     def __str__(self) -> str:
-        """Returns the message; what it quotes of the input may be of any length."""
+        """Returns the message, shortened if it is very long."""
         return shortened(super().__str__())
 
 
@@ -79,7 +79,7 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
 
 
 def shortened(message: str) -> str:
-    """Returns a message without its middle where it is very long, since it then quotes a long input."""
+    """Returns a message, without its middle if it is very long, as messages are that quote a long input."""
     if len(message) <= _LONGEST:
         return message
     left_out = len(message) - _BEGINNING - _END

@@ -64,7 +64,7 @@ class _AvailableIf:
 
 
 def available_if(check: Callable[[Any], bool], instead: str = "") -> Callable[[Any], Any]:
-    """Hide a method of objects for which a check does not hold, or fails; `hasattr` tells.
+    """Hide a method of objects for which a check does not hold, or fails: `hasattr` is then False.
 
     instead: the end of the message, which says what these objects have in its place.
     """

@@ -18,7 +18,7 @@ from .rules.labels import span_type
 from .structures.known import KnownLabels, StoredLabels, places_of
 from .supervision import LABELS, Companion, Signal, StoredOutputs, all_kinds, kind_of
 
-# Labels of at least this many letters, and this much alike by `difflib`, may be misspellings of each other.
+# Labels with at least so many letters may be misspelt; a misspelling is at least this similar by `difflib`.
 _LONG_ENOUGH, _LIKENESS = 5, 0.8
 
 

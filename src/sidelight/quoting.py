@@ -1,4 +1,4 @@
-"""Values of users in messages: as Python writes them, and no longer than a message can bear."""
+"""Values that messages quote: as Python writes them, shortened if they are long."""
 
 from reprlib import Repr
 

@@ -227,7 +227,7 @@ def check_values(values: Mapping[str, Any], hints: Mapping[str, Any], owner: str
 
 
 def _advice(value: Any) -> str:
-    """What to do about a value of a parameter that is nearly right: the end of a message."""
+    """The advice that ends a message about a parameter's value; empty if there is none."""
     if isinstance(value, type):
         return f"; write {value.__name__}()"
     if _is_number(value) and LARGEST < abs(value) < float("inf"):

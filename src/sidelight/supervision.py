@@ -81,7 +81,7 @@ def require(learner: Any, kinds: Sequence[Signal], noun: str = "sequence") -> No
 
 
 def _left_out(given: set[Signal], learner: Any, noun: str) -> str:
-    """What to do where no learner can use all kinds of y together: add full labels, or leave out as few as possible."""
+    """The advice where no learner can use all kinds of y together: add full labels, or leave out as few as possible."""
     from .learners.registry import able
 
     rules = learner.rules or ()

@@ -338,7 +338,7 @@ def test_rows_of_working_sets_must_be_about_the_weights(tmp_path, monkeypatch):
     killed_once(learner, tmp_path, monkeypatch)
     forge(tmp_path, lambda a: a + 10**6 if a.dtype == np.int32 else a)
     with (
-        pytest.raises(DataError, match=r"is damaged \(the numbers of .* do not belong together"),
+        pytest.raises(DataError, match=r"is damaged \(the values of .* contradict each other"),
         checkpointing(tmp_path),
     ):
         learner.fit(SOME, ALL)

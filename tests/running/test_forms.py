@@ -58,7 +58,7 @@ def test_values_of_a_form(value, form):
         (np.int64(2), Number(), "it must be a finite number"),
         (float("nan"), Number(), "it must be a finite number"),
         (10**400, Number(), r"it must be at least -1e\+100 and at most 1e\+100, it is a whole number of about 400"),
-        ([2.0, 1], RISING, "the numbers of it do not belong together"),
+        ([2.0, 1], RISING, "the values of it contradict each other"),
         ("ab", Several(str), "it must be a list, it is a str"),
         ([], Several(str, least=1), "it must have 1 items, it has 0"),
         ([1], Several(int, count=2), "it must have 2 items, it has 1"),

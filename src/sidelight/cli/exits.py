@@ -17,7 +17,7 @@ from sidelight.errors import SidelightError, close_names, shortened
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
-# What other tools call our commands.
+# Names that other tools have for commands, and the commands.
 _ELSEWHERE = {
     "fit": "train", "learn": "train", "tag": "predict", "label": "predict", "test": "evaluate", "eval": "evaluate",
 }  # fmt: skip
@@ -27,7 +27,7 @@ class CommandGroup(TyperGroup):
     """The commands, with expected failures turned into one line on standard error and an exit code."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command; an unknown one is an error that names the nearest, or what other tools call so."""
+        """Find a command by name; the error about an unknown one suggests the nearest, also by names of other tools."""
         name = args[0]
         if name not in self.commands and not name.startswith("-"):
             known = {one: one for one in self.commands} | _ELSEWHERE
@@ -69,7 +69,7 @@ class CommandGroup(TyperGroup):
 
 
 def _reason(error: BaseException | None) -> BaseException | None:
-    """What a signal raised: in a compiled kernel it becomes the cause of a SystemError."""
+    """The exception that a signal raised: in a compiled kernel it becomes the cause of a SystemError."""
     while isinstance(error, SystemError):
         error = error.__cause__
     return error

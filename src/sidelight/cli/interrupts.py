@@ -32,7 +32,7 @@ def stoppable_with_note(what: str) -> Iterator[Request]:
 
 
 def saved_apart(model: str, request: Request) -> str:
-    """Returns where a fit writes its model: an interrupted one beside the file that is there already, which stays."""
+    """Returns the path to write a model to: beside an existing file, which stays, if the fit was interrupted."""
     return f"{model}.unfinished" if request.heeded and os.path.isfile(model) else model
 
 

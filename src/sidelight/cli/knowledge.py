@@ -208,7 +208,7 @@ class KnowledgeOptions:
         return Sequences(X, y, sequences.format), files
 
     def _bad_source(self, reader: DataReader, data: str) -> str | None:
-        """The file of the bad sequences, or that of the sequences that they are made of and how."""
+        """The file of the bad sequences; if they are reordered copies, the file of the originals and the way."""
         return f"{self.good or data} ({self.bad})" if self.bad in reader.made else self.bad
 
     def _bad(self, reader: DataReader, data: str, sequences: Sequences, good: Any) -> Any:

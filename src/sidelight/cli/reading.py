@@ -111,14 +111,14 @@ class Reader:
         return replace(self, columns=layout.columns, label_column=layout.label_column, remembered=True)
 
     def layout(self, format: str) -> Layout | None:
-        """Return what the options say about the columns of files, for a model to remember; None if that is nothing."""
+        """Return the options about columns, for a model to remember; None if there are none."""
         if format == CORPUS or (self.columns is None and self.label_column is None):
             return None
         return Layout(format, self.columns, self.label_column)
 
     @contextmanager
     def naming_columns(self, path: str, sequences: Sequences) -> Iterator[None]:
-        """Say how to leave columns of offsets and ids out, where a fit refuses these."""
+        """Add to the error of a fit about columns of offsets or ids the option that leaves them out."""
         from sidelight.features.choose import CountingColumns
 
         try:
@@ -234,7 +234,7 @@ class Reader:
         return Sequences(X, y, name, kept)
 
     def _of_training(self, lines: Any, name: str, labels: bool) -> "Reader":
-        """Return a reader of a file that has the columns of training, or all of them but the label's."""
+        """Return a reader for a file that has the columns of the training file, or all but the label's."""
         from sidelight.data.columns import LABEL, column_rows
 
         names = str(self.columns).split(",")

@@ -12,13 +12,13 @@ from sidelight.cli.parameters import close_parameters, has_parameter, instead_of
 from sidelight.cli.settings import TASK, owner
 from sidelight.errors import did_you_mean
 
-# Options that were not called as in Python, and a token, whose number is its position.
+# Other names of options: those that differ from the parameters in Python, and --token.
 _OLDER = {"--template": "--features", "--jobs": "--n-jobs", "--labels": "--classes", "--token": "--position"}
 _OLDER_PARAMETERS = {
     "seed": ("random_state",),
     "smoothing": ("start_smoothing", "transition_smoothing", "emission_smoothing"),
 }
-# What CRFsuite calls parameters of ours; --C2 is another one.
+# Names that CRFsuite has for parameters, and the parameters; --C2 is another one.
 _CRFSUITE = {"c1": "l1", "c2": "l2"}
 
 

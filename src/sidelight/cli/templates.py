@@ -26,7 +26,7 @@ EXAMPLES = (
     "sidelight templates trees.conllu --task parsing -o arcs.txt",
     "sidelight train train.txt -o chunks.model --learner perceptron --templates found.txt",
 )
-# What stands for the templates that are used where none are given.
+# The text that stands for the default templates.
 DEFAULT = "default"
 
 
@@ -121,7 +121,7 @@ def parse_template(text: str, names: Sequence[str] = ()) -> list[str]:
 
 
 def parse_features(text: str, names: Sequence[str] = ()) -> list[str]:
-    """Read a template of tokens, or the word for the default ones."""
+    """Read a template of tokens; `default` is all default templates."""
     from sidelight.features.choose import DEFAULT_TEMPLATES, OTHER_COLUMNS
 
     if text == DEFAULT:

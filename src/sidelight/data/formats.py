@@ -1,7 +1,5 @@
 """The file formats by name. A format is a reader and a writer; adding one is a line in `FORMATS`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +13,7 @@ from sidelight.data.jsonlines import read_jsonlines, write_jsonlines
 from sidelight.data.source import STANDARD_STREAM, Inputs, Outputs, file_error, line_blocks
 from sidelight.data.text import read_text, write_text
 from sidelight.errors import DataError
+from sidelight.quoting import quoted
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class Format:
 
 @dataclass(frozen=True)
 class Layout:
-    """What the options of a training run said about the columns of its files, for files that are read later.
+    """The options about columns of a training run, by which later commands read files.
 
     format: the name of the format; columns, label_column: the values of ``--columns`` and ``--label-column``.
     """
@@ -52,11 +51,12 @@ class Layout:
         return " ".join(f"{option} {value}" for option, value in typed.items() if value is not None)
 
     def check(self) -> None:
-        """Raise `DataError` unless the format is known and the others are texts."""
-        if not isinstance(self.format, str) or self.format not in FORMATS:
-            raise DataError(f"there is no format {self.format!r}; there are {', '.join(FORMATS)}")
-        if not all(one is None or isinstance(one, str) for one in (self.columns, self.label_column)):
-            raise DataError("the columns of a layout are a text or nothing")
+        """Raise `DataError` unless all values are as declared and the format is known."""
+        from sidelight.stored import check_declared
+
+        check_declared(self)
+        if self.format not in FORMATS:
+            raise DataError(f"there is no format {quoted(self.format)}; there are {', '.join(FORMATS)}")
 
 
 _COLUMNS = frozenset({"label", "partial", "comment", "columns"})

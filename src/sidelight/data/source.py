@@ -37,7 +37,7 @@ Source: TypeAlias = "PathLike | IO[str] | IO[bytes] | Iterable[str] | Lines"
 Target: TypeAlias = PathLike | IO[Any]
 
 STANDARD_STREAM = "-"
-# Of partial labels in files: one that is unknown, and what stands between those that it may be.
+# In files with partial labels: an unknown label, and the mark between possible labels.
 UNKNOWN, ALTERNATIVE = "?", "|"
 BYTE_ORDER_MARK = "\ufeff"
 ASCII_SPACE = " \t\r\f\v"
@@ -71,7 +71,7 @@ class Lines(NamedTuple):
 
 
 def partial_label(name: str, lines: Lines, number: int) -> Label:
-    """Return what a label of a file with partial labels says: ``?`` is unknown (None), ``A|B`` one of these."""
+    """Return a label of a file with partial labels: None for ``?``, a frozenset for ``A|B``."""
     if name == UNKNOWN:
         return None
     if ALTERNATIVE not in name:
@@ -160,7 +160,7 @@ def _opened(source: Any, name: str) -> contextlib.AbstractContextManager[Any]:
 
 
 def require_regular(path: str, most: int) -> None:
-    """Raise `DataError` unless a path that another file names is that of a regular file of at most so many bytes.
+    """Raise `DataError` unless a path that another file names is a regular file of at most `most` bytes.
 
     Devices and pipes may have no end, or wait for ever.
     """

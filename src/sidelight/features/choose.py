@@ -14,9 +14,9 @@ from .encoded import Encoder, require_list
 from .templates import TemplateEncoder
 
 Features = Sequence[str | Column | Template]
-# Among features: the default templates of every column but the first, of which tokens have none, one or more.
+# A text among features that stands for the default templates of every column but the first.
 OTHER_COLUMNS = "other columns"
-# Columns of numbers are looked at in so many tokens, at least and at most; the share of different ones among ids.
+# A column of numbers is judged by so many tokens, at least and at most; ids are different in this share of tokens.
 _FEWEST, _SAMPLE, _DIFFERENT = 30, 10_000, 0.9
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)")
 
@@ -57,7 +57,7 @@ def input_kind(X: Any) -> str:
 
 
 class CountingColumns(DataError):
-    """Columns of tokens hold offsets or ids, and nobody asked for them.
+    """The error about columns that hold offsets or ids, where no template names them.
 
     columns: their numbers among those of a token; what: the message without what to do.
     """
@@ -99,7 +99,7 @@ def _sampled_columns(X: Any, width: int) -> list[list[list[str]]]:
 
 
 def _is_counting(sequences: list[list[str]]) -> bool:
-    """Whether a column is numbers alone that are nearly all different, or larger than the one before everywhere."""
+    """Whether a column has only numbers, which are nearly all different or rise throughout every sequence."""
     values = [value for some in sequences for value in some]
     if len(values) < _FEWEST or not all(isinstance(value, str) and _NUMBER.fullmatch(value) for value in values):
         return False
@@ -116,8 +116,8 @@ def _width(token: Any) -> int:
     return 1 if isinstance(token, str) else len(token)
 
 
-# What is learned from where no features are given; other features go beside them, [*DEFAULT_TEMPLATES, "word[3]"].
-# What works for most text: words and their neighbours, prefixes, suffixes, shapes, and every other column.
+# The features of learners that are given none, which work for most text: words and their neighbours, prefixes,
+# suffixes, shapes, and every other column. Others can be added: [*DEFAULT_TEMPLATES, "word[3]"].
 DEFAULT_TEMPLATES: tuple[str, ...] = (
     *map(
         str,
@@ -136,7 +136,7 @@ DEFAULT_TEMPLATES: tuple[str, ...] = (
 
 
 def default_templates(width: int) -> list[Template]:
-    """Returns what tokens of `width` columns are learned from where no features are given."""
+    """Returns the default templates of tokens with `width` columns."""
     return list(map(as_template, _with_columns(DEFAULT_TEMPLATES, width)))
 
 

@@ -124,7 +124,7 @@ class SymbolEncoder:
         return out
 
     def paired(self, other: "SymbolEncoder", own: Ints, others: Ints) -> tuple[Longs, Floats]:
-        """Pairs of a symbol here and one of another encoder that stand for the same, and how many each symbol here has.
+        """Returns pairs of this encoder's symbols and the same of another encoder, and how many each of this one's has.
 
         own, others: the symbols of the same tokens by both. Classes have pairs too: those that this encoder lacks stand
         for its last symbol.

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from .choosing.guard import Guard
 
 
-# The best outputs of an input that can be asked for.
+# The most outputs of an input that can be asked for.
 _MOST_OUTPUTS = 1_000_000
 
 
@@ -81,7 +81,7 @@ class Learner(Estimator):
     labels_: Any
     guard_: "Guard | None" = None
     signals_: Any = ()
-    # How the columns of the files were named that it was trained on, where the command line named them.
+    # The options about columns of `sidelight train`, None if there were none.
     layout_: "Layout | None" = None
     converged_: bool | None = None
     solver_: str | None = None
@@ -300,7 +300,10 @@ class Learner(Estimator):
         return sorted(every)
 
     def _note_misspelt(self, seen: Collection[Any], sources: Sequence[tuple[str, Collection[str]]]) -> None:
-        """Warn of labels that nothing in the data has, and that look like misspellings of one that something has."""
+        """Warn of labels that no data have and that look like misspellings of labels that data have.
+
+        seen: the labels of the data; sources: what else names labels, and these labels.
+        """
         noun, whose = self.task_.noun, "" if "classes" in self.get_params(deep=False) else "the base's "
         new: dict[str, str] = {}
         for source, labels in sources:

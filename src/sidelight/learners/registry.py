@@ -24,12 +24,11 @@ class Entry:
     module: its module in this folder; signals: the kinds of y that it can use; command: its name on the command line,
     None if it has none; inside: for a learner around others, the command-line name of what it goes around by default;
     around: the names of all that it can go around, empty where that is every base; base: whether others may go around
-    it on the command line; expecting: whether it reads rules as statements about expectations; documents: "also" if it
-    takes documents as well as sequences, "only" if it takes nothing else; weighted: whether inputs can count
-    differently (`sample_weight`); any_task: whether it needs nothing of a structure but its two calls; outputs: what
-    it can predict, by itself or around a base; rules: which it takes, "outputs" for rules about each output, "expected"
-    for statements about expectations, "words" for few labels of each word; alone: the outputs that it can learn from
-    unlabelled inputs only, without rules; choices: whether some labels must be unknown.
+    it on the command line; expecting: whether it reads rules as statements about expectations; documents: "only" if it
+    takes nothing else; weighted: whether inputs can count differently (`sample_weight`); outputs: what it can predict,
+    by itself or around a base; rules: which it takes, "outputs" for rules about each output, "expected" for statements
+    about expectations, "words" for few labels of each word; alone: the outputs that it can learn from unlabelled inputs
+    only, without rules; choices: whether some labels must be unknown.
     """
 
     module: str
@@ -41,7 +40,6 @@ class Entry:
     expecting: bool = False
     documents: str = ""
     weighted: bool = False
-    any_task: bool = False
     outputs: frozenset[Outputs] = frozenset()
     rules: frozenset[str] = frozenset()
     alone: frozenset[Outputs] = frozenset()
@@ -68,46 +66,33 @@ _PROJECTING = {"around": _EXPECTED, "expecting": True, "rules": "expected words"
 _DESCENDING = {"inside": "crf", "around": ("crf",), "expecting": True, "rules": "expected"}
 _SIGNALS = {"inside": "crf", "around": _EXPECTED, "weighted": True, "rules": "outputs expected"}
 # Learners that decode under rules, around any base.
-_DECODING = {"inside": "hmm", "documents": "also", "rules": "outputs"}
-# Learners that need nothing but a structure's two calls.
-_ANY_TASK = {"any_task": True, "documents": "also"}
+_DECODING = {"inside": "hmm", "rules": "outputs"}
 
 REGISTRY: dict[str, Entry] = {
     "Auto": _row("choosing.auto", "chains", FULL, PARTIAL, NOTHING, COMPANION, command="auto", rules="outputs"),
-    "CRF": _row("labelled.crf", _PROBABLE, FULL, PARTIAL, command="crf", base=True, weighted=True, **_ANY_TASK),
+    "CRF": _row("labelled.crf", _PROBABLE, FULL, PARTIAL, command="crf", base=True, weighted=True),
     "HMM": _row("labelled.hmm", "chains", FULL, command="hmm", base=True, weighted=True),
     "DMV": _row("labelled.dmv", "valence", FULL, weighted=True),
     "SemiCRF": _row("labelled.semicrf", "chains segments", FULL, PARTIAL, command="semicrf", base=True, weighted=True),
-    "StructuredPerceptron": _row(
-        "labelled.perceptron", _ALL, FULL, command="perceptron", base=True, weighted=True, **_ANY_TASK
-    ),
+    "StructuredPerceptron": _row("labelled.perceptron", _ALL, FULL, command="perceptron", base=True, weighted=True),
     "KernelPerceptron": _row("labelled.kernel_perceptron", "chains", FULL, command="kernel-perceptron"),
-    "MIRA": _row("labelled.mira", _ALL, FULL, command="mira", base=True, weighted=True, **_ANY_TASK),
-    "StructuralSVM": _row("margins.structural_svm", _ALL, FULL, command="svm", base=True, weighted=True, **_ANY_TASK),
+    "MIRA": _row("labelled.mira", _ALL, FULL, command="mira", base=True, weighted=True),
+    "StructuralSVM": _row("margins.structural_svm", _ALL, FULL, command="svm", base=True, weighted=True),
     "LatentStructuralSVM": _row(
-        "margins.latent_svm", _ALL, FULL, PARTIAL, command="latent-svm", base=True, weighted=True, **_ANY_TASK
+        "margins.latent_svm", _ALL, FULL, PARTIAL, command="latent-svm", base=True, weighted=True
     ),
-    "JLIS": _row("margins.jlis", _ALL, FULL, COMPANION, command="jlis", weighted=True, **_ANY_TASK, rules="outputs"),
-    "LCLR": _row("margins.lclr", _ALL, COMPANION, command="lclr", weighted=True, any_task=True, rules="outputs"),
+    "JLIS": _row("margins.jlis", _ALL, FULL, COMPANION, command="jlis", weighted=True, rules="outputs"),
+    "LCLR": _row("margins.lclr", _ALL, COMPANION, command="lclr", weighted=True, rules="outputs"),
     "TwoStage": _row("margins.lclr", _ALL, COMPANION, weighted=True, rules="outputs"),
     "CCM": _row("wrappers.ccm", _ALL, FULL, PARTIAL, command="ccm", weighted=True, **_DECODING),
     "CoDL": _row("wrappers.codl", _ALL, FULL, NOTHING, command="codl", alone="chains segments documents", **_DECODING),
     "EM": _row("wrappers.em", _COUNTED, *_ANY_LABELS, command="em", inside="hmm", around=("hmm",), alone=_COUNTED),
-    "SelfTraining": _row(
-        "wrappers.self_training", _PROBABLE, FULL, NOTHING, command="self-training", inside="hmm", documents="also"
-    ),
+    "SelfTraining": _row("wrappers.self_training", _PROBABLE, FULL, NOTHING, command="self-training", inside="hmm"),
     "PosteriorRegularization": _row(
         "wrappers.posterior", _MODELLED, *_ANY_LABELS, command="pr", inside="hmm", alone=_MODELLED, **_PROJECTING
     ),
     "UnifiedEM": _row(
-        "wrappers.unified",
-        _MODELLED,
-        *_ANY_LABELS,
-        command="uem",
-        inside="hmm",
-        documents="also",
-        alone=_MODELLED,
-        **_PROJECTING,
+        "wrappers.unified", _MODELLED, *_ANY_LABELS, command="uem", inside="hmm", alone=_MODELLED, **_PROJECTING
     ),
     # All unlabelled sequences weigh as much as the labelled ones here, so an HMM would not make the most of few labels.
     "DeterministicAnnealing": _row(
@@ -118,9 +103,9 @@ REGISTRY: dict[str, Entry] = {
     "Combined": _row(
         "wrappers.combined", _PROBABLE, *_ANY_LABELS, COMPANION, command="combined", alone=_PROBABLE, **_SIGNALS
     ),
-    "Agreement": _row("wrappers.agreement", _PROBABLE, FULL, NOTHING, documents="also"),
+    "Agreement": _row("wrappers.agreement", _PROBABLE, FULL, NOTHING),
     "TransductiveSVM": _row(
-        "margins.transductive_svm", _ALL, FULL, NOTHING, command="transductive-svm", **_ANY_TASK, rules="outputs"
+        "margins.transductive_svm", _ALL, FULL, NOTHING, command="transductive-svm", rules="outputs"
     ),
     "ContrastiveEstimation": _row(
         "labelled.contrastive", "chains", FULL, PARTIAL, NOTHING, command="contrastive", alone="chains", choices=True

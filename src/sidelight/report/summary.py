@@ -14,7 +14,7 @@ from ..supervision import BAD, Signal
 from .models import inner_models
 from .rules import RuleUse, kinds_of, rules_of
 
-# What learners that weigh signals call these.
+# Names of signals in `Combined`.
 _SIGNALS = {Signal.NOTHING: "unlabelled", Signal.COMPANION: "companions", Signal.PARTIAL: "partial labels"}
 # Values of a mapping that are written out.
 _FEW = 8
@@ -178,7 +178,7 @@ def summarize_training(
 
 
 def _used(learner: Any, kinds: Sequence[Signal], y: Sequence[Any]) -> dict[int, Signal]:
-    """What is known of the inputs that a learner used, by their numbers; signals without a weight are not used."""
+    """The signals of the inputs that a learner used, by the numbers of the inputs; those of weight 0 are not used."""
     worthless = {one.name for one in learner.signals_ if not one.weight}
     used = {kind for kind in learner.signals if _SIGNALS.get(kind) not in worthless}
     return {i: kind for i, kind in enumerate(kinds) if kind in used or (Signal.NOTHING in used and y[i] is not BAD)}

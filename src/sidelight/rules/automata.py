@@ -88,7 +88,7 @@ class Compilation:
         return 1 - found if these.all_but else found
 
     def members_by_run(self, these: Labels) -> Floats:
-        """The same for a rule about runs of one label, in which no name can mean all labels of a type of spans."""
+        """`members` for a rule about runs of one label, in which no name can mean all labels of a type of spans."""
         for name in () if these.all_but else these.named:
             meant = labels_meant(name, self.labels)
             if meant not in ([name], []):
@@ -179,7 +179,7 @@ def compiled_by_rule(rules: Sequence[Rule], X: Sequence[Any], labels: Sequence[s
 
 
 def require_tables(rule: Rule, labels: Sequence[str], tables: int = 1) -> None:
-    """Raise `DataError` where so many tables over label pairs, those of a rule included, would take too much memory.
+    """Raise `DataError` where tables over label pairs, one of them of this rule, would take too much memory.
 
     tables: how many there are by then, one for each label or kind of position that rules tell apart.
     """
@@ -193,13 +193,13 @@ def require_tables(rule: Rule, labels: Sequence[str], tables: int = 1) -> None:
 
 
 def labels_named(rules: Iterable[Rule], known: Collection[str] = ()) -> set[str]:
-    """All labels that rules mention, but for types of spans whose labels are known."""
+    """All labels that rules name, without types of spans whose labels are known."""
     names = {name for rule in rules for these in require_rule(rule).label_sets() for name in these.named}
     return {name for name in names if name in known or not labels_meant(name, list(known))}
 
 
 def _refuse(rule: Rule, unknown: Sequence[str], known: Sequence[str]) -> None:
-    """Raise `DataError` where there are names in a rule that mean none of the known labels."""
+    """Raise `DataError` where names in a rule mean none of the known labels; unknown: these names."""
     if unknown:
         raise DataError(
             f"rule {rule.title!r} names the label {unknown[0]!r}; known are {', '.join(map(str, known))}"
@@ -208,7 +208,7 @@ def _refuse(rule: Rule, unknown: Sequence[str], known: Sequence[str]) -> None:
 
 
 def require_known_labels(rules: Iterable[Rule], known: Sequence[str]) -> None:
-    """Raise `DataError` where a rule names a label that is not among these, nor the type of some."""
+    """Raise `DataError` where a rule names what is neither a known label nor the type of known labels."""
     for rule in rules:
         _refuse(rule, sorted(labels_named([rule], known).difference(known)), known)
 

@@ -48,7 +48,7 @@ class Labels:
         return self.names.labels if isinstance(self.names, Each) else self.names
 
     def among(self, labels: Sequence[str]) -> tuple[list[bool], list[str]]:
-        """Whether each of the labels is one of the names or is meant by one, and the names that mean none of them."""
+        """Whether a name means each of the labels, and the names that mean none of them (`labels_meant`)."""
         assert not isinstance(self.names, Each)
         meant = {name: labels_meant(name, labels) for name in self.names}
         inside = {label for found in meant.values() for label in found}

@@ -112,7 +112,7 @@ def require(value: Any, form: Any, what: str, sizes: dict[str, int] | None = Non
     elif isinstance(form, Such):
         require(value, form.form, what, sizes)
         if not form.holds(value):
-            raise DataError(f"the numbers of {what} do not belong together")
+            raise DataError(f"the values of {what} contradict each other")
     elif isinstance(form, dict):
         _require_values(value, form, what, sizes)
     elif isinstance(form, tuple | list):

@@ -26,12 +26,12 @@ from .packing import unpack
 
 try:
     import fcntl
-except ImportError:  # Windows: nothing tells whose folders are left
+except ImportError:  # Windows: without locks, no folder is known to be abandoned
     fcntl = None  # type: ignore[assignment]
 
-# Temporary folders have names that begin so, and hold a lock.
+# How names of temporary folders begin, and the name of the lock in each.
 _PREFIX, _LOCK = "sidelight-", "lock"
-# Seconds between two looks whether the process that started this one is there.
+# Seconds between two checks whether the parent process still runs.
 _PERIOD = 1.0
 
 
@@ -155,7 +155,7 @@ def started(where: Any) -> Iterator[JoblibProcesses]:
 
 @cache
 def _end_with_parent() -> None:
-    """Let this process end soon after the one that started it, also where that was killed."""
+    """End this process soon after the one that started it, even if that one is killed."""
     parent = os.getppid()
 
     def watch() -> None:
@@ -173,12 +173,12 @@ def _own_folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix=_PREFIX) as name, open(Path(name, f"{_LOCK}.new"), "w") as lock:
         if fcntl is not None:
             fcntl.flock(lock, fcntl.LOCK_EX)
-        os.rename(lock.name, Path(name, _LOCK))  # where there is a lock, it was taken
+        os.rename(lock.name, Path(name, _LOCK))  # a lock of this name is always held by the process that made it
         yield Path(name)
 
 
 def _sweep(place: Path) -> None:
-    """Remove the folders of this user's processes that are gone."""
+    """Remove the temporary folders that processes of this user left when they ended."""
     if fcntl is None:
         return
     for folder in place.glob(f"{_PREFIX}*"):

@@ -57,13 +57,13 @@ def run(
     changing = (support, fill, post, amounts)
     whole = ArraySpec(np.int32, (encoded.tokens,), least=0, most=1)
     lists = ArraySpec(np.int64, fill.shape, least=0), ArraySpec(np.int32, post.shape, least=0, below=encoded.tokens)
-    form = Such((whole, *lists, finite(*amounts.shape)), lambda more: _fit(encoded, *more[:2]))
+    form = Such((whole, *lists, finite(*amounts.shape)), lambda more: _agree(encoded, *more[:2]))
     options: dict[str, Any] = {"passes": passes, "seed": seed, "on_pass": on_pass}
     make_passes(lambda rng: [encoded], state, visits, **options, more=changing, more_form=form)
 
 
-def _fit(encoded: Encoded, support: Ints, fill: Longs) -> bool:
-    """Whether the lists of attributes have as many tokens as are in the lists."""
+def _agree(encoded: Encoded, support: Ints, fill: Longs) -> bool:
+    """Whether the list of every attribute has as many entries as support tokens have the attribute."""
     owner = np.repeat(np.arange(encoded.tokens), np.diff(encoded.indptr))
     there = encoded.indices[encoded.indptr[0] : encoded.indptr[-1]][support[owner] > 0]
     return np.array_equal(np.bincount(there, minlength=len(fill)), fill)

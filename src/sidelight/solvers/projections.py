@@ -154,7 +154,7 @@ class GivenModel:
 
 
 def carried_prices(one: Any) -> Carried:
-    """The prices that the next projection begins with, where `one` has prices of rows at first, and a projector."""
+    """How checkpoints keep the dual variables that the next projection starts from; one: has `prices`, `projector`."""
     sizes = (len(one.prices), one.projector.prices)
 
     def form() -> Such:

@@ -101,7 +101,7 @@ class ContrastiveEstimation(LinearParameters, Learner):
         return self
 
     def check_parameters(self) -> None:
-        """Raise for other tasks than labelling, and for what neighbours have no weights for."""
+        """Raise `NotSupported` for tasks other than labelling, and for edges."""
         super().check_parameters()
         if not isinstance(self.task_, Labelling):
             others = able([Signal.NOTHING], self.task_)

@@ -129,7 +129,7 @@ class LogLinear(LayoutParameters, Learner):
         return np.asarray(self.weights_, np.float64)
 
     def first_weights(self, loss: LogLoss[Any]) -> Floats:
-        """Where a solver begins: at zero, and for segments whose labels are known in part near a good labelling."""
+        """The weights that a solver begins with: zero, but for segments with partial labels those of `SegmentStart`."""
         if loss.known.full or not segment_ascent.suits(loss.scorer):
             return np.zeros(loss.scorer.size)
         return SegmentStart(loss, self.l1, self.l2, self.max_iterations).weights()

@@ -202,7 +202,7 @@ class DMV(Learner):
         return CountingFit(self, data)
 
     def word_shares(self, encoder: SymbolEncoder, own: Ints, other: Ints) -> WordShares | None:
-        """Returns None where there are symbols that the model lacks, which have no class to share."""
+        """Returns None where the model lacks symbols, since these have no class whose probability they share."""
         known = list(encoder.words) == list(self.encoder_.words)
         return WordShares(np.ones(len(own)), self.log_prior()) if known else None
 

@@ -158,12 +158,10 @@ class HMM(Learner):
     def check_parameters(self) -> None:
         """Raise `DataError` for a smoothing of 0 where it would make all outputs impossible."""
         for name in ("start_smoothing", "transition_smoothing", "emission_smoothing"):
-            needed = self.estimate == "variational" or (name == "transition_smoothing" and self.order == 2)
-            if needed and not getattr(self, name):
-                raise DataError(
-                    f"{name} must be a finite number above 0 with estimate='variational', and transition_smoothing "
-                    "with order=2 too, got 0"
-                )
+            pairs_first = name == "transition_smoothing" and self.order == 2
+            if not getattr(self, name) and (self.estimate == "variational" or pairs_first):
+                reason = "order=2" if pairs_first else "estimate='variational'"
+                raise DataError(f"{name} must be a finite number above 0 with {reason}, got 0")
 
     def _add(
         self, X: Any, y: Any, classes: Any, encoder: SymbolEncoder, before: HMMCounts | None, sample_weight: Any

@@ -71,10 +71,10 @@ class View:
     part: tuple[int, int, int] | None = None
 
     def check(self) -> None:
-        """Raises `DataError` unless the parameters are as declared, and the part is one of some."""
+        """Raises `DataError` unless the parameters are as declared and features are divided into at least one part."""
         check_declared(self)
         if self.part is not None and self.part[1] < 1:
-            raise DataError(f"a view is one of at least 1 part of the features, got {self.part}")
+            raise DataError(f"part of a view is (k, count, seed) with a count of at least 1, got {self.part}")
 
     def of(self, X: Any) -> Any:
         """Returns what the view sees of inputs."""

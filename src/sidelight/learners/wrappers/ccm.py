@@ -66,7 +66,7 @@ class RuleParameters(WrapperParameters):
         return Reading(self.reading)
 
     def check_parameters(self) -> None:
-        """Refuse at once rules that cannot be used."""
+        """Raise for rules that cannot be used, before anything is learned."""
         one: Any = self
         rules, name, noun = one.listed_rules(), type(self).__name__, self.task_.noun
         for rule in rules:

@@ -158,7 +158,7 @@ class Combined(ExpectationParameters, Learner):
 
     @property
     def views_(self) -> dict[str, Any]:
-        """The fitted views by what reports call them, where there are two."""
+        """The fitted views by their names in reports, if there are two."""
         return (
             {} if self.view is None else dict(zip(("the base", "the second view"), self.models_.values(), strict=True))
         )
