@@ -72,7 +72,7 @@ def test_rules_are_broken_where_the_dictionary_is_contradicted(open_labels):
 
 
 def test_a_dictionary_that_labels_contradict():
-    """As a limit it is an error, which says what to use: as rules it is broken where labels say so."""
+    """As hard limits it is an error that names `rules()`, which labels may break."""
     tags = TagDictionary({"a": {"N"}, "b": {"V"}})
     sentences, labels = [["a", "b"], ["b", "a"], ["a", "a"], ["b"]], [["N", "V"], ["V", "N"], ["N", "V"], None]
     with pytest.raises(DataError, match=r"token 1: y says 'V', and the dictionary 'N'; .* give dictionary.rules\(\)"):

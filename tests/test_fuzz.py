@@ -16,40 +16,35 @@ from sidelight.errors import DataError
 CHEAP = ("hmm", "crf", "crf-dicts", "perceptron", "kernel-perceptron", "maxent", "em", "crf-rules", "semicrf")
 
 
+def outcomes_of(target, folder, cases):
+    """How cases from a fixed seed end, none of which may fail."""
+    outcomes = set()
+    for number in range(cases):
+        outcome, failure = run_here(target, folder, 0, number)
+        assert not failure, f"case {number}: {failure}"
+        outcomes.add(outcome)
+    return outcomes
+
+
 @pytest.mark.parametrize("name", sorted(models.CASES))
 def test_altered_model_files_are_refused_or_used(name, tmp_path, monkeypatch):
     """Each of these cases is drawn from a fixed seed; `python -m fuzz models` runs any number, in a child process."""
     monkeypatch.setattr(models, "CASES", {name: models.CASES[name]})
     if name not in CHEAP:
         monkeypatch.setattr(models, "_use", lambda learner, X: None)
-    outcomes = []
-    for number in range(25 if name in CHEAP else 5):
-        outcome, failure = run_here(models, tmp_path, 0, number)
-        assert not failure, f"case {number}: {failure}"
-        outcomes.append(outcome)
-    assert "refused" in outcomes
+    assert "refused" in outcomes_of(models, tmp_path, 25 if name in CHEAP else 5)
 
 
 @pytest.mark.parametrize("name", ["lbfgs", "eg", "perceptron", "kernel perceptron", "cutting planes", "em", "codl"])
 def test_altered_checkpoints_are_refused_or_used(name, tmp_path, monkeypatch):
     """`python -m fuzz checkpoints` runs any number of cases, of more learners."""
     monkeypatch.setattr(checkpoints, "FITS", {name: checkpoints.FITS[name]})
-    outcomes = []
-    for number in range(12):
-        outcome, failure = run_here(checkpoints, tmp_path, 0, number)
-        assert not failure, f"case {number}: {failure}"
-        outcomes.append(outcome)
-    assert "refused" in outcomes
+    assert "refused" in outcomes_of(checkpoints, tmp_path, 12)
 
 
 def test_altered_corpora_are_refused_or_used(tmp_path):
     corpora.setup(tmp_path)
-    outcomes = []
-    for number in range(40):
-        outcome, failure = run_here(corpora, tmp_path, 0, number)
-        assert not failure, f"case {number}: {failure}"
-        outcomes.append(outcome)
-    assert {"DataError", "learned from"} <= set(outcomes)
+    assert {"DataError", "learned from"} <= outcomes_of(corpora, tmp_path, 40)
 
 
 class Target:

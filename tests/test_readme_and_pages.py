@@ -1,4 +1,4 @@
-"""README and the pages around it say what is so: what they show is printed, links lead somewhere, figures agree.
+"""README and the pages around it: what they show is printed, links have targets, and figures agree.
 
 `python -m benchmarks.readme` types the same pages, each line in a process of its own.
 """

@@ -74,7 +74,7 @@ NEW = [["eve", "note", "4"]]
     ids=lambda one: f"{type(one).__name__}({type(one.base).__name__ if one.base else ''})",
 )
 def test_the_rule_decides_where_its_label_is(learner, tmp_path):
-    """Nothing labelled has the label; it is given where the rule asks for it, and nowhere in what is like the rest."""
+    """No labelled sequence has the label; predictions have it where the rule asks for it, and nowhere else."""
     if "guard" in learner.get_params():
         learner.set_params(guard=False)
     some = [1, 3, 0, 1, 3, 0]  # nothing labelled contradicts the rule
@@ -105,7 +105,7 @@ def test_folds_without_spans_have_scores():
 
 
 def test_a_type_of_spans_that_no_sequence_has():
-    """Its labels have the marks that those of the data have; the name of a type that the data has is no label."""
+    """Its labels have the prefixes that labels of the data have; the name of a type of the data is no label."""
     X, y = [["ann", "b"], ["b", "bob"], ["b", "ann"]], [["B-PER", "O"], ["O", "B-PER"], ["O", "B-PER"]]
     rules = [where(word.isin("rome")).label("LOC").hard(), where(word.isin("ann")).label("PER"), bio()]
     model = CCM(HMM(), rules).fit(X, y)
