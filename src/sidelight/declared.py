@@ -67,11 +67,8 @@ class Bounds:
 
     def __str__(self) -> str:
         if self.most < inf and self.least > -inf:
-            return (
-                f" above {self.least:g} and at most {self.most:g}"
-                if self.above
-                else (f" from {self.least:g} to {self.most:g}")
-            )
+            link = " above {:g} and at most {:g}" if self.above else " from {:g} to {:g}"
+            return link.format(self.least, self.most)
         if self.least > -inf:
             return f" above {self.least:g}" if self.above else f" of at least {self.least:g}"
         return f" of at most {self.most:g}" if self.most < inf else ""

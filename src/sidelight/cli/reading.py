@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -115,45 +114,6 @@ class Reader:
         if format == CORPUS or (self.columns is None and self.label_column is None):
             return None
         return Layout(format, self.columns, self.label_column)
-
-    @contextmanager
-    def naming_columns(self, path: str, sequences: Sequences) -> Iterator[None]:
-        """Add to the error of a fit about columns of offsets or ids the option that leaves them out."""
-        from sidelight.features.choose import CountingColumns
-
-        try:
-            yield
-        except CountingColumns as error:
-            if sequences.format == CORPUS:
-                advice = "leave them out with `sidelight encode --columns`"
-            elif "columns" in FORMATS[sequences.format].options:
-                advice = f"leave them out with --columns {self._without(error.columns, sequences)}"
-            else:
-                advice = "leave them out"
-            raise DataError(f"{path}: {error.what}; {advice}, or say which columns to read with -t") from None
-
-    def _without(self, columns: Sequence[int], sequences: Sequences) -> str:
-        """Return the value of --columns that leaves columns of tokens out."""
-        from sidelight.data.columns import LABEL, LEFT_OUT
-
-        if sequences.format == "conllu":
-            return ",".join(name for k, name in enumerate(self.conllu_columns) if k not in columns)
-        width = len(sequences.X[0][0])
-        if self.columns is not None and 0 not in columns:
-            names = self.columns.split(",")
-            for k in columns:
-                names[self.named.token[k]] = LEFT_OUT
-            return ",".join(names)
-        fresh = iter(["word", "pos", *(f"column{k}" for k in range(2, width))])
-        kept = [LEFT_OUT if k in columns else next(fresh) for k in range(width)]
-        if self.columns is None:
-            place = self._label_number()
-            kept.insert(place if place >= 0 else width + 1 + place, LABEL)
-            return ",".join(kept)
-        names = [LABEL if name == LABEL else LEFT_OUT for name in self.columns.split(",")]
-        for k, name in enumerate(kept):
-            names[self.named.token[k]] = name
-        return ",".join(names)
 
     def width(self, X: Sequence[Any]) -> str:
         """How many columns tokens have."""
@@ -298,7 +258,7 @@ class Reader:
         self._refuse("--comment", self.comment, name, "comment")
         if FORMATS[name].columnar:
             if self.columns is None:
-                label = self._label_number() if labels else None
+                label = self.label_number() if labels else None
                 return {"label": label, "partial": self.partial and labels, "comment": self.comment}
             if self.label_column is not None:
                 message = "--columns says which column is the label; leave this out"
@@ -324,7 +284,8 @@ class Reader:
         }  # fmt: skip
         return {key: value for key, value in given.items() if value is not None and key in FORMATS[name].options}
 
-    def _label_number(self) -> int:
+    def label_number(self) -> int:
+        """Return the number of the label's column, -1 for the last."""
         try:
             return int(self.label_column or -1)
         except ValueError:

@@ -207,6 +207,7 @@ def command(
     With --learner crf, --rules makes it a ccm (rules in predictions) and --unlabeled a codl (in learning too).
     """
     from sidelight.cli.interrupts import saved_apart, say_interrupted, stoppable_with_note, surviving
+    from sidelight.cli.offsets import naming_columns
     from sidelight.cli.output import check_figure, check_writable, print_json
     from sidelight.cli.templates import parse_arc_template, parse_features, read_templates
     from sidelight.report.outputs import evaluated_by
@@ -245,7 +246,7 @@ def command(
     held_out = None if dev is None else reader.read(dev, labels=True)
     with surviving(checkpoint, every):
         way = file_of_conflicts(files, way_out(learner, estimator))
-        with way, stoppable_with_note("model") as request, options.naming_columns(data, sequences):
+        with way, stoppable_with_note("model") as request, naming_columns(options, data, sequences):
             seconds = _fit(estimator, everything)
         with file_of_conflicts(files[:1]):
             _try_rules(estimator.chosen_, sequences)
