@@ -147,18 +147,18 @@ def _ordered(cls: Any) -> list[Field[Any]]:
 
 
 def _documented(cls: Any, order: list[Field[Any]]) -> str:
-    """Returns the docstring with all parameters and attributes in numpydoc form."""
+    """Returns the docstring, without indentation, with all parameters and attributes in numpydoc form."""
     text = "\n".join(_entry(one.name, one.type, one.default) for one in order)
-    written = f"    Parameters\n    ----------\n{text}\n"
-    before, mark, attributes = (cls.__doc__ or "").partition("    Attributes\n    ----------\n")
-    return f"{before.rstrip()}\n\n{written}" + (f"\n{mark}{_attributes(attributes)}" if mark else "    ")
+    before, mark, attributes = inspect.cleandoc(cls.__doc__ or "").partition("Attributes\n----------\n")
+    written = f"{before.rstrip()}\n\nParameters\n----------\n{text}\n"
+    return f"{written}\n{mark}{_attributes(attributes)}\n" if mark else written
 
 
 def _entry(name: str, hint: Any, default: Any) -> str:
     """Returns the lines of one parameter."""
     kind, text, *_ = get_args(hint) if get_origin(hint) is Annotated else (hint, "")
     shown = "" if default is MISSING else f", default={default!r}"
-    return f"    {name} : {_type_name(kind)}{shown}\n{_wrapped(text)}"
+    return f"{name} : {_type_name(kind)}{shown}\n{_wrapped(text)}"
 
 
 def _type_name(kind: Any) -> str:
@@ -175,13 +175,13 @@ def _type_name(kind: Any) -> str:
 
 
 def _wrapped(text: str, width: int = 112) -> str:
-    """Returns a text in lines that are indented by eight."""
+    """Returns a text in lines that are indented by four."""
     lines, line = list[str](), ""
     for word in text.split():
         if len(line) + len(word) + 1 > width:
             lines, line = [*lines, line], ""
         line = f"{line} {word}".strip()
-    return "\n".join(f"        {one}" for one in [*lines, line])
+    return "\n".join(f"    {one}" for one in [*lines, line])
 
 
 def _attributes(section: str) -> str:
@@ -190,7 +190,7 @@ def _attributes(section: str) -> str:
     for line in section.splitlines():
         names = [name.strip() for name in line.split(",")]
         if line.strip() and all(name in ATTRIBUTES for name in names):
-            out += [f"    {name} : {ATTRIBUTES[name][0]}\n        {ATTRIBUTES[name][1]}" for name in names]
+            out += [f"{name} : {ATTRIBUTES[name][0]}\n    {ATTRIBUTES[name][1]}" for name in names]
         else:
             out.append(line)
     return "\n".join(out)
