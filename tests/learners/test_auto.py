@@ -211,7 +211,7 @@ def test_where_the_usual_learner_is_not_tried_a_crf_is_the_base(monkeypatch):
     model = Auto(folds=2, budget=1e6, n_jobs=1).fit(data, [["O", "A", "O", "O"]] * 4)
     assert type(model.best_) is CRF
     without = Auto([starts_with("O").soft(1.0)], folds=2, budget=1e6, n_jobs=1).fit(data, [["O", "A", "O", "O"]] * 4)
-    assert "the most of those that were tried; it uses no rules." in without.why_
+    assert "and no other that was tried has more; it uses no rules." in without.why_
 
 
 def test_sequences_without_outputs_have_their_numbers_among_all(monkeypatch):
@@ -367,6 +367,8 @@ def test_a_base_with_a_lower_score_is_not_called_the_best():
     assert " and no other is better by more than a standard error (above: +" in race._why(base)
     race.tried = [base, tried("below", [4] * 10, supervised=True)]
     assert race._why(base).endswith(", the most of those that were tried.")
+    race.tried = [base, tried("level", [5] * 10, supervised=True)]
+    assert race._why(base).endswith(", and no other that was tried has more.")
     assert Result("one", False, score=0.5, difference=0.1, error=float("nan"), sequences=1).points == "+10.0"
 
 

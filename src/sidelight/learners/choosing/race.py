@@ -320,7 +320,9 @@ class Race:
             return f"{why}{obeys}{self._gone(chosen)}."
         why = f"{name} has {score} on {held}"
         if all(tried.candidate.supervised and tried.trial.score <= chosen.trial.score for tried in others):
-            return f"{why}, the most of those that were tried{self._gone(chosen)}."
+            tied = any(tried.trial.score == chosen.trial.score for tried in others)
+            most = "and no other that was tried has more" if tied else "the most of those that were tried"
+            return f"{why}, {most}{self._gone(chosen)}."
         best = max(others, key=lambda tried: tried.trial.score)
         points = best.result(self.base).points
         better = f"no other is better by more than a standard error ({best.candidate.name}: {points} points)"
