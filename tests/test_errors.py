@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 import sidelight
-from sidelight import CRF, CoDL, DataError, Infeasible, StructuralSVM, read_columns, read_links, read_trees
+from sidelight import CCM, CRF, CoDL, DataError, Infeasible, StructuralSVM, read_columns, read_links, read_trees
 from sidelight.errors import ParameterError, SidelightError, close_names, shortened, warn
 
 
@@ -44,6 +44,8 @@ def test_a_parameter_that_is_not_known_suggests_the_nearest_one():
         CoDL(CRF(), [], unlabelled=3)
     with pytest.raises(ValueError, match=r"Invalid parameter 'l3' for estimator CRF.*; did you mean 'l1'\?$"):
         CRF().set_params(l3=1)
+    with pytest.raises(ValueError, match=r"Invalid parameter 'l2' for estimator CCM.*; did you mean 'base__l2'\?$"):
+        CCM(CRF(), []).set_params(l2=1)
     with pytest.raises(AttributeError, match="'sidelight' has no attribute 'CFR'; did you mean 'CRF'"):
         sidelight.CFR  # noqa: B018
 

@@ -114,7 +114,8 @@ class Estimator:
         for key, value in params.items():
             name, mark, rest = key.partition("__")
             if name not in names:
-                hint = did_you_mean(name, names)
+                inner = [one for one in self.get_params() if one.endswith(f"__{name}")]
+                hint = f"; did you mean {inner[0]!r}?" if inner else did_you_mean(name, names)
                 raise ValueError(
                     f"Invalid parameter {name!r} for estimator {self}. Valid parameters are: {names!r}{hint or '.'}"
                 )
