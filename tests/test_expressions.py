@@ -69,7 +69,8 @@ def test_constants_and_lists():
     [
         ("other", 1, "'other' is not known here; there are thing, make, words"),
         ("thing + other", 9, "'other' is not known here"),
-        ("  make(other)", 8, "'other' is not known here"),
+        ("  make(other)", 8, "'other' is not known here; labels and words are written in quotes: 'other'"),
+        ("thing.double(wrods)", 14, "labels and words are written in quotes: 'wrods'; did you mean 'words'?"),
         ("make('é', 'é', other)", 16, "'other' is not known here"),
         ("make(\n  other\n)", 9, "'other' is not known here"),
         ("_private", 1, "'_private' is not known here"),

@@ -100,14 +100,14 @@ class _Reader:
                 method = self._attribute(node, self.value(inner), name)
                 return method() if callable(method) else method
             case ast.Call(ast.Attribute(inner, name) as at, arguments, []):
-                return self._attribute(at, self.value(inner), name)(*map(self.value, arguments))
+                return self._attribute(at, self.value(inner), name)(*map(self._argument, arguments))
             case ast.Call(ast.Attribute(_, name), _, _):
                 raise self.fail(node, f".{name} takes no named arguments")
             case ast.Call(function, arguments, keywords):
                 if any(k.arg is None for k in keywords):
                     raise self.fail(node, "** is not part of the language")
                 named = {str(k.arg): self.value(k.value) for k in keywords}
-                return self.value(function)(*map(self.value, arguments), **named)
+                return self.value(function)(*map(self._argument, arguments), **named)
             case ast.Subscript(inner, index):
                 return self.value(inner)[self.value(index)]
             case ast.UnaryOp(ast.Invert(), inner):
@@ -125,6 +125,15 @@ class _Reader:
             case ast.Compare(_, [_, _, *_], _):
                 raise self.fail(node, "comparisons cannot be chained: write brackets, as in (a >= 1) & (b <= 3)")
         raise self.fail(node, _instead(node) or f"{quoted(ast.unparse(node))} is not part of the language")
+
+    def _argument(self, node: ast.expr) -> Any:
+        """The value of an argument. A name that is not known is most likely a label or a word without its quotes."""
+        if isinstance(node, ast.Name) and node.id not in self.names:
+            hint = did_you_mean(node.id, self.names)
+            raise self.fail(
+                node, f"{quoted(node.id)} is not known here; labels and words are written in quotes: {node.id!r}{hint}"
+            )
+        return self.value(node)
 
     def _attribute(self, node: ast.expr, owner: Any, name: str) -> Any:
         offered: frozenset[str] = getattr(type(owner), "readable", frozenset())

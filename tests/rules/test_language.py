@@ -13,6 +13,7 @@ from sidelight import (
     all_of,
     any_of,
     before,
+    bio,
     changes,
     changes_only_after,
     check,
@@ -279,6 +280,8 @@ def test_rules_are_combined_with_rules():
     for call in (lambda: (A >= 1) & 3, lambda: (A >= 1) | A, lambda: (A >= 1) >> "B"):
         with pytest.raises(DataError, match="expected a rule, got"):
             call()
+    with pytest.raises(DataError, match=r"expected a rule, got <function bio at .*>, a function; write bio\(...\)"):
+        (A >= 1) & bio
 
 
 @pytest.mark.parametrize("rule", [min_length(2), before("A", "B"), few_labels(word)], ids=repr)
@@ -325,6 +328,8 @@ def test_parse_rule_wants_a_rule():
     for text in ("count('A')", "word", "3", "each", "share('A')"):
         with pytest.raises(DataError, match="is not a rule: a count needs a bound"):
             parse_rule(text)
+    with pytest.raises(DataError, match=r"'once_each' is not a rule: it is a function; write once_each\(...\)"):
+        parse_rule("once_each")
 
 
 def test_counts_add_from_both_sides():

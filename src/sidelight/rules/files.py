@@ -18,6 +18,7 @@ from functools import partial
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 from ..data.source import read_lines, require_regular
@@ -60,6 +61,8 @@ def parse_rule(text: str, words: Mapping[str, Any] | None = None) -> Rule:
     if not isinstance(value, Rule):
         if isinstance(value, Place):
             raise DataError(f"{text!r} is not a rule: it names no label; add .label('author'), or .never('author')")
+        if isinstance(value, FunctionType):
+            raise DataError(f"{text!r} is not a rule: it is a function; write {text.strip()}(...)")
         raise DataError(f"{text!r} is not a rule: a count needs a bound, as in count('author') >= 1")
     return value
 

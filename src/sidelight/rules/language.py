@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from numbers import Real
 from sys import float_info
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from ..errors import DataError, NotSupported
@@ -239,7 +240,8 @@ class Rule:
 def require_rule(value: Any) -> Rule:
     """The value itself; raise `DataError` unless it is a rule."""
     if not isinstance(value, Rule):
-        raise DataError(f"expected a rule, got {quoted(value)}")
+        called = f", a function; write {value.__name__}(...)" if isinstance(value, FunctionType) else ""
+        raise DataError(f"expected a rule, got {quoted(value)}{called}")
     return value
 
 
