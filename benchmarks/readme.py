@@ -124,9 +124,9 @@ def broken(code: str, names: dict[str, Any]) -> list[str]:
     for statement in ast.parse(code).body:
         promise = promised.get(statement.end_lineno or 0)
         if promise is None or not isinstance(statement, ast.Expr):
-            exec(compile(ast.Module([statement], []), "README.md", "exec"), names)
+            exec(compile(ast.Module([statement], []), "the page", "exec"), names)
             continue
-        value = eval(compile(ast.Expression(statement.value), "README.md", "eval"), names)
+        value = eval(compile(ast.Expression(statement.value), "the page", "eval"), names)
         wanted = eval(promise.value, names)
         found = value if promise.digits is None else round(float(value), promise.digits)
         if found != wanted:
@@ -141,7 +141,7 @@ def difference(expected: list[str], found: list[str]) -> list[str]:
     pattern = "\n".join(r"(?:.*\n)*?.*" if line == _ANY else re.escape(line) for line in wanted)
     if re.fullmatch(pattern, "\n".join(printed)):
         return []
-    return list(difflib.unified_diff(wanted, printed, "README.md", "printed", lineterm=""))
+    return list(difflib.unified_diff(wanted, printed, "the page", "printed", lineterm=""))
 
 
 def _stripped(lines: list[str]) -> list[str]:
