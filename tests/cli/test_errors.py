@@ -353,6 +353,27 @@ def test_one_long_sequence_is_noticed(run: Run, tmp_path: Path) -> None:
     assert (said.code, said.err) == (0, "note: all 1,200 tokens are one sequence; blank lines separate sequences\n")
 
 
+def test_a_line_of_column_names_is_noticed(run: Run, tmp_path: Path) -> None:
+    path, train = tmp_path / "named.tsv", ("-o", tmp_path / "m", "-l", "hmm")
+    path.write_text("token\tlabel\na\tX\nb\tY\n\na\tX\n")
+    said = run("train", path, *train)
+    line = "the first line looks like names of columns, and is read as a token with the label 'label'; delete it"
+    assert (said.code, said.err) == (0, f"note: {path}: {line}\n")
+    path.write_text("a\tlabel\na\tX\nb\tlabel\n")  # a label like any other
+    assert run("train", path, *train).err == ""
+
+
+def test_attributes_in_the_place_of_labels_are_noticed(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "crfsuite.tsv").write_text("X\tw=a\tnext=b\nY\tw=b\tnext=c\nY\tw=c\tnext=d\n")
+    train = ("train", tmp_path / "crfsuite.tsv", "-o", tmp_path / "m", "-l", "crf", "-q")
+    advice = "where the label is the first column, say --label-column 0"
+    assert run(*train).err == f"note: labels such as 'next=b' look like attributes of tokens; {advice}\n"
+    said = run(*train, "--label-column", "0", "--json")
+    assert (said.err, said.json["model"]["labels"]) == ("", ["X", "Y"])
+    (tmp_path / "morphology.tsv").write_text("a\tCase=Nom\nb\tCase=Acc\nc\tCase=Nom\n")
+    assert run("train", tmp_path / "morphology.tsv", *train[2:]).err == ""
+
+
 def test_interrupted(run: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt

@@ -1,7 +1,9 @@
 """`sidelight train`."""
 
+import re
 import time
 import warnings
+from collections import Counter
 from functools import partial as partial_function
 from typing import Annotated, Any
 
@@ -41,6 +43,8 @@ EXAMPLES = (
     "sidelight train pairs.jsonl -o names.model --learner lclr --task aligning --set task.features=letters",
 )
 _LONG = 1000
+# What the column of labels is often called, in files whose first line names the columns.
+_HEADERS = {"label", "labels", "tag", "tags", "ner", "ner_tag", "ner_tags", "entity", "y"}
 _KNOWLEDGE = "What is known beside labels"
 _DATA = "How the data is read"
 
@@ -239,6 +243,8 @@ def command(
     reader = reader_for(what, options, answers=estimator.judges)
     sequences = reader.read(data, labels=True)
     _suspect_one_sequence(sequences)
+    if what is None and sequences.format != CORPUS:
+        _suspect_columns(data, sequences)
     if not partial and what is None:
         _suspect_partial_labels(sequences)
     knowledge.check_labels(estimator, sequences)
@@ -283,6 +289,23 @@ def _suspect_one_sequence(sequences: Sequences) -> None:
     if len(sequences.X) == 1 and len(sequences.X[0]) > _LONG:
         tokens = f"{len(sequences.X[0]):,}"
         note(f"all {tokens} tokens are one sequence; blank lines separate sequences")
+
+
+def _suspect_columns(data: str, sequences: Sequences) -> None:
+    """The names of columns in the first line are no token, and attributes are rarely labels."""
+    from sidelight.cli.output import note
+
+    if not FORMATS[sequences.format].columnar:
+        return
+    first, counts = sequences.y[0][0], Counter(label for y in sequences.y for label in y if isinstance(label, str))
+    if isinstance(first, str) and counts[first] == 1 and first.lower() in _HEADERS:
+        what = "looks like names of columns, and is read as a token with the label"
+        note(f"{data}: the first line {what} {first!r}; delete it")
+    attributes = [label for label in sorted(counts) if re.match(r"[^=]+=.", label)]
+    firsts = {token if isinstance(token, str) else token[0] for x in sequences.X for token in x}
+    if 2 * len(attributes) > len(counts) > len(firsts):  # labels of morphology have such names too, but more words
+        advice = "where the label is the first column, say --label-column 0"
+        note(f"labels such as {attributes[0]!r} look like attributes of tokens; {advice}")
 
 
 def _suspect_partial_labels(sequences: Sequences) -> None:
