@@ -12,6 +12,7 @@ from sidelight.cli.wording import as_typed
         ("use Auto, CRF or StructuralSVM", "use auto, crf or svm"),
         ("they cross; Parsing(projective=False) allows it", "they cross; --set task.projective=false allows it"),
         ("name them in classes=[...]", "name them in --classes A,B"),
+        ("or name the labels in `classes` or in rules", "or name the labels in --classes A,B or in rules"),
         ("give the separator of the columns", "say --format tsv (tabs between columns) or --format columns (spaces)"),
         ("guard=False skips this", "--guard false skips this"),
         ("name each with columns=...", "name each with --columns ..."),

@@ -83,6 +83,12 @@ def test_input_without_a_name(source):
         guess_format(source)
 
 
+def test_commas_between_columns(tmp_path):
+    (tmp_path / "a.csv").touch()
+    with pytest.raises(DataError, match=r"a.csv: commas between columns are not read; write the file with tabs"):
+        guess_format(tmp_path / "a.csv")
+
+
 @pytest.mark.parametrize("path", ["a.xml", "plain"])
 def test_unknown_extensions(tmp_path, path):
     with pytest.raises(DataError, match=f"{path}: cannot read: it does not exist"):

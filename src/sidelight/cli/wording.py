@@ -14,8 +14,9 @@ _PHRASES = {
     "label=None": "--unlabeled FILE",
     "the base's classes=[...]": "--classes A,B",
     "classes=[...]": "--classes A,B",
+    "name the labels in `classes`": "name the labels in --classes A,B",
     "give every token the columns that it had in training": "name the columns of the file with --columns, _ for each "
-    "to leave out",
+    "to leave out (plain text has one column)",
     "give the separator of the columns": "say --format tsv (tabs between columns) or --format columns (spaces)",
 }
 _COMMANDS = {name: entry.command for name, entry in REGISTRY.items() if entry.command}

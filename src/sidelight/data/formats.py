@@ -106,6 +106,11 @@ def guess_format(path: Any) -> str:
         return _columns_or_text(name)
     if not os.path.exists(name):
         raise file_error(name, FileNotFoundError(), "read")
+    if extension == ".csv":
+        raise DataError(
+            f"{name}: commas between columns are not read; write the file with tabs and call it .tsv, or in Python "
+            "give read_table the table that pandas.read_csv makes of it"
+        )
     raise _unclear(f"{name}: the extension {extension!r} is not one of {', '.join(EXTENSIONS)}, .txt")
 
 
