@@ -353,6 +353,15 @@ def test_one_long_sequence_is_noticed(run: Run, tmp_path: Path) -> None:
     assert (said.code, said.err) == (0, "note: all 1,200 tokens are one sequence; blank lines separate sequences\n")
 
 
+def test_other_columns_of_dev_are_an_error_before_the_fit(run: Run, tmp_path: Path) -> None:
+    data, dev = tmp_path / "two.tsv", tmp_path / "three.tsv"
+    data.write_text("a\tX\nb\tY\n")
+    dev.write_text("a\tN\tX\nb\tN\tY\n")
+    said = run("train", data, "-o", tmp_path / "m", "-l", "crf", "--dev", dev)
+    message = f"error: {dev}: tokens have 2 columns, those of {data} 1 column; both files have the same columns\n"
+    assert (said.code, said.err, (tmp_path / "m").exists()) == (1, message, False)
+
+
 def test_a_line_of_column_names_is_noticed(run: Run, tmp_path: Path) -> None:
     path, train = tmp_path / "named.tsv", ("-o", tmp_path / "m", "-l", "hmm")
     path.write_text("token\tlabel\na\tX\nb\tY\n\na\tX\n")

@@ -20,11 +20,11 @@ from sidelight.cli.options import (
     JsonOption,
 )
 from sidelight.cli.parameters import BASES, BaseName, LearnerName, TaskName, make_task
-from sidelight.cli.reading import CORPUS, Reader, Sequences, reader_for
+from sidelight.cli.reading import CORPUS, DataReader, Reader, Sequences, reader_for
 from sidelight.cli.settings import read_settings
 from sidelight.cli.spelling import show_all
 from sidelight.data.formats import FORMATS
-from sidelight.errors import listed
+from sidelight.errors import DataError, listed
 
 NAME = "train"
 EXAMPLES = (
@@ -249,7 +249,7 @@ def command(
         _suspect_partial_labels(sequences)
     knowledge.check_labels(estimator, sequences)
     everything, files = knowledge.add_sequences(learner, estimator, reader, data, sequences)
-    held_out = None if dev is None else reader.read(dev, labels=True)
+    held_out = None if dev is None else _read_held_out(reader, dev, data, sequences)
     with surviving(checkpoint, every):
         way = file_of_conflicts(files, way_out(learner, estimator))
         with way, stoppable_with_note("model") as request, naming_columns(options, data, sequences):
@@ -280,6 +280,15 @@ def command(
         parts += [page(rules_table(summary.model.rules, summary.model.task))] if summary.model.rules else []
         scores = [] if evaluation is None else shown.headline(evaluation)
         results().print(*parts, training_table(summary, scores))
+
+
+def _read_held_out(reader: DataReader, dev: str, data: str, sequences: Sequences) -> Sequences:
+    """Read the sequences to score; before the fit, so that an error about their columns does not come after it."""
+    held_out = reader.read(dev, labels=True)
+    expected, found = reader.width(sequences.X), reader.width(held_out.X)
+    if expected != found:
+        raise DataError(f"{dev}: tokens have {found}, those of {data} {expected}; both files have the same columns")
+    return held_out
 
 
 def _suspect_one_sequence(sequences: Sequences) -> None:
