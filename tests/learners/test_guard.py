@@ -39,7 +39,7 @@ from sidelight import (
     word,
 )
 from sidelight.learners.choosing import guard
-from sidelight.learners.choosing.guard import Guard, supervised
+from sidelight.learners.choosing.guard import Guard, _warning, supervised
 from sidelight.learners.choosing.rule_costs import Broken, RuleCost, how_often_broken, rule_costs
 from sidelight.learners.choosing.trials import Metric, each_fold, folds
 from tests.learners.samples import labelled
@@ -225,3 +225,9 @@ def test_label_shares_are_tried_as_the_learner_uses_them():
     assert costs.keys() == {rules[0].title, "label shares"}
     assert all(cost.reason is None for cost in costs.values())
     assert costs[rules[0].title].gain < -0.2
+
+
+def test_the_advice_is_about_what_the_learner_learns_from():
+    worse = Guard("token accuracy", "StructuralSVM", 0.5, 0.9, 0.01, 20, 2, 2)
+    assert "or let good and bad inputs count less (C2); guard=False" in str(_warning(JLIS(), worse))
+    assert "or let unlabelled sequences count less; guard=False" in str(_warning(TransductiveSVM(), worse))

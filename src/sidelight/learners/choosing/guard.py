@@ -238,6 +238,7 @@ def _warning(learner: Any, guard: Guard) -> str | None:
         parts.append(f"Under one rule alone, {guard.base} changes by: {'; '.join(map(str, costs))}")
     if guard.worse:
         dear = any((-cost.difference).beyond(_ERRORS, _MARGIN) for cost in costs)
-        other = "leave out rules that cost" if dear else "let unlabelled sequences count less"
+        less = "let good and bad inputs count less (C2)" if hasattr(learner, "C2") else ""
+        other = "leave out rules that cost" if dear else less or "let unlabelled sequences count less"
         parts.append(f"Use {guard.compared_with}, or {other}; guard=False skips this comparison")
     return ". ".join(parts) or None
