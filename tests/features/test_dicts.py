@@ -89,7 +89,7 @@ def test_bad_values_name_sequence_token_and_feature(bad):
     ("X", "message"),
     [
         ([[{"a": 1}], []], "sequence 1 is empty"),
-        ([[{"a": 1}, "word"]], "sequence 0, token 1: expected a feature dict as before, got 'word'"),
+        ([[{"a": 1}, "word"]], "sequence 0, token 1: expected a feature dict as in the training data, got 'word'"),
         ([[{"a": 1}], [None]], "sequence 1, token 0: expected a feature dict"),
     ],
 )

@@ -64,7 +64,7 @@ def test_a_good_file(tmp_path):
 ONCE = '[[rule]]\nrule = "once_each()"\n'
 # What is wrong -> the file, and what the message says after the file's name.
 BAD = {
-    "bad TOML": ("[[rule]]\nrule = once_each()\n", r":2:\d+: Invalid value"),
+    "bad TOML": ("[[rule]]\nrule = once_each()\n", r":2:\d+: Invalid value; a rule file is TOML, with \[words\] and"),
     "cut off": ('[[rule]]\nrule = "once_each()', r":2: Unterminated string|:2:\d+: "),
     "bad expression": ("\n[[rule]]\nrule = \"count('A') >= \"\n", r":3:\d+: invalid syntax, in"),
     "unknown name": (ONCE + '[[rule]]\nrule = "often()"\n', r":4:9: 'often' is not known here"),

@@ -278,7 +278,9 @@ class DictEncoder:
         for i, x in enumerate(X, first):
             for t, token in enumerate(x):
                 if not isinstance(token, Mapping):
-                    raise DataError(f"sequence {i}, token {t}: expected a feature dict as before, got {quoted(token)}")
+                    raise DataError(
+                        f"sequence {i}, token {t}: expected a feature dict as in the training data, got {quoted(token)}"
+                    )
                 for name, value in token.items():
                     try:
                         attribute = attribute_of(name, value)

@@ -146,7 +146,8 @@ def read_rules(source: str | PathLike[str]) -> list[Rule]:
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise DataError(f"{lines.name}:{_toml_place(str(error), len(lines.lines))}") from None
+        place = _toml_place(str(error), len(lines.lines))
+        raise DataError(f"{lines.name}:{place}; a rule file is TOML, with [words] and [[rule]]") from None
     except RecursionError:
         raise DataError(f"{lines.name}: brackets are nested too deeply; a rule file has [words] and [[rule]]") from None
     except ValueError:
