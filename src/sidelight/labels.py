@@ -7,6 +7,7 @@ or BAD as a whole.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,8 @@ def label_set(y: Sequence[Any], numbers: bool = False) -> list[Any]:
             elif isinstance(label, set | frozenset) and label and all(isinstance(one, kinds) for one in label):
                 several.extend(label)
             elif label is not None:
-                hint = "; read_table gives integers of a ClassLabel their names" if isinstance(label, int) else ""
+                names = "; write names in place of numbers, as in [[names[k] for k in labels] for labels in y]"
+                hint = f"{names}; read_table does so for a ClassLabel" if isinstance(label, Integral) else ""
                 raise DataError(
                     f"sequence {i}, token {t}: a label is a string, None or a non-empty set of strings, "
                     f"got {quoted(label)}{hint}"

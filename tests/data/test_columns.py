@@ -172,6 +172,7 @@ def test_columns_are_chosen_by_their_names(columns, X, y):
     ("columns", "message"),
     [
         (["word", "label"], r"<lines>:1: expected 2 columns \(word, label\), found 5: .*name every column, with _"),
+        ("word,label", r"columns is a list of names; write \['word', 'label'\], got 'word,label'"),
         (["word", "word", "_", "_", "_"], "expected a name of its own for every column, got 'word' twice"),
         (["word", "", "_", "_", "_"], "got an empty name"),
         (["_", "_", "_", "_", "label"], "expected a column that tokens are made of"),

@@ -70,6 +70,8 @@ def read_columns(
     """
     lines = read_lines(source)
     split = _splitter(separator)
+    if isinstance(columns, str):
+        raise DataError(f"columns is a list of names; write {columns.split(',')!r}, got {columns!r}")
     named = None if columns is None else named_columns(columns)
     if named is not None:
         label = named.label

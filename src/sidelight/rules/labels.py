@@ -69,8 +69,9 @@ def label_names(labels: Iterable[Any]) -> tuple[str, ...]:
         flat += item if isinstance(item, list | tuple | set | frozenset) else [item]
     wrong = [name for name in flat if not isinstance(name, str)]
     if wrong:
-        alone = "; each and others(...) stand alone" if isinstance(wrong[0], Each | Labels) else ""
-        raise DataError(f"labels are strings, got {wrong[0]!r}{alone}")
+        hint = "; each and others(...) stand alone" if isinstance(wrong[0], Each | Labels) else ""
+        hint = "; where y has numbers as labels, write them as strings there too" if isinstance(wrong[0], int) else hint
+        raise DataError(f"labels are strings, got {wrong[0]!r}{hint}")
     return tuple(dict.fromkeys(flat))
 
 
