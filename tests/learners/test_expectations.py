@@ -362,6 +362,20 @@ def test_the_penalty_of_a_learner_is_that_of_rules_without_their_own(make):
 
 
 @each_penalized
+def test_reports_call_a_penalty_learned_only_where_it_is(make):
+    """A number of the rule or of the learner is given, also where it is one of NumPy."""
+    rule, options = count("title") >= 12, {"guard": False, "classes": CLASSES, "n_jobs": 1}
+
+    def learned(rule, **more):
+        return [one.learned for one in make([rule], **options, **more).fit(X[:16], HALF[:16]).rule_readings()]
+
+    assert learned(rule) == [True]
+    for found in (learned(rule.expected(0.5)), learned(rule, penalty=0.5), learned(rule, penalty=np.float32(0.5))):
+        assert found == [False]
+        assert type(found[0]) is bool
+
+
+@each_penalized
 @pytest.mark.parametrize("penalty", [np.nan, np.inf, -1, 0, True, "high"], ids=str)
 def test_penalties_that_make_no_sense(make, penalty):
     message = f"penalty must be a finite number above 0, 'learned' or None, got {penalty!r}$"

@@ -273,10 +273,14 @@ class ExpectationParameters(_Read, WrapperParameters):
         """How each of the rules is used."""
         out = []
         for rule, used in zip(self.rules or (), self.rules_used_, strict=False):
-            learned = self.penalty == "learned" and (rule.reading is None or rule.reading.penalty is None)
             cost = None if self.penalty is None else penalty_of(used)
-            out.append(RuleReading("expected", cost, learned))
+            out.append(RuleReading("expected", cost, self.learns_penalty(rule)))
         return out
+
+    def learns_penalty(self, rule: Rule) -> bool:
+        """Whether the penalty of a rule is learned: neither the rule nor the learner has a number."""
+        own = rule.reading is not None and rule.reading.penalty is not None
+        return isinstance(self.penalty, str) and not own
 
     def check_expectations(self, *, slack: bool = False) -> None:
         """Raise for tasks without expectations, and without a penalty where the learner needs slack."""

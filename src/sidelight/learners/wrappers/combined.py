@@ -189,7 +189,8 @@ class Combined(ExpectationParameters, Learner):
             if about_the_corpus(rule) and used.get(rule.title) is not None:
                 penalty = float(used[rule.title].penalty or 0.0)  # type: ignore[union-attr]
             kind = "expected" if about_the_corpus(rule) else "soft" if own is None else own.kind
-            out.append(RuleReading(kind, None if kind == "hard" else penalty, own is None or own.penalty is None))
+            learned = kind != "hard" and self.learns_penalty(rule)
+            out.append(RuleReading(kind, None if kind == "hard" else penalty, learned))
         return out
 
     # Fitting ----------------------------------------------------------------------------------------------------------
