@@ -77,6 +77,12 @@ def column_names(table: Any) -> list[Any] | None:
     return None if names is None or isinstance(names, dict) else list(names)
 
 
+def is_column(value: Any) -> bool:
+    """Returns whether an object is an array of one dimension, or a column of a table, of a library known here."""
+    one = getattr(value, "ndim", 1) == 1 and column_names(value) is None
+    return library_of(value) in _LISTED and one and hasattr(value, "__len__")
+
+
 def column_values(column: Any) -> list[Any]:
     """Returns the values of a column as a list; lists and tuples are columns too."""
     library = library_of(column)

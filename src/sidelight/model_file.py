@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .containers import column_values, is_column
 from .data.formats import Layout
 from .data.source import open_for_writing
 from .declared import parameter_hints
@@ -427,8 +428,8 @@ def _plain(value: Any) -> Any:
         return {"mapping": [[_plain(key), _plain(item)] for key, item in value.items()]}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
+    if is_column(value):
+        return _plain(column_values(value))
     if isinstance(value, np.generic):
         return value.item()
     if value is None or isinstance(value, str | int | float | bool):

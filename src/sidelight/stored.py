@@ -25,6 +25,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import numpy as np
 from numpy.typing import NDArray
 
+from .containers import column_values, is_column
 from .declared import LARGEST, Bounds, expected, parameter_hints
 from .errors import DataError
 from .quoting import quoted
@@ -223,16 +224,18 @@ def check_values(values: Mapping[str, Any], hints: Mapping[str, Any], owner: str
         if name not in hints:
             raise DataError(f"{owner} has no {quoted(name)}")
         if not matches(value, hints[name]) or (isinstance(value, float) and value != value):
-            raise DataError(f"{name} must be {expected(hints[name])}, got {quoted(value)}{_advice(value)}")
+            raise DataError(f"{name} must be {expected(hints[name])}, got {quoted(value)}{_advice(value, hints[name])}")
 
 
-def _advice(value: Any) -> str:
+def _advice(value: Any, hint: Any) -> str:
     """The advice that ends a message about a parameter's value; empty if there is none."""
     if isinstance(value, type):
         return f"; write {value.__name__}()"
     if _is_number(value) and LARGEST < abs(value) < float("inf"):
         return f"; numbers are at most {LARGEST:g}"
-    return f"; write large numbers like {1e20:g}" if _is_whole(value) and abs(value) >= _WHOLE else ""
+    if not _is_whole(value) or abs(value) < _WHOLE:
+        return ""
+    return f"; write large numbers like {1e20:g}" if matches(1e20, hint) else f"; whole numbers are below {_WHOLE}"
 
 
 def check_declared(owner: Any) -> None:
@@ -250,7 +253,7 @@ def check_declared(owner: Any) -> None:
 
 
 def matches(value: Any, hint: Any) -> bool:
-    """Whether a value is what an annotation says; arrays of NumPy stand for lists."""
+    """Whether a value is what an annotation says; arrays of NumPy and columns of tables stand for lists."""
     origin, arguments = get_origin(hint), get_args(hint)
     if hasattr(origin, "__value__"):  # an alias with parameters, as NumPy's NDArray is from Python 3.12 on
         origin = get_origin(origin.__value__)
@@ -274,8 +277,8 @@ def _matches_items(value: Any, origin: Any, arguments: tuple[Any, ...]) -> bool:
     if origin in (abc.Mapping, dict):
         key, item = arguments
         return isinstance(value, Mapping) and all(matches(k, key) and matches(v, item) for k, v in value.items())
-    if isinstance(value, np.ndarray) and value.ndim == 1:
-        value = value.tolist()
+    if is_column(value):
+        value = column_values(value)
     if not isinstance(value, list | tuple):
         return False
     if origin is tuple and arguments[-1] is not Ellipsis:

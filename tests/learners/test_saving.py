@@ -235,3 +235,38 @@ def test_labels_of_tokens_are_texts(name):
         for classes in ([0, 1], [True, False], ["A", None], ["A", 1]):
             with pytest.raises(DataError, match=r"classes must be a list of (texts|labels)( or None)?, got"):
                 make().set_params(classes=classes).fit(X, y)
+
+
+def columns_of(values):
+    """The same values as a list, and as what columns and arrays of other libraries are."""
+    pandas = pytest.importorskip("pandas")
+    return [values, np.array(values), np.array(values, object), pandas.Series(values), pandas.Index(values)]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_labels_in_columns_of_other_libraries(tmp_path):
+    for classes in columns_of(["A", "T", "Y", "Z"]):
+        for make, y in ((sl.HMM, Y), (crf, Y), (lambda: sl.JLIS(["word"], **SOON), [sl.GOOD, sl.BAD, sl.GOOD, sl.BAD])):
+            with sl.checkpointing(tmp_path / "c"):
+                fitted = make().set_params(classes=classes).fit(X, y)
+            assert fitted.classes_ == ["A", "T", "Y", "Z"]
+            fitted.save(tmp_path / "m")
+            assert sl.load(tmp_path / "m").predict(X) == fitted.predict(X)
+    for numbers in columns_of([1, 2]):
+        with pytest.raises(DataError, match="classes must be a list of texts or None, got"):
+            sl.HMM(classes=numbers).fit(X, Y)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.int8])
+def test_penalties_of_other_number_types(kind):
+    exact = sl.CRF(l2=1.0, tolerance=0.1).fit(X, Y)
+    assert np.array_equal(sl.CRF(l2=kind(1), tolerance=0.1).fit(X, Y).weights_, exact.weights_)
+
+
+def test_advice_about_large_numbers_works_when_typed():
+    with pytest.raises(DataError, match=r"l2 must be .*; write large numbers like 1e\+20"):
+        sl.CRF(l2=10**20).fit(X, Y)
+    sl.CRF(l2=1e20).fit(X, Y)
+    with pytest.raises(DataError, match=r"max_iterations must be .*; whole numbers are below 4611686018427387904"):
+        sl.CRF(max_iterations=10**20).fit(X, Y)
+    sl.CRF(max_iterations=4611686018427387903).fit(X, Y)

@@ -147,6 +147,8 @@ def test_templates_where_there_are_no_columns_are_refused():
         SemiCRF(end_features=["word"]).fit([[{"a": 1}]], [["A"]])
     with pytest.raises(DataError, match="put it into a list"):
         SemiCRF(begin_features="word").fit([["a"]], [["A"]])
+    with pytest.raises(DataError, match="features are a list of templates, got <generator"):
+        SemiCRF(end_features=(one for one in ["word"])).fit([["a"]], [["A"]])
 
 
 def test_input_encoded_without_segments_is_refused():

@@ -11,7 +11,7 @@ from ..kernels.compiling import Longs
 from ..stored import Arrays, within
 from .arrays import ArrayEncoder
 from .choose import Features, choose_encoder, input_kind
-from .columns import Column, Template, window, word
+from .columns import Template, window, word
 from .dicts import DictEncoder
 from .encoded import Encoded, Encoder, State
 from .templates import TemplateEncoder
@@ -68,7 +68,7 @@ class SegmentEncoder:
         columns = input_kind(X) == "columns"
 
         def place(chosen: Features | None, default: Sequence[Template], name: str) -> Encoder | None:
-            if chosen is not None and not isinstance(chosen, str | Column | Template) and len(chosen) == 0:
+            if chosen is not None and not isinstance(chosen, str) and hasattr(chosen, "__len__") and len(chosen) == 0:
                 return None
             if columns:
                 return TemplateEncoder(default if chosen is None else chosen, min_count, n_jobs)

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..containers import column_values, is_column
+
 # Parameters that change no model.
 UNIMPORTANT = frozenset({"n_jobs", "verbose"})
 
@@ -30,6 +32,8 @@ def _add(found: Any, value: Any) -> None:
             _add_list(found, value.ravel().tolist())
         else:
             found.update(np.ascontiguousarray(value).data.cast("B") if value.size else b"")
+    elif is_column(value):
+        _add_list(found, column_values(value))
     elif isinstance(value, np.generic):
         _add(found, value.item())
     elif isinstance(value, Mapping):

@@ -167,7 +167,7 @@ class LogLinear(LayoutParameters, Learner):
     def minimize(self, solver: str, loss: LogLoss[Any], start: Floats, on_step: Callable[[Step], None]) -> Solution:
         """Returns the weights of least penalised loss."""
         common: dict[str, Any] = {
-            "l2": self.l2, "tolerance": self.tolerance, "max_iterations": self.max_iterations, "on_step": on_step
+            "l2": float(self.l2), "tolerance": self.tolerance, "max_iterations": self.max_iterations, "on_step": on_step
         }  # fmt: skip
         if solver == "eg":
             visiting = _visiting_solver(loss.scorer)
@@ -177,7 +177,7 @@ class LogLinear(LayoutParameters, Learner):
             return solution
         if solver == "sgd":
             return sgd.minimize(loss, start, seed=self.seed(), **common)
-        return lbfgs.minimize(loss, start, l1=self.l1, convex=loss.known.full, **common)
+        return lbfgs.minimize(loss, start, l1=float(self.l1), convex=loss.known.full, **common)
 
 
 @declared

@@ -173,7 +173,7 @@ class JointLearner(LatentCompanionParameters, Learner):
                 "y has GOOD inputs only: the constant feature alone can suit them, so no structure can be learned; add "
                 "labelled or BAD inputs"
             )
-        if self.task_.has_labels and not (self.classes or self.dictionary or labels_named(self.rules or ())):
+        if self.task_.has_labels and self.classes is None and not (self.dictionary or labels_named(self.rules or ())):
             raise DataError("without labelled inputs the labels are not known; name them in classes=[...]")
 
     def _warn_half(self, known: Sequence[Any]) -> None:
