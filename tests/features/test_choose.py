@@ -105,6 +105,7 @@ def test_offsets_and_ids_are_no_default_features(X, columns):
         cut(WORDS, [f"id{k}" for k in range(60)]),  # no numbers
         cut(WORDS[:20], [str(k) for k in range(20)]),  # too few to tell
         cut(WORDS, [str(hash((k % 40, 3)) % 10_000) for k in range(60)]),  # clusters of words
+        cut([f"w{k % 57}" for k in range(60)], [str(k % 57 * 31 % 57) for k in range(60)]),  # and few words repeat
     ],
 )
 def test_other_columns_are(X):

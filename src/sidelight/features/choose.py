@@ -68,7 +68,9 @@ class CountingColumns(DataError):
 
 def _refuse_counting_columns(X: Any, width: int) -> None:
     """Raise `CountingColumns` if one of several columns holds offsets or ids."""
-    found = {k: some[0][0] for k, some in enumerate(_sampled_columns(X, width)) if _is_counting(some)}
+    columns = _sampled_columns(X, width)
+    words = len({value for some in columns[0] for value in some}) if columns else 0
+    found = {k: some[0][0] for k, some in enumerate(columns) if _is_counting(some, words if k else 0)}
     if not found:
         return
     those = f"columns {listed(list(map(str, found)))}" if len(found) > 1 else f"column {min(found)}"
@@ -98,13 +100,18 @@ def _sampled_columns(X: Any, width: int) -> list[list[list[str]]]:
     return columns
 
 
-def _is_counting(sequences: list[list[str]]) -> bool:
-    """Whether a column has only numbers, which are nearly all different or rise throughout every sequence."""
+def _is_counting(sequences: list[list[str]], words: int) -> bool:
+    """Whether a column has only numbers, which are nearly all different or rise throughout every sequence.
+
+    words: how many different words there are. Numbers that belong to words, such as clusters or frequencies of words,
+    are at most as many, and short texts repeat few words.
+    """
     values = [value for some in sequences for value in some]
     if len(values) < _FEWEST or not all(isinstance(value, str) and _NUMBER.fullmatch(value) for value in values):
         return False
     steps = [float(b) > float(a) for some in sequences for a, b in pairwise(some)]
-    return len(set(values)) >= _DIFFERENT * len(values) or (len(steps) >= _FEWEST and all(steps))
+    different = len(set(values))
+    return (different >= _DIFFERENT * len(values) and different > words) or (len(steps) >= _FEWEST and all(steps))
 
 
 def _first(X: Any) -> Any:
