@@ -263,7 +263,8 @@ def matches(value: Any, hint: Any) -> bool:
     if origin in (Union, UnionType):
         return any(matches(value, one) for one in arguments)
     if origin is Literal:
-        return any(type(value) is type(one) and value == one for one in arguments)
+        kind = str if isinstance(value, str) else type(value)  # 1 is not True, and texts of NumPy are texts
+        return any(type(one) is kind and value == one for one in arguments)
     if origin in (list, tuple, abc.Sequence, abc.Mapping, dict):
         return _matches_items(value, origin, arguments)
     if origin is abc.Callable:

@@ -270,3 +270,13 @@ def test_advice_about_large_numbers_works_when_typed():
     with pytest.raises(DataError, match=r"max_iterations must be .*; whole numbers are below 4611686018427387904"):
         sl.CRF(max_iterations=10**20).fit(X, Y)
     sl.CRF(max_iterations=4611686018427387903).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("learner", "parameter", "values"),
+    [(sl.CRF, "solver", ["eg", "lbfgs"]), (sl.HMM, "estimate", ["frequencies", "variational"])],
+)
+def test_grids_may_be_arrays_of_texts(learner, parameter, values, tmp_path):
+    for value in np.array(values):
+        learner(**{parameter: value}).fit(X, Y).save(tmp_path / "m")
+        assert sl.load(tmp_path / "m").get_params()[parameter] == str(value)
