@@ -297,6 +297,8 @@ def test_inputs_of_another_kind_are_refused():
         dicts.predict(X)
     with pytest.raises(DataError, match="sequence 0: expected an array of 12 columns, got 'list'"):
         arrays.predict(X)
+    with pytest.raises(DataError, match="sequence 0, token 0: expected a string in column 0"):
+        CRF().fit([[(["a"], "1"), (["b"], "2")]], [["P", "Q"]])
     with pytest.raises(DataError, match="sequence 0, token 0: expected a string or a tuple of strings"):
         words.predict(as_dicts(X))
     with pytest.raises(DataError, match="sequence 0: expected a list of tokens, got 'Ann runs'"):

@@ -69,7 +69,7 @@ class CountingColumns(DataError):
 def _refuse_counting_columns(X: Any, width: int) -> None:
     """Raise `CountingColumns` if one of several columns holds offsets or ids."""
     columns = _sampled_columns(X, width)
-    words = len({value for some in columns[0] for value in some}) if columns else 0
+    words = len({value for some in columns[0] for value in some if isinstance(value, str)}) if columns else 0
     found = {k: some[0][0] for k, some in enumerate(columns) if _is_counting(some, words if k else 0)}
     if not found:
         return
