@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,28 @@ def test_a_label_that_occurs_nowhere_is_noticed(run: Run, folder: Path, tmp_path
     said = run("check", "count('colour') <= 1", folder / "dev.tsv")
     assert said.code == 0
     assert "no token has the label 'colour' of the rule \"count('colour') <= 1\"; there are author, " in said.err
+
+
+def test_one_note_for_each_rule_with_labels_that_occur_nowhere(run: Run, folder: Path) -> None:
+    said = run("check", "starts_with('c1', 'c2', 'c3', 'c4', 'autor', 'c5', 'c6', 'c7')", folder / "dev.tsv")
+    assert said.code == 0
+    start = "note: no token has the labels 'autor', 'c1', 'c2', 'c3', 'c4' and 3 others of the rule \"starts_with("
+    assert said.err.startswith(start)
+    assert said.err.endswith("; did you mean 'author'?\n")
+    assert said.err.count("note:") == 1
+
+
+@pytest.mark.parametrize("command", ["check", "train"])
+def test_too_many_labels_are_refused_with_their_number(run: Run, folder: Path, tmp_path: Path, command: str) -> None:
+    names = ", ".join(repr(f"author{i:05d}") for i in range(20_000))
+    (tmp_path / "r.toml").write_text(f'[[rule]]\nname = "first"\nrule = "starts_with({names})"\n')
+    options = [tmp_path / "r.toml", folder / "dev.tsv"]
+    if command == "train":
+        options = [folder / "dev.tsv", "-o", tmp_path / "m", "--rules", tmp_path / "r.toml", "-q"]
+    said = run(command, *options)
+    assert said.code == 1
+    assert re.fullmatch("error: the rule 'first' over 20,0[0-9]{2} labels needs a table of label pairs.*\n", said.err)
+    assert not (tmp_path / "m").exists()
 
 
 def test_rules_that_nothing_could_violate_are_noticed(run: Run, folder: Path) -> None:

@@ -136,6 +136,58 @@ def test_what_looks_like_a_misspelling_gets_a_note(learner):
         assert learner.all_labels(y) == labels
 
 
+X_LONG, Y_LONG = [["a", "b"], ["b"]], [["author0000", "B"], ["B"]]
+MANY = [f"author{i:05d}" for i in range(20_000)]
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        CCM(HMM()),
+        CCM(SemiCRF()),
+        CCM(MaxEnt()),
+        CoDL(CRF()),
+        PosteriorRegularization(HMM()),
+        UnifiedEM(CRF()),
+        GeneralizedExpectation(CRF()),
+        Combined(CRF()),
+        JLIS(),
+        TransductiveSVM(),
+        Auto(),
+    ],
+    ids=lambda one: f"{type(one).__name__}({type(one.base).__name__ if one.base else ''})",
+)
+def test_more_labels_than_tables_hold_are_refused_before_anything_is_noted(learner):
+    learner.set_params(rules=[starts_with(*MANY)])
+    X, y = ([{"a": 1}, {"b": 1}], ["author0000", "B"]) if learner.task_.noun == "document" else (X_LONG, Y_LONG)
+    more = [GOOD, BAD] if isinstance(learner, JLIS) else y[:2] if isinstance(learner, CCM) else [None, None]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(DataError, match="over 20,002 labels needs a table of label pairs"):
+            learner.fit([*X, *X], [*y, *more])
+
+
+def test_one_note_names_a_few_of_many_misspelt_labels():
+    with pytest.warns(UserWarning, match="labels of their own") as caught:
+        CCM(HMM(), [starts_with(*MANY[:8])]).all_labels(Y_LONG)
+    text = str(caught.pop().message)
+    assert not caught.list
+    assert (
+        "names the labels 'author00000', 'author00001', 'author00002', 'author00003', 'author00004' and 3 oth" in text
+    )
+    assert "so they are labels of their own; did you mean 'author0000'? If they are right, name all labels in" in text
+
+
+@pytest.mark.parametrize("learner", [PosteriorRegularization(HMM()), GeneralizedExpectation(MaxEnt())])
+def test_label_shares_of_many_labels_are_refused_with_their_size(learner):
+    """A statement for every label, each with a table of label pairs: cubic in the labels that a rule adds."""
+    learner.set_params(rules=[count(*MANY[:1500]) <= 1], guard=False)
+    X, y = ([{"a": 1}, {"b": 1}], ["author0000", "B"]) if isinstance(learner.base, MaxEnt) else (X_LONG, Y_LONG)
+    message = "1,50[0-3] statements about expectations over 1,502 labels need 27.1 GB of memory .* label_shares=False"
+    with pytest.raises(DataError, match=message):
+        learner.fit([*X, X[0]], [*y, None])
+
+
 def test_labels_that_only_a_dictionary_names():
     tags = TagDictionary({"note": {"N", "Tt"}, "tale": {"T"}})
     learner = JLIS(rules=[count("N") <= 2], dictionary=tags, C2=1.0)

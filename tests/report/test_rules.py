@@ -94,5 +94,9 @@ def test_check_data() -> None:
 
 def test_labels_that_occur_nowhere() -> None:
     rules = [parse_rule("count('a') >= 1"), parse_rule("starts_with('b', 'c')")]
-    assert labels_unused(rules, ["a", "b"]) == {"c": ["starts_with('b', 'c')"]}
-    assert labels_unused(rules, ["a", "b", "c"]) == {}
+    assert labels_unused(rules, ["a", "b"]) == [("starts_with('b', 'c')", ["c"])]
+    assert labels_unused(rules, ["a", "b", "c"]) == []
+    assert labels_unused([*rules, parse_rule("count('c', 'd') >= 1")], ["a", "b"]) == [
+        ("starts_with('b', 'c')", ["c"]),
+        ("count('c', 'd') >= 1", ["d"]),
+    ]

@@ -177,7 +177,7 @@ def test_a_new_kind_is_one_class():
     assert violated_at(rule, X[0], list("AACB")) == [1, 2]
     assert violated_at(rule, X[0], list("ABCB")) == []
     assert check_data([rule], X, y, None, examples=0)[0].gold.degree == sum(row[0] for row in expected)
-    assert labels_unused([rule], ["A", "B"]) == {"C": [rule.title]}
+    assert labels_unused([rule], ["A", "B"]) == [(rule.title, ["C"])]
 
 
 def test_learners_take_a_new_kind():

@@ -77,7 +77,7 @@ def command(
     sequences = reader.read(data, labels=not no_labels)
     predicted = None if learner is None else learner.predict_structure(sequences.X)
     gold = [None] * len(sequences.X) if no_labels else sequences.y
-    _suspect_labels(found, [_labels(what, sequences.X, y) for y in (gold, predicted or [])], learner)
+    _suspect_labels(found, [_labels(what, sequences.X, y) for y in (gold, predicted or [])], learner, what)
     checked = check_data(found, sequences.X, gold, predicted, examples=examples, task=what)
     if any(one.gold is not None for one in checked):
         for rule in rules_about_nothing(found, sequences.X, gold, what):
@@ -104,15 +104,18 @@ def _labels(task: Any, X: list[Any], y: list[Any]) -> list[str]:
     return found
 
 
-def _suspect_labels(rules: Any, labels: list[list[str]], learner: Any) -> None:
+def _suspect_labels(rules: Any, labels: list[list[str]], learner: Any, task: Any) -> None:
     """A label that occurs nowhere may be misspelt, and labels may not suit a rule."""
     from sidelight.cli.output import note
-    from sidelight.inference.checking import labels_unused, unused_label
+    from sidelight.inference.checking import labels_unused, unused_labels
+    from sidelight.rules.automata import labels_named, require_rule_tables
 
     known = labels if learner is None else [*labels, learner.model_.classes]
     names = sorted({label for y in known for label in y})
-    for label, titles in labels_unused(rules, names).items():
-        note(unused_label(label, titles[0], names))
+    if task is None or task.of_labels:
+        require_rule_tables(rules, sorted({*names, *labels_named(rules, names)}))
+    for title, unused in labels_unused(rules, names):
+        note(unused_labels(unused, title, names))
     for rule in rules:
         complaint = rule.complaint(names)
         if complaint:

@@ -12,7 +12,8 @@ from ..errors import DataError, warn
 from ..features.encoded import sequence_lengths, some_of
 from ..kernels.compiling import Floats, Ints
 from ..labels import check_lengths, encode_labels, label_set, misspelt_label
-from ..rules.automata import Batch, Compilation, labels_named
+from ..quoting import FEW, quoted_few
+from ..rules.automata import Batch, Compilation, labels_named, require_rule_tables
 from ..rules.comparisons import Comparison
 from ..rules.language import Rule
 from ..supervision import Signal, StoredOutputs, all_kinds, some_known
@@ -47,8 +48,8 @@ def check(
 ) -> list[RuleCheck]:
     """Check how often labelled data violate each rule.
 
-    Inputs whose outputs are not fully known are left out. Warnings name each label of a rule that no output has but
-    that is spelt nearly like one that some have, and each rule that nothing in the data could violate.
+    Inputs whose outputs are not fully known are left out. A warning for each rule names its labels that no output has
+    but that are spelt nearly like one that some have; others name each rule that nothing in the data could violate.
 
     Parameters
     ----------
@@ -76,9 +77,10 @@ def check(
     """
     X, y = plain_inputs(X), plain_outputs(y)
     data = _data(rules, X, y, task)
-    for label, titles in labels_unused(rules, data.present).items():
-        if misspelt_label(label, data.present):  # few outputs need not have all labels
-            warn(unused_label(label, titles[0], data.present))
+    for title, labels in labels_unused(rules, data.present):
+        misspelt = [label for label in labels if misspelt_label(label, data.present)]
+        if misspelt:  # few outputs need not have all labels
+            warn(unused_labels(misspelt, title, data.present))
     for rule in data.about_nothing(rules):
         warn(about_nothing_text(rule.title))
     return _checked(rules, data, examples)
@@ -92,20 +94,27 @@ def count_violations(
     return _checked(rules, _data(rules, X, y, task), examples)
 
 
-def labels_unused(rules: Sequence[Rule], known: Collection[str]) -> dict[str, list[str]]:
-    """Labels that rules name but that are not known, with the titles of these rules."""
-    found: dict[str, list[str]] = {}
+def labels_unused(rules: Sequence[Rule], known: Collection[str]) -> list[tuple[str, list[str]]]:
+    """Titles of the rules that name labels that are not known, with these labels, each at the first such rule."""
+    found, seen = list[tuple[str, list[str]]](), set(known)
     for rule in rules:
-        for label in sorted(labels_named([rule], known).difference(known)):
-            found.setdefault(label, []).append(rule.title)
+        labels = labels_named([rule], known) - seen
+        seen |= labels
+        if labels:
+            found.append((rule.title, sorted(labels)))
     return found
 
 
-def unused_label(label: str, title: str, known: Collection[str]) -> str:
-    """What to say about a label that a rule names and that is not known."""
-    meant = misspelt_label(label, known)
-    hint = f"; did you mean {meant!r}?" if meant else f"; there are {', '.join(sorted(known))}" if known else ""
-    return f"no token has the label {label!r} of the rule {title!r}{hint}"
+def unused_labels(labels: Sequence[str], title: str, known: Collection[str]) -> str:
+    """The message about the labels that a rule names and that are not known; misspelt ones are named first."""
+    meant = {label: misspelt_label(label, known) for label in labels}
+    shown = sorted(labels, key=lambda label: meant[label] is None)
+    right = dict.fromkeys(one for one in (meant[label] for label in shown[:FEW]) if one)
+    hint = f"; did you mean {quoted_few(list(right), 'or')}?" if right else ""
+    hint = hint or (f"; there are {', '.join(sorted(known))}" if known else "")
+    return (
+        f"no token has the {'label' if len(labels) == 1 else 'labels'} {quoted_few(shown)} of the rule {title!r}{hint}"
+    )
 
 
 def rules_about_nothing(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any], task: Any = None) -> list[Rule]:
@@ -182,6 +191,7 @@ def _labels(rules: Sequence[Rule], X: Sequence[Any], y: Sequence[Any]) -> _Label
     inputs, outputs = some_of(X, full), some_known(y, full)
     present = label_set(outputs)
     names = sorted({*present, *labels_named(rules, present)})
+    require_rule_tables(rules, names)
     return _LabelData(full, inputs, encode_labels(outputs, [sizes[i] for i in full], names).labels, names, present)
 
 

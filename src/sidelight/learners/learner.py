@@ -25,8 +25,8 @@ from ..inference.readings import RuleReading
 from ..kernels.compiling import Floats
 from ..kernels.parallel import require_count
 from ..labels import misspelt_label, plain_labels
-from ..quoting import quoted
-from ..rules.automata import labels_named, require_known_labels, require_suited
+from ..quoting import FEW, quoted, quoted_few
+from ..rules.automata import labels_named, require_known_labels, require_rule_tables, require_suited
 from ..rules.labels import labels_added
 from ..rules.language import Rule, listed_rules
 from ..scoring import labelled_part
@@ -296,6 +296,8 @@ class Learner(Estimator):
             raise DataError(
                 f"no label is known: give labelled {self.task_.noun}s, or name the labels in `classes` or in rules"
             )
+        if new and self.task_.of_labels:
+            require_rule_tables(self.rules or (), sorted(every))
         self._note_misspelt(seen, sources + named)
         return sorted(every)
 
@@ -305,16 +307,21 @@ class Learner(Estimator):
         seen: the labels of the data; sources: what else names labels, and these labels.
         """
         noun, whose = self.task_.noun, "" if "classes" in self.get_params(deep=False) else "the base's "
-        new: dict[str, str] = {}
+        noted = set(seen)
         for source, labels in sources:
-            new |= {label: new.get(label, source) for label in sorted(labels) if label not in seen}
-        for label, source in new.items():
-            meant = misspelt_label(label, seen)
-            if meant is not None:
-                warn(
-                    f"{source} names the label {label!r}, which no {noun} has, so it is a label of its own; did you "
-                    f"mean {meant!r}? If {label!r} is right, name all labels in {whose}classes=[...]"
-                )
+            meant = {label: misspelt_label(label, seen) for label in sorted(set(labels) - noted)}
+            noted.update(meant)
+            new = [label for label, one in meant.items() if one is not None]
+            if not new:
+                continue
+            one = len(new) == 1
+            right = dict.fromkeys(meant[label] or "" for label in new[:FEW])
+            warn(
+                f"{source} names the {'label' if one else 'labels'} {quoted_few(new)}, which no {noun} has, so "
+                f"{'it is a label of its own' if one else 'they are labels of their own'}; did you mean "
+                f"{quoted_few(list(right), 'or')}? If {repr(new[0]) + ' is' if one else 'they are'} right, name all "
+                f"labels in {whose}classes=[...]"
+            )
 
     def read_known(self, X: Any, y: Any, classes: Sequence[Any] | None = None) -> tuple[list[str], Known[Any]]:
         """Returns all labels, and y as arrays."""

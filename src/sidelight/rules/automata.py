@@ -22,7 +22,7 @@ from .language import Rule, require_rule
 
 # Entries of one table over label pairs, and of those of all rules together: several arrays have as many while a rule is
 # compiled.
-_MOST_PAIRS, _MOST_ENTRIES = 1 << 25, 1 << 28
+_MOST_PAIRS, MOST_ENTRIES = 1 << 25, 1 << 28
 
 
 class Batch:
@@ -184,12 +184,19 @@ def require_tables(rule: Rule, labels: Sequence[str], tables: int = 1) -> None:
     tables: how many there are by then, one for each label or kind of position that rules tell apart.
     """
     count = len(labels)
-    if count * (count + 1) > _MOST_PAIRS or tables * count * (count + 1) > _MOST_ENTRIES:
+    if count * (count + 1) > _MOST_PAIRS or tables * count * (count + 1) > MOST_ENTRIES:
         size, noun = 4 * tables * count * (count + 1) / 1e9, "a table" if tables == 1 else f"{tables:,} tables"
         raise DataError(
             f"the rule {rule.title!r} over {count:,} labels needs {noun} of label pairs, which would take {size:,.1f} "
             "GB of memory; leave out labels that the data do not have, or write rules for fewer of them"
         )
+
+
+def require_rule_tables(rules: Iterable[Rule], labels: Sequence[str]) -> None:
+    """Raise `DataError` where a rule names labels, and a table over pairs of all labels would take too much memory."""
+    for rule in rules:
+        if labels_named([rule]):
+            require_tables(rule, labels)
 
 
 def labels_named(rules: Iterable[Rule], known: Collection[str] = ()) -> set[str]:

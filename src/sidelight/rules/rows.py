@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError, NotSupported
-from .automata import Batch, Compilation
+from .automata import MOST_ENTRIES, Batch, Compilation
 from .counters import CountTable
 from .counts import Op
 from .language import Rule, require_rule
@@ -54,16 +54,29 @@ def compile_statements(
     left, batch = None if units is None else iter(units), Batch(X, labels)
     for rule in rules:
         require_expected(rule)
-        for title, single in rule.expand(labels, rule.title):
-            try:
-                out.append(single.statement(Compilation(rule, title, batch), left))
-            except StopIteration:
-                raise DataError(f"there is no unit for {title!r}, which is about the corpus") from None
+    expanded = [(rule, title, single) for rule in rules for title, single in rule.expand(labels, rule.title)]
+    _require_memory(len(expanded), len(labels))
+    for rule, title, single in expanded:
+        try:
+            out.append(single.statement(Compilation(rule, title, batch), left))
+        except StopIteration:
+            raise DataError(f"there is no unit for {title!r}, which is about the corpus") from None
     if len(room) > len(out):
         raise DataError(f"there are {len(room)} bounds with room, and {len(out)} statements")
     for k, more in enumerate(room):
         out[k] = replace(out[k], bound=out[k].bound + more, target=out[k].target + more)
     return out
+
+
+def _require_memory(statements: int, labels: int) -> None:
+    """Raise `DataError` where the tables over label pairs, one for each statement, would take too much memory."""
+    entries = statements * labels * (labels + 1)
+    if entries > MOST_ENTRIES:
+        raise DataError(
+            f"{statements:,} statements about expectations over {labels:,} labels need {8 * entries / 1e9:,.1f} GB of "
+            "memory for tables of label pairs; leave out labels that the data do not have, write rules for fewer of "
+            "them, or give the learner label_shares=False, since label shares are a statement for every label"
+        )
 
 
 def require_expected(rule: Any) -> None:
