@@ -14,10 +14,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from math import inf
+from numbers import Integral
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, dataclass_transform, get_args, get_origin
 
-from .errors import listed
+from .errors import DataError, listed
+from .quoting import quoted
 
 C = TypeVar("C", bound=type)
 # What many learners have after `fit`: type and text.
@@ -194,6 +196,12 @@ def _attributes(section: str) -> str:
         else:
             out.append(line)
     return "\n".join(out)
+
+
+def require_seed(value: Any, name: str = "seed") -> None:
+    """Raise `DataError` unless the value of a function's parameter is a seed, a whole number of at least 0."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 0:
+        raise DataError(f"{name} must be a whole number of at least 0, got {quoted(value)}")
 
 
 @declared

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .declared import require_seed
 from .errors import DataError
 from .features.arcs import arc_ends
 from .structures.trees import Trees
@@ -281,6 +282,7 @@ def complete_at_random(projected: Sequence[Sequence[Sequence[int]]], *, random_s
     list of list of int
         The heads of every sentence.
     """
+    require_seed(random_state, "random_state")
     rng = np.random.default_rng(random_state)
     return [_completed(lists, rng) for lists in projected]
 

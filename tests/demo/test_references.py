@@ -144,7 +144,7 @@ def test_the_import_is_light():
         ({"n": 5, "noise": -0.1}, r"noise in \[0, 1\], got -0.1"),
         ({"n": 5, "noise": 1.5}, r"noise in \[0, 1\], got 1.5"),
         ({"n": 5, "noise": float("nan")}, r"noise in \[0, 1\], got nan"),
-        ({"n": 5, "seed": -2}, "seed >= 0, got -2"),
+        ({"n": 5, "seed": -2}, "seed must be a whole number of at least 0, got -2"),
     ],
 )
 def test_bad_arguments_are_named(arguments, message):

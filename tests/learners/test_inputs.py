@@ -8,6 +8,9 @@ import pytest
 import sidelight
 from sidelight import BAD, CCM, CRF, DMV, GOOD, HMM, LCLR, DataError, Infeasible, MaxEnt, NotSupported
 from sidelight.learners.learner import Learner
+from sidelight.learners.registry import REGISTRY
+from sidelight.learners.wrappers.agreement import random_views
+from sidelight.transfer import complete_at_random
 
 METHODS = ("fit", "partial_fit", "predict_structure", "complete", "infer", "decision_function", "explain", "score")
 
@@ -78,3 +81,35 @@ def test_structured_arrays_are_refused(learner):
     for given in (table, [table, table], [table[0], table[1]], [[table[0], table[1]]] * 2):
         with pytest.raises(DataError):
             learner.fit(given, y)
+
+
+SEEDED = sorted(name for name in REGISTRY if "random_state" in getattr(sidelight, name)._get_param_names())
+
+
+@pytest.mark.parametrize("name", SEEDED)
+def test_seeds_are_whole_numbers(name):
+    cls = getattr(sidelight, name)
+    around = {"base": HMM()} if "base" in cls._get_param_names() else {}
+    for value in (-1, 1.5, "1", True, [1], 10**30):
+        learner = cls(*([CRF(), CRF()],) * (name == "Agreement"), **around, random_state=value)
+        with pytest.raises(DataError, match=r"^random_state must be a whole number of at least 0 or None, got "):
+            learner.fit([["a", "b"], ["b"]], [["A", "B"], ["B"]])
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda seed: sidelight.shuffled([["a", "b"]], seed=seed),
+        lambda seed: sidelight.transposed([["a", "b"]], seed=seed),
+        lambda seed: sidelight.mismatched([("a", "b"), ("c", "d")], seed=seed),
+        lambda seed: sidelight.generate_references(1, seed=seed),
+        lambda seed: random_views(MaxEnt(), seed=seed),
+        lambda seed: complete_at_random([[[0]]], random_state=seed),
+    ],
+    ids=["shuffled", "transposed", "mismatched", "generate_references", "random_views", "complete_at_random"],
+)
+def test_seeds_of_functions_are_whole_numbers(draw):
+    for value in (-1, 1.5, "1", True, None):
+        with pytest.raises(DataError, match=r"^(seed|random_state) must be a whole number of at least 0, got "):
+            draw(value)
+    draw(np.int64(3))

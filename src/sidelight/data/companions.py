@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..declared import require_seed
 from ..errors import DataError
 from ..features.encoded import sequence_lengths
 from ..reorderings import reorder
@@ -34,6 +35,7 @@ def shuffled(X: Sequence[Any], k: int = 1, *, seed: int = 0) -> list[Any]:
         The copies, those of one sequence after those of another.
     """
     _require_copies(k)
+    require_seed(seed)
     rng = np.random.default_rng(seed)
     sequences = zip(X, sequence_lengths(X), strict=True)
     return [reorder(x, _other_order(x, n, rng)) for x, n in sequences if not _all_equal(x, n) for _ in range(k)]
@@ -60,6 +62,7 @@ def transposed(X: Sequence[Any], k: int = 1, *, seed: int = 0) -> list[Any]:
         The copies, those of one sequence after those of another.
     """
     _require_copies(k)
+    require_seed(seed)
     rng = np.random.default_rng(seed)
     out = []
     for x, n in zip(X, sequence_lengths(X), strict=True):
@@ -94,6 +97,7 @@ def mismatched(pairs: Sequence[tuple[Any, Any]], k: int = 1, *, seed: int = 0) -
         If a pair has fewer than `k` others whose second part differs.
     """
     _require_copies(k)
+    require_seed(seed)
     if any(not isinstance(pair, tuple) or len(pair) != 2 for pair in pairs):
         raise DataError("pairs is a list of tuples of two")
     rng = np.random.default_rng(seed)

@@ -12,6 +12,7 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
+from sidelight.declared import require_seed
 from sidelight.demo.reference_words import ABBREVIATIONS, COMMON, SMALL_WORDS, TOPICS
 from sidelight.errors import DataError
 
@@ -164,8 +165,7 @@ def generate_references(n: int, *, seed: int = 0, noise: float = 0.1) -> tuple[_
         raise DataError(f"generate_references needs n >= 0, got {n}; pass the number of references to draw.")
     if not 0 <= noise <= 1:
         raise DataError(f"generate_references needs noise in [0, 1], got {noise}; 0 is clean.")
-    if seed < 0:
-        raise DataError(f"generate_references needs seed >= 0, got {seed}; pass a non-negative integer.")
+    require_seed(seed)
     rng = np.random.default_rng(seed)
     X, y = [], []
     for _ in range(n):

@@ -18,7 +18,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ...declared import Bounds, declared
+from ...declared import Bounds, declared, require_seed
 from ...errors import DataError, NotSupported, warn
 from ...estimator import clone, warn_convergence
 from ...features.columns import as_template
@@ -138,6 +138,7 @@ def random_views(learner: Any, count: int = 2, *, seed: int = 0) -> dict[str, Vi
     dict of str to View
         The views, for `Agreement`.
     """
+    require_seed(seed)
     if count < 2:
         raise DataError(f"there must be two views at least, got {count}")
     if learner.features is None:
