@@ -43,7 +43,7 @@ from .stored import Arrays, ArraySpec, check_values, finite, matches, numbered, 
 from .supervision import Companion
 
 FORMAT = "sidelight model"
-VERSION = 3
+VERSION = 4
 _ENCODERS: dict[str, Any] = {
     cls.__name__: cls
     for cls in (
@@ -400,7 +400,8 @@ def _check_header(header: Any) -> None:
     if header.get("version") != VERSION:
         raise ModelFileError(
             f"has version {header.get('version')} of the model format, this sidelight reads {VERSION}; "
-            f"it was written by sidelight {header.get('sidelight')}; train the model again"
+            f"it was written by sidelight {header.get('sidelight')}; train the model again, or load it with that "
+            "version"
         )
 
 

@@ -12,6 +12,7 @@ import pytest
 import sidelight
 from sidelight import load
 from sidelight.errors import ModelFileError
+from sidelight.model_file import VERSION
 from tests.golden.cases import CASES
 from tests.golden.regenerate import FOLDER, PREDICTED, plain
 
@@ -33,6 +34,14 @@ def test_every_learner_has_a_golden_file():
         with zipfile.ZipFile(path) as archive:
             learners.add(json.loads(archive.read("header.json"))["learner"])
     assert learners == {*sidelight.LEARNERS, "WordAligner"}
+
+
+@pytest.mark.parametrize("folder", sorted(set(FOLDER.parent.glob("version-*")) - {FOLDER}), ids=lambda one: one.name)
+def test_files_of_earlier_versions_say_what_to_do(folder):
+    found = f"has version {folder.name.removeprefix('version-')} of the model format, this sidelight reads {VERSION}"
+    for path in folder.glob("*.model"):
+        with pytest.raises(ModelFileError, match=f"{found}; .*; train the model again, or load it with that version"):
+            load(path)
 
 
 def numbers_of(values, path=()):
