@@ -10,8 +10,10 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
+from sidelight import StructuralSVM
+
 from .companions.sample import Costs
-from .defaults.learners import LEARNERS
+from .defaults.learners import BASES, LEARNERS
 from .defaults.tasks import TASKS
 
 NOTE = "--small: sizes are cut down to see whether everything runs; the numbers mean nothing."
@@ -67,13 +69,16 @@ SIZES: dict[str, Any] = {
     "companions.tags.SHORTEST": 3,
     "companions.tags.SHUFFLES": (1, 2),
     "datasets._DEV_AFTER": 20,
-    "defaults.AUTO_OPTIONS": {"budget": 0.1, "folds": 2},
+    "defaults.AUTO_OPTIONS": {"budget": 0.0, "folds": 2},
+    "defaults.BASES": {**BASES, "StructuralSVM": lambda classes: StructuralSVM(classes=classes, **_ROUGHLY)},
     "defaults.LEARNERS": {name: LEARNERS[name] for name in ("CCM(HMM)", "CoDL(HMM)", "PosteriorRegularization(CRF)")},
     "defaults.TASKS": {
         name: replace(TASKS[name], counts=(2,), pool=1, scored=1) for name in ("citations", "references")
     },
     "defaults.penalties.COUNTS": {"citations": 3, "references": 3},
     "defaults.penalties.SCORED": 2,
+    "defaults.penalties._PARTS": 2,
+    "defaults.penalties._ROUNDS": 1,
     "entailment.COSTS": (1.0,),
     "esl.SENTENCES": 10,
     "expectation.GENERATED": 4,
@@ -114,9 +119,13 @@ SIZES: dict[str, Any] = {
     "tasks.LABELLED": 3,
     "tasks.OPTIONS": {
         "Auto": {"folds": 2},
+        "CRF": {"max_iterations": 2},
         "Combined": {"iterations": 1, "tolerance": 0.5},
         "JLIS": {"max_rounds": 1, **_ROUGHLY},
         "LatentStructuralSVM": {"max_rounds": 1, **_ROUGHLY},
+        "PosteriorRegularization": {"iterations": 1},
+        "SelfTraining": {"iterations": 1},
+        "StructuralSVM": _ROUGHLY,
         "TransductiveSVM": {"max_rounds": 1, **_ROUGHLY},
     },
     "tasks.PAIRS": (2, 1, 1),

@@ -245,21 +245,26 @@ def make(name: str, title: str, inputs: Inputs) -> Any:
     """A learner for a task, with its defaults."""
     learner, entry, task = getattr(sidelight, name), REGISTRY[name], TASKS[title]
     if name == "Agreement":
-        return learner({"all": CRF(task=task), "frequent": CRF(task=task, min_count=2)}, guard=False)
+        views = {"all": CRF(task=task), "frequent": CRF(task=task, min_count=2)}
+        return learner({view: _set(one) for view, one in views.items()}, guard=False)
     if entry.inside:
         probable = HMM() if name == "EM" else CRF(task=task)
-        base = StructuralSVM(task=task) if title in _WITHOUT_PROBABILITIES else probable
+        base = _set(StructuralSVM(task=task) if title in _WITHOUT_PROBABILITIES else probable)
         rules = _rules(inputs, name, title)
         takes = "rules" in learner(base).get_params(deep=False)
-        return learner(base, rules, guard=False) if takes else learner(base, guard=False)
+        return _set(learner(base, rules, guard=False) if takes else learner(base, guard=False))
     parameters = learner().get_params(deep=False)
     options: dict[str, Any] = {"guard": False} if "guard" in parameters else {}
-    options |= OPTIONS.get(name, {})
     if name == "JLIS" and isinstance(task, Classifying):
         options["size"] = None
     if name == "Auto":
         options |= {"rules": _rules(inputs, name, title), "budget": BUDGET}
-    return learner(task=task, **options) if "task" in parameters else learner(**options)
+    return _set(learner(task=task, **options) if "task" in parameters else learner(**options))
+
+
+def _set(learner: Any) -> Any:
+    """Gives a learner the parameters that it has here in the place of its defaults."""
+    return learner.set_params(**OPTIONS.get(type(learner).__name__, {}))
 
 
 # Learners that are for one task only, or for none of these.
