@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sidelight import load
+from sidelight import load, read_corpus
 from sidelight.data.formats import Layout
 
 from .conftest import Run
@@ -58,6 +58,17 @@ def test_offsets_in_corpora_are_left_out_when_these_are_made(run: Run, offsets: 
     assert "leave them out with `sidelight encode --columns`, or say which columns to read with -t" in run(*train).err
     assert run("encode", offsets / "train.tsv", "-o", tmp_path / "c.sl", "--columns", "word,_,_,label").code == 0
     assert run(*train).code == 0
+
+
+def test_models_remember_the_columns_of_a_corpus(run: Run, offsets: Path, tmp_path: Path) -> None:
+    corpus, model, train = tmp_path / "c.sl", tmp_path / "m", offsets / "train.tsv"
+    assert run("encode", train, "-o", corpus, "--columns", "word,_,_,label").code == 0
+    assert run("train", corpus, "-o", model, "-l", "crf", "-q").code == 0
+    assert load(model).layout_ == Layout("tsv", "word,_,_,label", None)
+    assert run("evaluate", model, train, "--json").json["tokens"] == 50
+    assert run("predict", model, train).out == run("predict", offsets / "m", train).out != ""
+    assert run("encode", train, "-o", corpus, "--columns", "word,_,_,_", "--unlabeled").code == 0
+    assert read_corpus(corpus).file.layout is None
 
 
 def test_models_remember_columns(run: Run, offsets: Path) -> None:

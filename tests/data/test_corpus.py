@@ -140,6 +140,9 @@ def test_damage_is_found_when_a_corpus_is_opened(path):
         _rewritten(whole, header={**_HEADER, "strings": []}),
         _rewritten(whole, header={**_HEADER, "labels": ["P", "Q", []]}),
         _rewritten(whole, header={**_HEADER, "single": 3}),
+        _rewritten(whole, header={**_HEADER, "layout": {"format": "tsv", "columns": 1, "label_column": None}}),
+        _rewritten(whole, header={**_HEADER, "layout": {"columns": "word"}}),
+        _rewritten(whole, header={**_HEADER, "layout": None}),
     ]
     for content in changed:
         path.write_bytes(content)

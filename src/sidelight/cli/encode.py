@@ -42,12 +42,14 @@ def command(
     from sidelight.cli.output import check_writable, print_json
     from sidelight.data.corpus import read_corpus
     from sidelight.data.corpus_file import write_corpus
+    from sidelight.data.formats import guess_format
 
     if output == "-":
         raise typer.BadParameter("a corpus goes to a file; standard output has the summary", param_hint="--output")
     check_writable(output, *data)
     reader = Reader(format, label_column, columns, comment, partial)
-    write_corpus(output, _sequences(reader, data, unlabeled=unlabeled))
+    layout = None if unlabeled else reader.layout(str(format or guess_format(data[0])))
+    write_corpus(output, _sequences(reader, data, unlabeled=unlabeled), layout=layout)
     corpus = read_corpus(output)
     found: dict[str, Any] = {
         "path": output,

@@ -109,9 +109,14 @@ class Reader:
             return self
         return replace(self, columns=layout.columns, label_column=layout.label_column, remembered=True)
 
-    def layout(self, format: str) -> Layout | None:
-        """Return the options about columns, for a model to remember; None if there are none."""
-        if format == CORPUS or (self.columns is None and self.label_column is None):
+    def layout(self, format: str, X: Any = None) -> Layout | None:
+        """Return the options about columns, for a model to remember; None if there are none.
+
+        X: the sequences; a corpus has the layout of the files that it was made of.
+        """
+        if format == CORPUS:
+            return None if X is None else X.file.layout
+        if self.columns is None and self.label_column is None:
             return None
         return Layout(format, self.columns, self.label_column)
 

@@ -256,7 +256,7 @@ def command(
             seconds = _fit(estimator, everything)
         with file_of_conflicts(files[:1]):
             _try_rules(estimator.chosen_, sequences)
-        estimator.layout_ = options.layout(sequences.format)
+        estimator.layout_ = options.layout(sequences.format, sequences.X)
         written = saved_apart(model, request)
         estimator.save(written)
     if request.heeded:

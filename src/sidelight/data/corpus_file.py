@@ -3,7 +3,8 @@
     16 bytes   "sidelight corpus"
     rows       int32, (tokens, columns + 1): the number of every column's string, and that of the label last
     offsets    int64, (sequences + 1,): where the tokens of each sequence begin
-    header     JSON: version, the strings of each column, the labels (a list is a set of labels, of which one is right)
+    header     JSON: version, the strings of each column, the labels (a list is a set of labels, of which one is right),
+               and where options named the columns of the files that it was made of, their layout
     tail       columns, tokens, sequences and bytes of the header (uint64), CRC-32 of offsets and header (uint32)
     16 bytes   "sidelight corpus"
 
@@ -17,6 +18,7 @@ import os
 import struct
 import zlib
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from itertools import chain, islice
 from typing import IO, Any
 
@@ -26,7 +28,7 @@ from numpy.typing import NDArray
 from ..errors import DataError
 from ..supervision import BAD, GOOD, Companion
 from .disk import read_array
-from .formats import CORPUS_EXTENSION
+from .formats import CORPUS_EXTENSION, Layout
 from .source import PathLike, file_error, open_for_writing
 
 Ints = NDArray[np.int32]
@@ -57,7 +59,9 @@ def is_corpus(path: Any) -> bool:
         return False
 
 
-def write_corpus(path: PathLike, sequences: Iterable[tuple[Sequence[Any], Any]]) -> None:
+def write_corpus(
+    path: PathLike, sequences: Iterable[tuple[Sequence[Any], Any]], *, layout: Layout | None = None
+) -> None:
     """Write a corpus to disk, in memory that does not grow with the number of tokens.
 
     Parameters
@@ -68,13 +72,15 @@ def write_corpus(path: PathLike, sequences: Iterable[tuple[Sequence[Any], Any]])
         Pairs of tokens and of what is known about them: tokens are strings, or tuples with as many strings each, and
         the labels are as in y: a list with a label, a set of labels or None for each token; or None, GOOD or BAD.
         Sequences without tokens are left out.
+    layout : Layout or None, default=None
+        How options named the columns of the files that the sequences are from, for models to remember.
     """
     with open_for_writing(path, binary=True) as file:
         writer = _Writer(file)
         given = iter(sequences)
         while batch := list(islice(given, _BATCH)):
             writer.add(batch)
-        writer.finish()
+        writer.finish(layout)
 
 
 class _Numbers(dict[Any, int]):
@@ -162,7 +168,7 @@ class _Writer:
                         raise DataError(f"sequence {i}, token {t}: expected {expected}, got {token!r}")
         return columns
 
-    def finish(self) -> None:
+    def finish(self, layout: Layout | None) -> None:
         """Write what stands behind the rows."""
         if not self.lengths:
             raise DataError("there are no tokens, so there is no corpus to write")
@@ -172,6 +178,7 @@ class _Writer:
             "version": VERSION, "single": self.single, "strings": [list(words) for words in self.words],
             "labels": labels,
         }  # fmt: skip
+        header |= {} if layout is None else {"layout": asdict(layout)}
         content = offsets.tobytes() + json.dumps(header, ensure_ascii=False).encode(errors="surrogatepass")
         size = len(content) - offsets.nbytes
         tail = _TAIL.pack(len(self.words), int(offsets[-1]), len(offsets) - 1, size, zlib.crc32(content))
@@ -226,6 +233,9 @@ class CorpusFile:
             if header["version"] != VERSION:
                 raise DataError(f"{self.path}: was written by another version of sidelight; encode it again")
             strings, labels, self.single = header["strings"], header["labels"], header["single"]
+            self.layout = None if "layout" not in header else Layout(**header["layout"])
+            if self.layout is not None:
+                self.layout.check()
             sets = [one for one in labels if isinstance(one, list)]
             texts = [one for some in (*strings, *sets, labels) for one in some if not isinstance(one, list)]
             if len(strings) != self.columns or not all(isinstance(one, str) for one in texts):
