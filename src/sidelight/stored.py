@@ -231,11 +231,12 @@ def _advice(value: Any, hint: Any) -> str:
     """The advice that ends a message about a parameter's value; empty if there is none."""
     if isinstance(value, type):
         return f"; write {value.__name__}()"
+    value = value.item() if isinstance(value, np.generic) else value
     if _is_number(value) and LARGEST < abs(value) < float("inf"):
         return f"; numbers are at most {LARGEST:g}"
     if not _is_whole(value) or abs(value) < _WHOLE:
         return ""
-    return f"; write large numbers like {1e20:g}" if matches(1e20, hint) else f"; whole numbers are below {_WHOLE}"
+    return f"; write large numbers like {1e20:g}" if matches(1e20, hint) else "; use a number below 2**62"
 
 
 def check_declared(owner: Any) -> None:
@@ -259,7 +260,8 @@ def matches(value: Any, hint: Any) -> bool:
         origin = get_origin(origin.__value__)
     if origin is Annotated:
         bounds = [one for one in arguments[1:] if isinstance(one, Bounds)] if _is_number(value) else []
-        return matches(value, arguments[0]) and all(one.hold(value) for one in bounds)
+        number = value.item() if isinstance(value, np.generic) else value  # float32 knows no numbers as large as bounds
+        return matches(value, arguments[0]) and all(one.hold(number) for one in bounds)
     if origin in (Union, UnionType):
         return any(matches(value, one) for one in arguments)
     if origin is Literal:

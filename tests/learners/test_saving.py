@@ -266,7 +266,7 @@ def test_advice_about_large_numbers_works_when_typed():
     with pytest.raises(DataError, match=r"l2 must be .*; write large numbers like 1e\+20"):
         sl.CRF(l2=10**20).fit(X, Y)
     sl.CRF(l2=1e20).fit(X, Y)
-    with pytest.raises(DataError, match=r"max_iterations must be .*; whole numbers are below 4611686018427387904"):
+    with pytest.raises(DataError, match=r"max_iterations must be .*; use a number below 2\*\*62"):
         sl.CRF(max_iterations=10**20).fit(X, Y)
     sl.CRF(max_iterations=4611686018427387903).fit(X, Y)
 
