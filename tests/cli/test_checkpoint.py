@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,16 +31,16 @@ def killed(run: Run, *arguments: object) -> None:
         run(*arguments)
 
 
-def press_at(step: int, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    left, save = [step], checkpoints.JournalStep.save
+def press_at(step: int, times: int, monkeypatch: pytest.MonkeyPatch, *, call: str = "save") -> None:
+    left, save = [step], getattr(checkpoints.JournalStep, call)
 
-    def press(self: checkpoints.JournalStep, state: object) -> bool:
+    def press(self: checkpoints.JournalStep, state: object) -> Any:
         left[0] -= 1
         for _ in range(times if left[0] == 0 else 0):
             signal.raise_signal(signal.SIGINT)
         return save(self, state)
 
-    monkeypatch.setattr(checkpoints.JournalStep, "save", press)
+    monkeypatch.setattr(checkpoints.JournalStep, call, press)
 
 
 def test_training_that_is_killed_goes_on(
@@ -115,7 +116,7 @@ def test_an_unfinished_model_does_not_take_the_place_of_another(
     with monkeypatch.context() as patch:
         press_at(4, 1, patch)
         said = run(*command)
-    assert said.code == 0
+    assert said.code == 130
     assert said.err.splitlines()[-1] == (
         f"note: training was interrupted after 4 iterations, and the model as it was then is in {beside}; {model} is "
         "the one that was there before; with --checkpoint DIR it could go on from there"
@@ -137,7 +138,7 @@ def test_a_signal_to_the_process_leaves_the_old_model(tmp_path: Path) -> None:
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
         said = process.stderr.read()
-        assert process.wait(60) == 0
+        assert process.wait(60) == 130
     assert f"the model as it was then is in {model}.unfinished; {model} is the one that was there before" in said
     assert model.read_bytes() == b"the model from before"
     assert load(f"{model}.unfinished").predict([["a"]]) in ([["A"]], [["B"]])
@@ -186,3 +187,25 @@ def test_alignment_that_is_killed_goes_on(run: Run, tmp_path: Path, monkeypatch:
     assert run(*command, *save).code == 0
     assert (tmp_path / "model").read_bytes() == (tmp_path / "right").read_bytes()
     assert (tmp_path / "found").read_text() == (tmp_path / "links").read_text()
+
+
+@pytest.mark.parametrize("before", [None, b"the model from before"], ids=["no model", "a model"])
+def test_an_interrupted_alignment_says_by_its_exit_code_whether_its_model_is_written(
+    before: bytes | None, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ctrl_c: None
+) -> None:
+    model, links = tmp_path / "model", tmp_path / "links"
+    for name, side in (("source", 0), ("target", 1)):
+        (tmp_path / name).write_text("".join(" ".join(pair[side]) + "\n" for pair in bitext()))
+    if before is not None:
+        model.write_bytes(before)
+    press_at(3, 1, monkeypatch, call="keep")
+    said = run("align", tmp_path / "source", tmp_path / "target", "-q", "--save", model, "-o", links)
+    assert "training was interrupted after" in said.err
+    assert len(links.read_text().splitlines()) == len(bitext())
+    if before is None:
+        assert said.code == 0
+        assert load(model).predict(bitext())
+    else:
+        assert said.code == 130
+        assert model.read_bytes() == before
+        assert load(f"{model}.unfinished").predict(bitext())

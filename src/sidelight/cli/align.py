@@ -125,7 +125,7 @@ def command(
     json: JsonOption = False,
 ) -> None:
     """Find which words of sentence pairs translate each other, from these pairs alone or with a trained model."""
-    from sidelight.cli.interrupts import saved_apart, say_interrupted, stoppable_with_note, surviving
+    from sidelight.cli.interrupts import exit_if_apart, saved_apart, say_interrupted, stoppable_with_note, surviving
     from sidelight.cli.output import check_figure, check_writable, print_json
     from sidelight.data.bitext import read_bitext, read_links, write_links
 
@@ -151,6 +151,7 @@ def command(
     if viterbi and combine is None:
         aligner.set_params(combine="intersection")
     aligner.set_params(project=project, n_jobs=-1 if jobs is None else jobs, verbose=not quiet and not json)
+    written = save
     with surviving(checkpoint, every):
         if force is None:
             with stoppable_with_note("links") as request:
@@ -180,6 +181,7 @@ def command(
         found_rates = "  ".join(f"{name} {100 * rate:.2f} %" for name, rate in rates.items())
         links_known = f"{scores.links} links, {scores.sure} sure, {scores.possible} possible"
         results().print(f"{found_rates}  ({scores.pairs} pairs, {links_known})")
+    exit_if_apart(save, written)
 
 
 def _require_no_learning(force: str | None, given: dict[str, Any]) -> None:

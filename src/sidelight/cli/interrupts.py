@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from sidelight.cli.exits import INTERRUPTED
 from sidelight.cli.output import note
 from sidelight.running.stopping import Request, stoppable
 
@@ -44,3 +45,10 @@ def say_interrupted(steps: int, checkpoint: str | None, model: str | None = None
         what = f"and the model as it was then is in {written}; {model} is the one that was there before"
     way = "the same command goes on from there" if checkpoint else "with --checkpoint DIR it could go on from there"
     note(f"training was interrupted{after}, {what}; {way}")
+
+
+def exit_if_apart(model: str | None, written: str | None) -> None:
+    """End with the exit code of an interrupted command if the file to write is still the one from before."""
+    if written != model:
+        sys.stdout.flush()
+        raise typer.Exit(INTERRUPTED)

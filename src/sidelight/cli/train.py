@@ -210,7 +210,7 @@ def command(
 
     With --learner crf, --rules makes it a ccm (rules in predictions) and --unlabeled a codl (in learning too).
     """
-    from sidelight.cli.interrupts import saved_apart, say_interrupted, stoppable_with_note, surviving
+    from sidelight.cli.interrupts import exit_if_apart, saved_apart, say_interrupted, stoppable_with_note, surviving
     from sidelight.cli.offsets import naming_columns
     from sidelight.cli.output import check_figure, check_writable, print_json
     from sidelight.cli.templates import parse_arc_template, parse_features, read_templates
@@ -280,6 +280,7 @@ def command(
         parts += [page(rules_table(summary.model.rules, summary.model.task))] if summary.model.rules else []
         scores = [] if evaluation is None else shown.headline(evaluation)
         results().print(*parts, training_table(summary, scores))
+    exit_if_apart(model, written)
 
 
 def _read_held_out(reader: DataReader, dev: str, data: str, sequences: Sequences) -> Sequences:
