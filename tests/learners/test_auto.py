@@ -290,8 +290,63 @@ def test_too_little_is_labelled(y, rules, dictionary, expected):
     classes = sorted({label for labels in Y for label in labels})
     model = Auto(list(rules), dictionary=dictionary, classes=classes).fit(X[: len(y)], y)
     assert isinstance(model.best_, expected)
-    assert "labelled nothing can be compared" in model.why_
+    assert "fully labelled nothing can be compared" in model.why_
     assert [result.chosen for result in model.results_] == [True]
+
+
+def hidden(y, share=0.4):
+    """The labels, of which this share is unknown."""
+    draw = np.random.default_rng(0)
+    return [[None if draw.random() < share else label for label in one] for one in y]
+
+
+FIELDS = [["a"] * 4 + ["b"] * 4 + ["c"] * 4] * 10
+TAGS = [["a", "b", "c"] * 4] * 10
+MOSTLY = [["a"] * 4 + ["o"] * 16 + ["b"] * 4] * 10
+SETS = [[{"a", "b"}, {"c"}, {"a"}, None] * 3] * 10
+
+
+@pytest.mark.parametrize(
+    ("y", "expected"),
+    [
+        (hidden(FIELDS), "SemiCRF"),
+        ([*FIELDS[:1], *hidden(FIELDS[1:])], "SemiCRF"),
+        ([*hidden(FIELDS), *SETS], "SemiCRF"),
+        (hidden(TAGS), "CRF"),
+        (hidden(MOSTLY), "CRF"),
+        (SETS, "EM(HMM)"),
+        ([*SETS, [None] * 12], "EM(HMM)"),
+    ],
+    ids=["long runs", "one full", "long runs and sets", "short runs", "one label", "sets", "sets and nothing"],
+)
+def test_partial_labels_are_learned_from_as_full_ones_like_them(y, expected):
+    words = [[f"w{t}" for t in range(len(one))] for one in y]
+    assert fallback(Knowledge(words, y, ["a", "b", "c", "o"]), 120).name == expected
+
+
+def test_known_labels_in_long_runs_are_left_to_a_crf_where_segments_take_too_long():
+    y = [["a", *[None] * 498, "a", "a", "b"]] * 5 + FIELDS
+    known = Knowledge([["w"] * len(one) for one in y], y, ["a", "b", "c"])
+    assert known.usual_partial == "SemiCRF"
+    assert known.partial_segment_seconds == pytest.approx((5 * 502 + 120) * 9 * 501 / 1e7)
+    assert [fallback(known, budget).name for budget in (120, 11)] == ["SemiCRF", "CRF"]
+
+
+@pytest.mark.parametrize("y", [FIELDS, TAGS, MOSTLY], ids=["long runs", "short runs", "one label"])
+def test_the_usual_learner_of_full_labels_is_that_of_partial_ones(y):
+    known = Knowledge([["w"] * len(one) for one in y], y, ["a", "b", "c", "o"])
+    assert known.usual_partial == known.usual.replace("StructuralSVM", "CRF")
+
+
+def test_a_learner_for_partial_labels_is_chosen_and_predicts():
+    data, gold = labelled()
+    model = Auto(n_jobs=1).fit(data, [[None, *one[1:]] for one in hidden(gold, 0.2)])
+    name = type(model.best_).__name__
+    assert name in ("CRF", "SemiCRF")
+    assert model.why_ == (
+        f"With no sequence fully labelled nothing can be compared; {name} is a usual choice for what is known."
+    )
+    assert model.score(data, gold) > 0.9
 
 
 def test_feature_dicts_have_no_words():
@@ -300,7 +355,7 @@ def test_feature_dicts_have_no_words():
     with pytest.raises(DataError, match="no label is known"):
         Auto().fit(X[:3], [None] * 3)
     with pytest.raises(DataError, match="no label is known"):
-        fallback(Knowledge(FORMS["dicts"](X[:4]), [None] * 4, ["author"]))
+        fallback(Knowledge(FORMS["dicts"](X[:4]), [None] * 4, ["author"]), 120)
 
 
 def test_the_time(monkeypatch, quick):

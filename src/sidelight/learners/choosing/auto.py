@@ -68,8 +68,8 @@ class Auto(Running, Learner):
     folds: Annotated[
         int,
         "Parts of the labelled sequences, each of which is held out in turn; of more than 100 labelled "
-        "sequences 3 parts are tried, of more than 300 one. With fewer than two, a usual choice is made "
-        "without trials.",
+        "sequences 3 parts are tried, of more than 300 one. With fewer than two labelled sequences, a usual choice is "
+        "made without trials.",
         Bounds(2),
     ] = 5
     most_unlabeled: Annotated[
@@ -87,7 +87,7 @@ class Auto(Running, Learner):
         self.read_input(X, y)
         known = self._known(X, y)
         if sum(kind_of(one) is Signal.FULL for one in known.y) < _LEAST:
-            best, results, why = _untried(known)
+            best, results, why = _untried(known, self.budget)
             costs, self.metric_ = list[RuleCost](), Metric.choose(known.y).name
         else:
             with growing_table("trial", _COLUMNS, self.verbose) as show:
@@ -173,12 +173,12 @@ class Auto(Running, Learner):
         return readings
 
 
-def _untried(known: Knowledge) -> tuple[Any, tuple[Result, ...], str]:
+def _untried(known: Knowledge, budget: float) -> tuple[Any, tuple[Result, ...], str]:
     """A usual choice, fitted, where too little is labelled to hold any out."""
-    chosen = fallback(known)
+    chosen = fallback(known, budget)
     best = fit_usable(chosen.learner, known.X, known.y)
     count = sum(kind_of(one) is Signal.FULL for one in known.y)
     labelled = "one sequence" if count else "no sequence"
-    why = f"With {labelled} labelled nothing can be compared; {chosen.name} is a usual choice for what is known."
+    why = f"With {labelled} fully labelled nothing can be compared; {chosen.name} is a usual choice for what is known."
     result = Result(chosen.name, chosen.supervised, chosen=True, outcome="not compared", note=chosen.remark)
     return best, (result,), why

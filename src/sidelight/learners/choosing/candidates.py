@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import pairwise
 from typing import Any, Literal
 
 from ...dictionary import TagDictionary
@@ -13,7 +13,7 @@ from ...inference.rows import Rows
 from ...labels import majority_label
 from ...rules.automata import about_the_corpus
 from ...rules.language import Rule
-from ...supervision import BAD, Signal, kind_of
+from ...supervision import BAD, LABELS, Signal, kind_of
 from ..labelled.crf import CRF
 from ..labelled.hmm import HMM
 from ..labelled.semicrf import SemiCRF
@@ -103,9 +103,16 @@ class Knowledge:
     @property
     def segment_seconds(self) -> float:
         """What a SemiCRF would take to learn from all full labels, roughly."""
-        full = [one for one in self.y if kind_of(one) is Signal.FULL]
-        longest = max((sum(1 for _ in run) for one in full for _, run in groupby(one)), default=0)
-        return sum(map(len, full)) * len(self.classes) ** 2 * longest / _SEGMENT_WORK
+        return self._segment_seconds([one for one in self.y if kind_of(one) is Signal.FULL])
+
+    @property
+    def partial_segment_seconds(self) -> float:
+        """The same of full and partial labels, where a token without a known label may be of any segment."""
+        return self._segment_seconds([one for one in self.y if kind_of(one) in (Signal.FULL, Signal.PARTIAL)])
+
+    def _segment_seconds(self, y: Sequence[Any]) -> float:
+        longest = max((_longest_segment(one) for one in y), default=0)
+        return sum(map(len, y)) * len(self.classes) ** 2 * longest / _SEGMENT_WORK
 
     @property
     def margin_seconds(self) -> float:
@@ -121,11 +128,21 @@ class Knowledge:
         several tokens, and if not, margins make more of few sequences than likelihood does.
         """
         full = [one for one in self.y if kind_of(one) is Signal.FULL]
-        runs = sum(sum(1 for _ in groupby(one)) for one in full)
-        long = runs > 0 and sum(map(len, full)) >= _LONG_RUNS * runs
         if majority_label(full) is not None:
             return "CRF"
-        return "SemiCRF" if long else "StructuralSVM"
+        return "SemiCRF" if _in_long_runs(full) else "StructuralSVM"
+
+    @property
+    def usual_partial(self) -> str | None:
+        """The same for labels of which some are known, full and partial ones; None where there are sets of labels only.
+
+        A structural SVM cannot learn from partial labels, and one that can takes long: a CRF has its place.
+        """
+        some = [one for one in self.y if kind_of(one) in (Signal.FULL, Signal.PARTIAL)]
+        known = [[label for label in one if isinstance(label, LABELS)] for one in some]
+        if not any(known):
+            return None
+        return "SemiCRF" if majority_label(known) is None and _in_long_runs(some) else "CRF"
 
     @property
     def unlabelled_share(self) -> float:
@@ -136,10 +153,11 @@ class Knowledge:
     def candidates(self) -> Iterator[Candidate]:
         """All of them, the supervised ones first."""
         words, full = self.of_words, Signal.FULL in self.kinds
+        some = full or Signal.PARTIAL in self.kinds
         bases: dict[str, Any] = {"HMM": HMM()} if words else {}
-        bases |= {"CRF": CRF(self.features)} | ({"SemiCRF": SemiCRF(self.features)} if full else {})
+        bases |= {"CRF": CRF(self.features)} | ({"SemiCRF": SemiCRF(self.features)} if some else {})
         for name, base in bases.items():
-            if full or (name == "CRF" and Signal.PARTIAL in self.kinds):
+            if full or (name != "HMM" and some):
                 yield self._made(name, base, supervised=True)
         if full:  # CCM and CoDL around it are no better than around the others, and luck decides more often among many
             yield self._made("StructuralSVM", StructuralSVM(self.features), supervised=True)
@@ -216,17 +234,43 @@ class Knowledge:
         return True
 
 
-def fallback(known: Knowledge) -> Candidate:
+def _in_long_runs(y: Sequence[Any]) -> bool:
+    """Whether equal labels follow each other for several tokens, judged on neighbours whose labels are both known."""
+    y = [one for one in y if len(one)]
+    pairs = [(a, b) for one in y for a, b in pairwise(one) if isinstance(a, LABELS) and isinstance(b, LABELS)]
+    tokens, changes = sum(map(len, y)), sum(a != b for a, b in pairs)
+    runs = len(y) + (tokens - len(y)) * changes / len(pairs) if pairs else tokens
+    return runs > 0 and tokens >= _LONG_RUNS * runs
+
+
+def _longest_segment(known: Sequence[Any]) -> int:
+    """The most neighbouring tokens of a sequence that may have the same label."""
+    longest, begin, last, at = 0, 0, None, 0  # last: the label of the last token whose label is known, at: its position
+    for t, label in enumerate(known):
+        if isinstance(label, LABELS):
+            if last is not None and label != last:
+                begin = at + 1
+            last, at = label, t
+        longest = max(longest, t + 1 - begin)
+    return longest
+
+
+def fallback(known: Knowledge, budget: float) -> Candidate:
     """The candidate to take where too little is labelled to try any.
 
     An HMM makes the most of a sequence or two, but not where nearly all tokens have one label: all words are unknown.
+    Where single labels of sequences are known, and no rules, that is the usual learner for these labels; a SemiCRF only
+    if its fit takes a tenth of the budget at most, as in trials.
     """
     partial = Signal.PARTIAL in known.kinds
     base = "HMM" if majority_label(known.y) is None else "CRF"
     order = [f"CoDL({base})", f"PosteriorRegularization({base})", f"CCM({base})"] if known.rules else []
     if partial and known.rules:  # CoDL makes nothing of partial labels
         order.insert(0, f"PosteriorRegularization({base})")
-    order += ["EM(HMM)"] if partial else []
+    usual = known.usual_partial if partial else None
+    if usual == "SemiCRF" and known.partial_segment_seconds > max(budget / 10, _ALWAYS):
+        usual = "CRF"
+    order += [usual or "EM(HMM)"] if partial else []
     if Signal.FULL in known.kinds:
         order += [base, "CRF"]
     else:
