@@ -293,7 +293,7 @@ def test_bad_parameters(parameters, message):
 
 def test_inputs_of_another_kind_are_refused():
     words, dicts, arrays = CRF().fit(X, Y), CRF().fit(as_dicts(X), Y), CRF().fit(as_arrays(X), Y)
-    with pytest.raises(DataError, match="sequence 0, token 0: expected a feature dict as before"):
+    with pytest.raises(DataError, match="sequence 0, token 0: expected a feature dict as in the training data"):
         dicts.predict(X)
     with pytest.raises(DataError, match="sequence 0: expected an array of 12 columns, got 'list'"):
         arrays.predict(X)
