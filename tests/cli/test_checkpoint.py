@@ -132,13 +132,18 @@ def test_a_signal_to_the_process_leaves_the_old_model(tmp_path: Path) -> None:
     model.write_bytes(b"the model from before")
     settings = ("--learner", "perceptron", "--epochs", "100000000", "-o", str(model))
     command = [sys.executable, "-m", "sidelight", "train", str(data), *settings]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    # Whoever runs the tests in the background of a shell ignores SIGINT, and so would the process.
+    heard = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **heard) as process:
         assert process.stderr is not None
         while "StructuredPerceptron" not in process.stderr.readline():
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
-        said = process.stderr.read()
-        assert process.wait(60) == 130
+        try:
+            _, said = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 130
     assert f"the model as it was then is in {model}.unfinished; {model} is the one that was there before" in said
     assert model.read_bytes() == b"the model from before"
     assert load(f"{model}.unfinished").predict([["a"]]) in ([["A"]], [["B"]])
