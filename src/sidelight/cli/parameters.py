@@ -162,7 +162,7 @@ def divide_views(settings: Sequence[Setting]) -> tuple[dict[str, Any], list[Sett
 
 
 def close_parameters(name: str, learner: str | None = None) -> list[str]:
-    """Parameters whose names are nearly this one: of a learner if it has some, else of any."""
+    """Names of parameters close to a misspelt one: of the learner if it has any, else of all learners."""
     every = CLASSES | WRAPPERS
     for learners in ([learner] if learner in every else [], every):
         known = {one for other in learners for one in _known_parameters(other) if one not in NOT_SET}

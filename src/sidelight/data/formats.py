@@ -35,7 +35,7 @@ class Format:
 
 @dataclass(frozen=True)
 class Layout:
-    """The options about columns of a training run, by which later commands read files.
+    """The column options of a training run, which later commands use to read files.
 
     format: the name of the format; columns, label_column: the values of ``--columns`` and ``--label-column``.
     """

@@ -76,7 +76,7 @@ class CompiledRules:
         return self._by_rule(self._degrees(labels))
 
     def learn(self, labels: Ints, counting: Counting = "places") -> Floats:
-        """The log-odds of every rule by counting on one output per sequence, which labelled data has."""
+        """The log-odds of every rule, by counting violations of the gold outputs, one for each sequence."""
         if counting == "tokens":
             return learn_penalties(self.violations(labels).sum(axis=0), len(labels))
         return rule_log_odds(self.broken(labels), self.places)

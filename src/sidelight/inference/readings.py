@@ -172,7 +172,7 @@ def _trust() -> float:
 
 
 def _learned(rules: Sequence[Rule], labelled: LabelledData) -> list[float]:
-    """The log-odds of every rule by counting; of rules about the corpus, what any rule is trusted with.
+    """The log-odds of every rule by counting; rules about the corpus have those of a rule without observations.
 
     `few_labels`, which charges for words and not for violations, has 1.
     """

@@ -150,7 +150,7 @@ def count(
 
 
 def no_counts(model: Parameters, size: int) -> tuple[Counts, Counts]:
-    """Returns counts of both directions that are all zero; size: that of the whole table."""
+    """Returns zero counts for both directions; size: the number of entries of the whole table."""
     forward, backward = (
         Counts(np.zeros(size), np.zeros(len(one.null_row)), np.zeros(len(one.jumps)), np.zeros(len(one.jumps)))
         for one in model
